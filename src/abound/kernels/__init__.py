@@ -1,0 +1,1 @@
+"""The compiled loops: flat arrays in, flat arrays out."""

@@ -1,0 +1,244 @@
+"""The feature-focus index: rank by votes, learn by the feature streaming update.
+
+Figures 3 and 4 of Madani, Connor and Greiner, "Learning when concepts abound", JMLR 10 (2009). Rows are the
+three arrays of a CSR matrix; values are positive or zero, and a zero is as good as absent. Cost a row is
+O(active features x d_max) to rank and O(active features x labels / w_min) to learn, whatever the label set.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+from abound.kernels.pool cimport Edge, EdgePool, Feature, edges_of, feature_at, prefetch
+from abound.kernels.votes cimport Vote, Votes, add_votes
+
+import numpy as np
+
+cdef enum:
+    EDGES_A_LINE = 8                        # edges in one cache line
+cdef double FULL_RATING = 10.0              # sightings after which a feature votes at full strength
+
+
+cdef class IndexSettings:
+    """The options of the index, as the kernels read them."""
+
+    cdef readonly double w_min, margin, horizon
+    cdef readonly int64_t d_max, candidates
+    cdef readonly bint leak, rating, boolean
+
+    def __init__(self, *, double w_min, int64_t d_max, double margin, double horizon, bint leak, bint rating,
+                 bint boolean, int64_t candidates):
+        self.w_min, self.d_max, self.margin, self.horizon = w_min, d_max, margin, horizon
+        self.leak, self.rating, self.boolean, self.candidates = leak, rating, boolean, candidates
+
+
+cdef inline double scale_of(const Feature* feature, double value, IndexSettings s) noexcept nogil:
+    """What a unit of w' is worth in a vote: r[f] * v[f] / W[f]."""
+    cdef double rating = 1.0
+    if s.rating and feature.seen < FULL_RATING:
+        rating = feature.seen / FULL_RATING
+    return rating * (1.0 if s.boolean else value) / feature.total
+
+
+cdef int score_row(EdgePool pool, Votes votes, IndexSettings s, const int32_t[::1] indices,
+                   const double[::1] data, int64_t start, int64_t stop, int64_t n_labels) except -1 nogil:
+    """Fill the empty `votes` with the score of every label that gets a vote from the row."""
+    cdef int64_t p, n, n_votes = 0
+    cdef Feature* feature
+    for p in range(start, stop):
+        if indices[p] < pool.n_features and data[p] > 0.0:
+            n_votes += min(<int64_t> feature_at(pool, indices[p]).length, s.d_max)
+    votes.open(min(n_votes, n_labels))
+    for p in range(start, stop):
+        if indices[p] >= pool.n_features or data[p] <= 0.0:
+            continue
+        feature = feature_at(pool, indices[p])
+        n = min(<int64_t> feature.length, s.d_max)
+        if n:
+            add_votes(votes, edges_of(pool, feature), n, scale_of(feature, data[p], s))
+    return 0
+
+
+cdef int look_ahead(EdgePool pool, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
+                    int64_t row) except -1 nogil:
+    """Ask memory for the lists of the next row and for the headers of the one after it.
+
+    Lists lie far apart, and waiting for them would be most of the time.
+    """
+    cdef int64_t n_rows = indptr.shape[0] - 1, p, last
+    cdef Feature* feature
+    cdef const Edge* edges
+    if row + 1 < n_rows:
+        for p in range(indptr[row + 1], indptr[row + 2]):
+            if indices[p] < pool.n_features:
+                feature = feature_at(pool, indices[p])
+                if feature.length:
+                    edges = edges_of(pool, feature)
+                    last = min(<int64_t> feature.length, s.d_max) - 1
+                    prefetch(edges)         # no loop: where it ends could not be predicted
+                    prefetch(edges + min(last, EDGES_A_LINE))
+                    prefetch(edges + min(last, 2 * EDGES_A_LINE))
+                    prefetch(edges + last)
+    if row + 2 < n_rows:
+        for p in range(indptr[row + 2], indptr[row + 3]):
+            if indices[p] < pool.n_features:
+                prefetch(feature_at(pool, indices[p]))
+    return 0
+
+
+def index_rank(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
+               const double[::1] data, int64_t n_labels, int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
+    """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
+    cdef int64_t row, i, n, k = out_labels.shape[1]
+    with nogil:
+        for row in range(out_labels.shape[0]):
+            look_ahead(pool, s, indptr, indices, row)
+            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], n_labels)
+            n = votes.take_top(k)
+            for i in range(n):
+                out_labels[row, i] = votes.best[i].label
+                out_scores[row, i] = votes.best[i].score
+
+
+cdef inline void rise(Edge* edges, int64_t i) noexcept nogil:
+    """Move edge i up to its place: heavier first, equal weights by label."""
+    cdef Edge moved = edges[i]
+    while i > 0 and (edges[i - 1].weight < moved.weight
+                     or (edges[i - 1].weight == moved.weight and edges[i - 1].label > moved.label)):
+        edges[i] = edges[i - 1]
+        i -= 1
+    edges[i] = moved
+
+
+cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double value,
+                        IndexSettings s) except -1 nogil:
+    """The feature streaming update of one feature for one true label (figure 4c), in place."""
+    cdef int64_t n = feature.length, i = 0
+    cdef Edge* edges = NULL
+    cdef float weight = <float> value
+    feature.total += value
+    if n:
+        edges = edges_of(pool, feature)
+        while i < n and edges[i].label != label:
+            i += 1
+    if i < n:
+        edges[i].weight = <float> (edges[i].weight + value)
+        rise(edges, i)
+    elif weight / feature.total >= s.w_min:
+        if n == feature.capacity:
+            pool.grow(feature)
+        edges = edges_of(pool, feature)
+        edges[n].label = label
+        edges[n].weight = weight
+        rise(edges, n)
+        feature.length += 1
+        pool.n_edges += 1
+    elif not s.leak:                        # dropped before it was stored
+        feature.total -= value
+    while feature.length and edges[feature.length - 1].weight / feature.total < s.w_min:
+        feature.length -= 1
+        pool.n_edges -= 1
+        if not s.leak:
+            feature.total = feature.total - edges[feature.length].weight if feature.length else 0.0
+    while feature.total > s.horizon:
+        feature.total *= 0.5
+        for i in range(feature.length):
+            edges[i].weight *= 0.5
+    return 0
+
+
+cdef double margin_score(Votes votes, int32_t label, int64_t candidates) noexcept nogil:
+    """Score of a true label, taken as 0 when `candidates` labels are better."""
+    cdef Vote* slot = &votes.slots[votes.find(label)]
+    cdef Vote* other
+    cdef int64_t better = 0, i
+    if slot.label != label:
+        return 0.0
+    if candidates < votes.n_touched:
+        for i in range(votes.n_touched):
+            other = &votes.slots[votes.touched[i]]
+            better += other.score > slot.score or (other.score == slot.score and other.label < label)
+        if better >= candidates:
+            return 0.0
+    return slot.score
+
+
+cdef double best_wrong(Votes votes, const int32_t[::1] labels, int64_t start, int64_t stop) noexcept nogil:
+    """Highest score of a label outside labels[start:stop], which are sorted; 0 if there is none."""
+    cdef double best = 0.0
+    cdef int64_t i, low, high, middle
+    cdef Vote* slot
+    for i in range(votes.n_touched):
+        slot = &votes.slots[votes.touched[i]]
+        if slot.score <= best:
+            continue
+        low, high = start, stop
+        while low < high:
+            middle = (low + high) >> 1
+            if labels[middle] < slot.label:
+                low = middle + 1
+            else:
+                high = middle
+        if low == stop or labels[low] != slot.label:
+            best = slot.score
+    return best
+
+
+def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
+                const double[::1] data, const int64_t[::1] label_indptr, const int32_t[::1] labels,
+                int64_t n_labels, bint count):
+    """Learn rows in order, in place (figure 4a); return how many (row, label) pairs made an update.
+
+    The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending. `count` adds the row to the
+    sightings of its features, which a later pass over the same rows must not.
+    """
+    cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_features
+    cdef double rival = 0.0
+    cdef bint scored = s.margin < 1e300     # an infinite margin updates always: no need to rank
+    cdef Feature* feature
+    if indices.shape[0]:
+        n_features = np.max(indices) + 1
+        pool.ensure_features(n_features)
+    with nogil:
+        for row in range(indptr.shape[0] - 1):
+            look_ahead(pool, s, indptr, indices, row)
+            start, stop = indptr[row], indptr[row + 1]
+            first, last = label_indptr[row], label_indptr[row + 1]
+            if count:
+                for p in range(start, stop):
+                    if data[p] > 0.0:
+                        feature_at(pool, indices[p]).seen += 1
+            if first == last:
+                continue
+            if scored:
+                score_row(pool, votes, s, indices, data, start, stop, n_labels)
+                rival = best_wrong(votes, labels, first, last)
+            for i in range(first, last):
+                if scored and margin_score(votes, labels[i], s.candidates) - rival > s.margin:
+                    continue
+                n_updates += 1
+                for p in range(start, stop):
+                    if data[p] > 0.0:
+                        update_feature(pool, feature_at(pool, indices[p]), labels[i],
+                                       1.0 if s.boolean else data[p], s)
+            votes.clear()
+    return n_updates
+
+
+def index_explain(EdgePool pool, IndexSettings s, const int32_t[::1] indices, const double[::1] data,
+                  int32_t label):
+    """Return the positions in a row that vote for a label, and their votes in the order of summation."""
+    cdef int64_t p, e
+    cdef Feature* feature
+    cdef const Edge* edges
+    positions, votes = [], []
+    for p in range(indices.shape[0]):
+        if indices[p] >= pool.n_features or data[p] <= 0.0:
+            continue
+        feature = feature_at(pool, indices[p])
+        if feature.length == 0:
+            continue
+        edges = edges_of(pool, feature)
+        for e in range(min(<int64_t> feature.length, s.d_max)):
+            if edges[e].label == label:
+                positions.append(p)
+                votes.append(scale_of(feature, data[p], s) * edges[e].weight)
+    return np.array(positions, np.int64), np.array(votes, np.float64)

@@ -1,0 +1,54 @@
+"""Declarations of the vote table, for the kernels that fill it."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from abound.kernels.pool cimport Edge
+
+cdef struct Vote:
+    double score
+    int32_t label                           # -1 marks an empty slot
+    int32_t unused
+
+cdef class Votes:
+    cdef Vote* slots
+    cdef int64_t n_slots
+    cdef int64_t mask                       # of the part of the slots that serves the row at hand
+    cdef int32_t* touched                   # the slots in use, in the order of their first vote
+    cdef int64_t n_touched
+    cdef Vote* best
+    cdef int64_t best_room
+
+    cdef int open(self, int64_t n_votes) except -1 nogil
+    cdef void clear(self) noexcept nogil
+    cdef int64_t find(self, int32_t label) noexcept nogil
+    cdef int64_t take_top(self, int64_t k) except -1 nogil
+
+
+cdef inline void add_votes(Votes votes, const Edge* edges, int64_t n, double scale) noexcept nogil:
+    """Add scale * weight to the score of each edge's label.
+
+    A label's slot is its number modulo the table, so that with fewer labels than slots the table is an
+    ordinary array; the one branch is for two labels on one slot, which is rare and well predicted.
+    """
+    # Locals, because the compiler must assume that a store to a slot changes the object's own fields.
+    cdef Vote* slots = votes.slots
+    cdef int32_t* touched = votes.touched
+    cdef int64_t mask = votes.mask, n_touched = votes.n_touched, slot, e
+    cdef int32_t label, found
+    for e in range(n):
+        label = edges[e].label
+        slot = label & mask
+        found = slots[slot].label
+        if found != label and found != -1:
+            slot = votes.find(label)
+            found = slots[slot].label
+        touched[n_touched] = <int32_t> slot
+        n_touched += found == -1
+        slots[slot].label = label
+        slots[slot].score += scale * edges[e].weight
+    votes.n_touched = n_touched
+
+
+cdef inline bint is_worse(const Vote* a, const Vote* b) noexcept nogil:
+    """Tell whether a ranks below b: by score, then the larger label."""
+    return a.score < b.score or (a.score == b.score and a.label > b.label)

@@ -1,0 +1,145 @@
+"""Sum votes for labels, and pick the best: scratch space whose size follows the row, not the label set.
+
+One object serves one thread at a time and is reused from call to call.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc, realloc
+
+from abound.kernels.pool cimport out_of_memory
+
+cdef enum:
+    FEWEST_SLOTS = 256
+    INSERTION_MOST = 32                     # up to so many, insertion beats a heap
+    SLOTS_A_VOTE = 16                       # two labels on one slot cost a mispredicted branch: keep them rare
+
+
+cdef class Votes:
+    """A small table from label to score, open addressing, emptied by walking what was touched."""
+
+    def __cinit__(self):
+        self.mask = -1
+        self.n_slots = self.n_touched = self.best_room = 0
+
+    def __dealloc__(self):
+        free(self.slots)
+        free(self.touched)
+        free(self.best)
+
+    cdef int open(self, int64_t n_votes) except -1 nogil:
+        """Lay out an empty table for at most n_votes distinct labels: small, so that it stays in cache."""
+        cdef int64_t n = FEWEST_SLOTS, i
+        while n < SLOTS_A_VOTE * n_votes:
+            n *= 2
+        if n > self.n_slots:
+            free(self.slots)
+            free(self.touched)
+            self.n_slots = 0
+            self.slots = <Vote*> malloc(n * sizeof(Vote))
+            self.touched = <int32_t*> malloc((n + 1) * sizeof(int32_t))
+            if self.slots == NULL or self.touched == NULL:
+                out_of_memory("the votes of a row")
+            for i in range(n):
+                self.slots[i].label = -1
+                self.slots[i].score = 0.0
+            self.n_slots = n
+        self.mask = n - 1
+        return 0
+
+    cdef void clear(self) noexcept nogil:
+        cdef int64_t i
+        cdef Vote* slots = self.slots
+        for i in range(self.n_touched):
+            slots[self.touched[i]].label = -1
+            slots[self.touched[i]].score = 0.0
+        self.n_touched = 0
+
+    cdef int64_t find(self, int32_t label) noexcept nogil:
+        """Slot that holds a label, or the empty one where it belongs."""
+        cdef int64_t slot = label & self.mask
+        while self.slots[slot].label != label and self.slots[slot].label != -1:
+            slot = (slot + 1) & self.mask
+        return slot
+
+    cdef int64_t take_top(self, int64_t k) except -1 nogil:
+        """Leave the k best votes in `best`, best first, empty the table and return how many there are."""
+        cdef int64_t i, n = min(k, self.n_touched), n_touched = self.n_touched
+        cdef Vote* slots = self.slots
+        cdef Vote* best
+        cdef Vote* slot
+        cdef Vote found
+        cdef double worst
+        cdef void* room
+        cdef bint few = n <= INSERTION_MOST
+        if n > self.best_room:
+            room = realloc(self.best, n * sizeof(Vote))
+            if room == NULL:
+                out_of_memory("the ranking of a row")
+            self.best = <Vote*> room
+            self.best_room = n
+        best = self.best
+        for i in range(n):
+            slot = &slots[self.touched[i]]
+            best[i] = slot[0]
+            slot.label = -1                 # emptied in the same walk, while it is in cache
+            slot.score = 0.0
+            if few:
+                insert(best, i)
+            else:
+                sift_up(best, i)
+        worst = best[n - 1 if few else 0].score if n else INFINITY
+        for i in range(n, n_touched):
+            slot = &slots[self.touched[i]]
+            found = slot[0]
+            slot.label = -1
+            slot.score = 0.0
+            if found.score < worst:
+                continue
+            if few and is_worse(&best[n - 1], &found):
+                best[n - 1] = found
+                insert(best, n - 1)
+                worst = best[n - 1].score
+            elif not few and is_worse(&best[0], &found):
+                best[0] = found
+                sift_down(best, n)
+                worst = best[0].score
+        self.n_touched = 0
+        if not few:
+            for i in range(n - 1, 0, -1):   # the worst goes to the end: what remains is best first
+                found = best[0]
+                best[0] = best[i]
+                best[i] = found
+                sift_down(best, i)
+        return n
+
+
+cdef inline void insert(Vote* best, int64_t i) noexcept nogil:
+    """Move best[i] up to its place among the sorted votes before it."""
+    cdef Vote moved = best[i]
+    while i > 0 and is_worse(&best[i - 1], &moved):
+        best[i] = best[i - 1]
+        i -= 1
+    best[i] = moved
+
+
+cdef void sift_up(Vote* heap, int64_t i) noexcept nogil:
+    cdef Vote moved = heap[i]
+    while i > 0 and is_worse(&moved, &heap[(i - 1) >> 1]):
+        heap[i] = heap[(i - 1) >> 1]
+        i = (i - 1) >> 1
+    heap[i] = moved
+
+
+cdef void sift_down(Vote* heap, int64_t n) noexcept nogil:
+    cdef Vote moved = heap[0]
+    cdef int64_t i = 0, child = 1
+    while child < n:
+        if child + 1 < n and is_worse(&heap[child + 1], &heap[child]):
+            child += 1
+        if not is_worse(&heap[child], &moved):
+            break
+        heap[i] = heap[child]
+        i = child
+        child = 2 * i + 1
+    heap[i] = moved

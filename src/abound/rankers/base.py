@@ -1,0 +1,354 @@
+"""The contract of every ranker: rows in, ranked labels out, learning a row at a time."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
+
+from abound.errors import DamagedModel
+from abound.rankers.labels import LabelBook, TargetForm, Targets, target_form
+from abound.rankers.ranking import Explanation, Ranking
+from abound.store import Model, decode_names, encode_names, state_hash, write_model
+from abound.store.directory import Source
+from abound.store.names import Name
+
+
+class Rows(NamedTuple):
+    """Sparse rows as the kernels take them: the three arrays of a CSR matrix."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: NDArray[np.float64]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.indptr) - 1
+
+
+LARGEST_VALUE = float(np.finfo(np.float32).max)
+
+
+def _is_plain_csr(X: Any) -> bool:
+    """Tell whether X can go to the kernels as it is; full validation takes longer than to rank a row."""
+    if not isinstance(X, sp.csr_array | sp.csr_matrix) or X.data.dtype != np.float64 or X.shape[0] == 0:
+        return False
+    if X.indices.dtype != np.int32 or not X.has_canonical_format:
+        return False
+    return len(X.data) == 0 or bool(X.data.min() >= 0.0 and X.data.max() <= LARGEST_VALUE)
+
+
+def check_number(name: str, value: Any, low: float, high: float = float("inf")) -> None:
+    """Raise ValueError unless `value` is a number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not low <= value <= high:
+        limits = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
+        raise ValueError(f"{name} must be {limits}, got {value!r}")
+
+
+class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Rank labels by what was learnt from rows.
+
+    A subclass gives the steps that carry an underscore; labels, validation, saving and scikit-learn's contract
+    are here. Rows may be dense or sparse and hold no negative value. Labels are one name a row, a list of names
+    a row, or an indicator matrix; both labels and columns may appear at any call of `partial_fit`.
+    """
+
+    kind: ClassVar[str]  # the ranker's name in model directories and on the command line
+
+    # -- what a subclass gives ---------------------------------------------------------------------
+
+    @abstractmethod
+    def _check_params(self) -> None:
+        """Raise on a parameter that cannot be used."""
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Forget everything but the parameters."""
+
+    @abstractmethod
+    def _learn(self, rows: Rows, targets: Targets) -> None:
+        """Learn rows in order, as one online pass."""
+
+    def _finish_fit(self, rows: Rows, targets: Targets) -> None:
+        """Do what `fit` does beyond one online pass."""
+
+    @abstractmethod
+    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
+        """Write the best labels of each row and their scores."""
+
+    @abstractmethod
+    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        """Return features, votes and prior of a label for the single row of `rows`."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Source]:
+        """Return what was learnt, beside the labels, in its canonical form."""
+
+    @abstractmethod
+    def _restore(self, model: Model) -> None:
+        """Take up what `_state` gave, after checking it."""
+
+    # -- learning ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn rows from scratch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows without negative values.
+        Y : sequence of names, sequence of lists of names, or indicator matrix
+            The labels of each row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        self._start()
+        rows, targets = self._take(X, Y)
+        self._finish_fit(rows, targets)
+        return self
+
+    def partial_fit(self, X: Any, Y: Any, classes: Iterable[Any] | None = None) -> Self:
+        """Learn more rows, in order; a row at a time gives the same state as all at once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, any number of features)
+            Rows without negative values; columns beyond the known ones are new features.
+        Y : sequence of names, sequence of lists of names, or indicator matrix
+            The labels of each row; unknown ones are new labels.
+        classes : iterable of names, optional
+            Labels to make known without an example.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        if not hasattr(self, "labels_"):
+            self._start()
+        if classes is not None:
+            self.labels_.add(classes)
+        self._take(X, Y)
+        return self
+
+    def _start(self) -> None:
+        self.labels_ = LabelBook()
+        self.n_rows_seen_ = 0
+        self.n_features_in_ = 0
+        self._reset()
+
+    def _take(self, X: Any, Y: Any) -> tuple[Rows, Targets]:
+        if Y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        rows = self._rows(X, learn=True)
+        targets = self.labels_.encode(Y, rows.n_rows, learn=True)
+        self._form: TargetForm = target_form(Y)
+        self.labels_.count(targets)
+        self.n_rows_seen_ += rows.n_rows
+        self._learn(rows, targets)
+        return rows, targets
+
+    def _rows(self, X: Any, *, learn: bool) -> Rows:
+        if not _is_plain_csr(X):
+            X = self._as_csr(X, learn)
+        if learn:
+            self.n_features_in_ = max(self.n_features_in_, X.shape[1])
+        return Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
+
+    def _as_csr(self, X: Any, learn: bool) -> "sp.csr_array[Any]":
+        """Return any rows that scikit-learn knows as a canonical CSR matrix, or say what is wrong with them."""
+        _check_feature_names(self, X, reset=learn and self.n_features_in_ == 0)
+        X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, estimator=self)
+        if not learn and not sp.issparse(X) and X.shape[1] != self.n_features_in_:
+            # A dense matrix states its width; only a sparse one may leave its last columns out, or have more.
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        X = sp.csr_array(X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        if X.shape[1] > np.iinfo(np.int32).max:
+            raise ValueError(f"X must have fewer than 2**31 columns, got {X.shape[1]}")
+        if X.nnz and X.data.max() > LARGEST_VALUE:
+            raise ValueError(f"values of X must fit into 32-bit floats, got {X.data.max()}")
+        return X
+
+    # -- ranking -----------------------------------------------------------------------------------
+
+    def rank(self, X: Any, k: int = 5) -> Ranking:
+        """Rank the best labels of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; columns that were never learnt have no say.
+        k : int
+            How many labels a row; a row that gets fewer is padded.
+
+        Returns
+        -------
+        Ranking
+        """
+        self._check_fitted()
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        rows = self._rows(X, learn=False)
+        width = min(int(k), max(1, len(self.labels_)))
+        labels = np.full((rows.n_rows, width), -1, np.int32)
+        scores = np.zeros((rows.n_rows, width))
+        self._rank(rows, labels, scores)
+        return Ranking(labels, scores, self.labels_.names)
+
+    def predict(self, X: Any) -> Any:
+        """Return the best label of each row, in the form of the last Y that was learnt.
+
+        A row that gets no vote has the most frequent label.
+
+        Returns
+        -------
+        ndarray of names, or an indicator matrix with one label a row
+        """
+        best = self.rank(X, 1).indices[:, 0]
+        best = np.where(best < 0, np.argmax(self._counts()), best)
+        if self._form in ("names", "lists"):
+            return self._as_array([self.labels_.names[i] for i in best])
+        ones, n = np.ones(len(best), np.int64), len(best)
+        matrix = sp.csr_array((ones, (np.arange(n), best)), shape=(n, len(self.labels_)))
+        return matrix if self._form == "sparse" else matrix.toarray()
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of rows whose best label is one of theirs: accuracy, where each has one."""
+        best = self.rank(X, 1).indices[:, 0]
+        best = np.where(best < 0, np.argmax(self._counts()), best)
+        truth = self.labels_.encode(y, len(best), learn=False)
+        hits = [i in truth.ids[a:b] for i, a, b in zip(best, truth.indptr, truth.indptr[1:], strict=False)]
+        return float(np.average(hits, weights=sample_weight))
+
+    def explain(self, X: Any, label: Any) -> Explanation:
+        """Return the exact votes for a label from one row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (1, n_features)
+        label : name
+
+        Returns
+        -------
+        Explanation
+            Its votes sum to the label's score.
+        """
+        self._check_fitted()
+        rows = self._rows(X, learn=False)
+        if rows.n_rows != 1:
+            raise ValueError(f"explain takes one row, got {rows.n_rows}")
+        try:
+            number = self.labels_.id_of(label)
+        except KeyError:
+            raise ValueError(f"label {label!r} is not known; it must have been learnt before") from None
+        features, votes, prior = self._explain(rows, number)
+        return Explanation(self.labels_.names[number], features, votes, prior)
+
+    def truth(self, Y: Any) -> "sp.csr_array[Any]":
+        """Return true labels as an indicator over label numbers, for the metrics.
+
+        Labels that the ranker has never seen get columns of their own after the known ones.
+        """
+        self._check_fitted()
+        n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
+        targets = self.labels_.encode(Y, n_rows, learn=False)
+        width = max(len(self.labels_), int(targets.ids.max(initial=-1)) + 1)
+        return sp.csr_array((np.ones(len(targets.ids), np.int8), targets.ids, targets.indptr), shape=(n_rows, width))
+
+    # -- names -------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels known so far, sorted."""
+        self._check_fitted()
+        return self._as_array(sorted(self.labels_.names, key=lambda name: (isinstance(name, str), name)))
+
+    @staticmethod
+    def _as_array(names: list[Name]) -> NDArray[Any]:
+        if len({isinstance(name, str) for name in names}) > 1:  # numpy would turn 1 into "1"
+            array = np.empty(len(names), object)
+            array[:] = names
+            return array
+        return np.array(names)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "labels_"):
+            check_is_fitted(self, "labels_")  # raises, in scikit-learn's words
+
+    def _counts(self) -> NDArray[np.int64]:
+        return self.labels_.counts[: len(self.labels_)]
+
+    # -- saving ------------------------------------------------------------------------------------
+
+    def _arrays(self) -> dict[str, Source]:
+        self._check_fitted()
+        names, offsets = encode_names(self.labels_.names)
+        return {
+            "label_names": names,
+            "label_offsets": offsets,
+            "label_counts": self._counts(),
+            "rows_seen": np.array([self.n_rows_seen_], np.int64),
+            **self._state(),
+        }
+
+    def state_hash(self) -> str:
+        """Return a hash of what was learnt; equal states have equal hashes, however they came about."""
+        return state_hash(self.kind, self._arrays())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model directory, or replace the model in one; see `abound.load`."""
+        columns: Mapping[str, Any] = {"n_features_in": self.n_features_in_, "form": self._form}
+        if hasattr(self, "feature_names_in_"):
+            columns = {**columns, "feature_names": list(self.feature_names_in_)}
+        content = {"kind": self.kind, "params": self.get_params(), "columns": columns}
+        write_model(path, content, self._arrays())
+
+    @classmethod
+    def from_model(cls, model: Model, **params: Any) -> Self:
+        """Build a ranker from a model directory that was read, with some parameters replaced."""
+        try:
+            ranker = cls(**model.content["params"])
+            ranker._check_params()
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedModel(f"the model's parameters cannot be used: {error}") from None
+        ranker.set_params(**params)._check_params()
+        try:
+            columns, arrays = model.content["columns"], model.arrays
+            ranker.n_features_in_, ranker._form = int(columns["n_features_in"]), columns["form"]
+            if "feature_names" in columns:
+                ranker.feature_names_in_ = np.array(columns["feature_names"], object)
+            names = decode_names(arrays["label_names"], arrays["label_offsets"])
+            counts, (ranker.n_rows_seen_,) = arrays["label_counts"], arrays["rows_seen"].tolist()
+            if len(counts) != len(names) or counts.dtype != np.int64 or np.any(counts < 0):
+                raise DamagedModel("the labels' counts do not fit their names")
+            ranker.labels_ = LabelBook.restore(names, counts)
+            ranker._restore(model)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
+        return ranker
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        # Votes are made for many sparse features; the checks' blobs of two dense ones are not that.
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,146 @@
+"""Label names and the numbers that the kernels know them by."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from abound.store.names import Name
+
+TargetForm: TypeAlias = Literal["names", "lists", "dense", "sparse"]
+
+
+class Targets(NamedTuple):
+    """The label numbers of each row, ascending: ids[indptr[i]:indptr[i+1]]."""
+
+    indptr: NDArray[np.int64]
+    ids: NDArray[np.int32]
+
+
+def _plain(name: Any) -> Name:
+    """Return a name as Python's own string or number."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if not isinstance(name, str | int | float):
+        raise TypeError(f"a label must be a string or a number, got {type(name).__name__}: {name!r}")
+    return name
+
+
+def target_form(Y: Any) -> TargetForm:
+    """Tell how the labels of the rows are given: one name each, lists of names, or an indicator matrix."""
+    if sp.issparse(Y):
+        return "sparse"
+    if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] > 1:
+        return "dense"
+    if not isinstance(Y, list | tuple) and np.ndim(Y) == 0:
+        raise TypeError(f"labels must be a sequence with an entry for each row, got {Y!r}")
+    first = next(iter(Y), None)
+    return "lists" if isinstance(first, list | tuple | set | frozenset) else "names"
+
+
+class LabelBook:
+    """Number labels in the order in which they are first seen, and count their rows."""
+
+    def __init__(self) -> None:
+        self.names: list[Name] = []
+        self.counts = np.zeros(0, np.int64)
+        self._ids: dict[Name, int] = {}
+
+    @classmethod
+    def restore(cls, names: Sequence[Name], counts: NDArray[np.int64]) -> "LabelBook":
+        """Build a book from what was saved of one."""
+        book = cls()
+        book.names, book.counts = list(names), counts.copy()
+        book._ids = {name: i for i, name in enumerate(book.names)}
+        return book
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def add(self, names: Iterable[Any]) -> None:
+        """Make labels known without an example."""
+        for name in names:
+            plain = _plain(name)
+            if self._ids.setdefault(plain, len(self.names)) == len(self.names):
+                self.names.append(plain)
+        self._widen()
+
+    def id_of(self, name: Any) -> int:
+        """Return a label's number; an unknown one raises KeyError."""
+        return self._ids[_plain(name)]
+
+    def _widen(self) -> None:
+        if len(self.names) > len(self.counts):  # by half as much again: appending stays cheap
+            wider = np.zeros(max(len(self.names), len(self.counts) * 3 // 2), np.int64)
+            wider[: len(self.counts)] = self.counts
+            self.counts = wider
+
+    def encode(self, Y: Any, n_rows: int, *, learn: bool) -> Targets:
+        """Return the label numbers of each row.
+
+        With `learn`, unknown labels become known; without, each gets a number beyond the known ones, so that it
+        still counts as a label that a ranking has missed. All columns of an indicator matrix become known.
+        """
+        form = target_form(Y)
+        book = self if learn else _Visitor(self)
+        if form in ("dense", "sparse"):
+            targets = book._encode_indicator(sp.csr_array(Y))
+        elif form == "lists":
+            targets = book._encode_lists(Y)
+        else:
+            y = column_or_1d(Y, warn=True) if not isinstance(Y, list | tuple) else np.asarray(Y)
+            if y.dtype.kind in "fc" or y.dtype == object:
+                check_classification_targets(y)
+            # A list mixed of texts and numbers keeps them apart only as it was given.
+            given = Y if isinstance(Y, list | tuple) else y.tolist()
+            targets = book._encode_lists([(name,) for name in given])
+        if len(targets.indptr) - 1 != n_rows:
+            raise ValueError(f"X has {n_rows} rows but Y has {len(targets.indptr) - 1}; give labels for each row")
+        if learn:
+            self._widen()
+        return targets
+
+    def _encode_lists(self, rows: Iterable[Iterable[Any]]) -> Targets:
+        known, names = self._ids, self.names
+        indptr, ids = [0], []
+        for row in rows:
+            if isinstance(row, str):
+                raise TypeError(f"labels must be a list for each row, got the text {row!r} among lists")
+            found = set()
+            for name in row:
+                plain = name if type(name) is str else _plain(name)
+                i = known.setdefault(plain, len(names))
+                if i == len(names):
+                    names.append(plain)
+                found.add(i)
+            ids.extend(sorted(found))
+            indptr.append(len(ids))
+        return Targets(np.array(indptr, np.int64), np.array(ids, np.int32))
+
+    def _encode_indicator(self, Y: "sp.csr_array[Any]") -> Targets:
+        if np.any((Y.data != 0) & (Y.data != 1)):
+            raise ValueError("an indicator matrix must hold 0 and 1 only; give lists of label names instead")
+        if not np.all(Y.data):
+            Y = Y.copy()
+            Y.eliminate_zeros()
+        self.add(range(Y.shape[1]))
+        ids = np.array([self._ids[column] for column in range(Y.shape[1])], np.int32)[Y.indices]
+        rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+        return Targets(Y.indptr.astype(np.int64), ids[np.lexsort((ids, rows))])
+
+    def count(self, targets: Targets) -> None:
+        """Add rows to the counts of their labels."""
+        np.add.at(self.counts, targets.ids, 1)
+
+
+class _Visitor(LabelBook):
+    """A book that may be written in without changing the one it was opened from."""
+
+    def __init__(self, book: LabelBook) -> None:
+        super().__init__()
+        self.names = list(book.names)
+        self._ids = dict(book._ids)

@@ -1,0 +1,67 @@
+"""What a ranker answers with: ranked labels, and the reasons for one of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.store.names import Name
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best labels of some rows, best first.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (n_samples, k), int32
+        Label numbers in the order in which the ranker met them, padded with -1.
+    scores : ndarray of shape (n_samples, k), float64
+        Their scores, padded with 0.
+    names : sequence of length n_labels or more
+        The name of every label number.
+    """
+
+    indices: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    names: Sequence[Name]
+
+    @property
+    def labels(self) -> NDArray[np.object_]:
+        """The names of the ranked labels, padded with None."""
+        labels = np.empty(self.indices.shape, object)
+        labels.flat = [self.names[i] if i >= 0 else None for i in self.indices.flat]
+        return labels
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, row: int) -> list[tuple[Name, float]]:
+        """Return the (label, score) pairs of one row."""
+        pairs = zip(self.indices[row].tolist(), self.scores[row].tolist(), strict=True)
+        return [(self.names[label], score) for label, score in pairs if label >= 0]
+
+    def __iter__(self) -> Iterator[list[tuple[Name, float]]]:
+        return (self[row] for row in range(len(self)))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a label has its score: the features that vote for it, in the order of summation.
+
+    ``score`` is ``prior`` plus ``votes`` added from first to last, to the last bit.
+    """
+
+    label: Name
+    features: NDArray[np.int64]
+    votes: NDArray[np.float64]
+    prior: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """The score that `rank` gives the label."""
+        total = self.prior
+        for vote in self.votes.tolist():
+            total += vote
+        return total

@@ -1,0 +1,304 @@
+"""A model is a directory: manifest.json and plain .npy files.
+
+The manifest lists every file with its type, shape and checksum, and is itself checksummed. Data files carry
+their checksum in their name, so a new version never overwrites an old file; replacing manifest.json is the one
+step that makes it current, and it is atomic. Nothing read here is believed before it is checked, nothing is
+unpickled, and arrays come back as private maps of their files.
+"""
+
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+import re
+import stat
+import struct
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.errors import DamagedModel, UnknownFormat
+from abound.kernels.pool import EDGE_DTYPE
+
+FORMAT = "abound model"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+MANIFEST_MOST_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 22
+KEY = re.compile(r"[a-z][a-z_]{0,40}")
+DATA_FILE = re.compile(r"[a-z][a-z_]{0,40}-[0-9a-f]{16}\.npy")
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "uint8": np.dtype("|u1"),
+    "int32": np.dtype("<i4"),
+    "int64": np.dtype("<i8"),
+    "float32": np.dtype("<f4"),
+    "float64": np.dtype("<f8"),
+    "edge": EDGE_DTYPE,
+}
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """An array that is written block by block, because a second copy would not fit."""
+
+    dtype: np.dtype[Any]
+    length: int
+    blocks: Callable[[], Iterator[NDArray[Any]]]
+
+
+Source: TypeAlias = NDArray[Any] | Blocks
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model directory holds: a manifest's content and arrays by name."""
+
+    content: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def _dtype_name(dtype: np.dtype[Any]) -> str:
+    for name, known in DTYPES.items():
+        if known == dtype:
+            return name
+    raise TypeError(f"a model file cannot hold {dtype}; known are {', '.join(DTYPES)}")
+
+
+def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Return the .npy header, always the same for the same type and shape."""
+    descr = repr(dtype.descr) if dtype.names else repr(dtype.str)
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    padding = -(10 + len(text) + 1) % 64
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) + padding + 1) + (text + " " * padding + "\n").encode()
+
+
+def _pieces(source: Source) -> Iterator[memoryview]:
+    """Yield the bytes of a .npy file."""
+    if isinstance(source, Blocks):
+        yield memoryview(_header(source.dtype, (source.length,)))
+        blocks = source.blocks()
+    else:
+        yield memoryview(_header(source.dtype, source.shape))
+        blocks = iter([np.ascontiguousarray(source)])
+    for block in blocks:
+        if block.size:
+            yield memoryview(block.reshape(-1).view(np.uint8))
+
+
+def _digest(source: Source) -> str:
+    digest = hashlib.sha256()
+    for piece in _pieces(source):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def state_hash(kind: str, arrays: Mapping[str, Source]) -> str:
+    """Hash a state in its canonical form: what a model directory of it would hold."""
+    return _combine(kind, {key: _digest(source) for key, source in arrays.items()})
+
+
+def _combine(kind: str, digests: Mapping[str, str]) -> str:
+    lines = [kind, *(f"{key} {digests[key]}" for key in sorted(digests))]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _canonical(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+# -- writing -----------------------------------------------------------------------------------------
+
+
+def _sync_directory(path: Path) -> None:
+    if os.name == "nt":  # a directory cannot be opened there, nor does its entry need a sync
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
+    """Open a new file beside its later name; it is removed unless it was renamed."""
+    descriptor, name = tempfile.mkstemp(prefix=".writing-", dir=path)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file, Path(name)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _finish(file: BinaryIO, temporary: Path, target: Path) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, target)
+
+
+def _write_array(path: Path, key: str, source: Source) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    with _temporary(path) as (file, temporary):
+        for piece in _pieces(source):
+            digest.update(piece)
+            file.write(piece)
+        checksum = digest.hexdigest()
+        _finish(file, temporary, path / f"{key}-{checksum[:16]}.npy")
+    shape = [source.length] if isinstance(source, Blocks) else list(source.shape)
+    return {"dtype": _dtype_name(source.dtype), "shape": shape, "sha256": checksum}
+
+
+def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays: Mapping[str, Source]) -> None:
+    """Write a model directory, or replace the model in one, so that a crash leaves the old or the new one.
+
+    Parameters
+    ----------
+    path : path
+        The directory; it is made if there is none.
+    content : mapping
+        What the manifest says beside the files; must hold ``kind`` and be JSON.
+    arrays : mapping from name to array or Blocks
+        The state, in its canonical form.
+    """
+    path = Path(path)
+    path.mkdir(parents=True, exist_ok=True)
+    if not (path / MANIFEST).exists() and any(p for p in path.iterdir() if not p.name.startswith(".writing-")):
+        raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
+    files = {key: _write_array(path, key, source) for key, source in arrays.items()}
+    whole = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        **content,
+        "files": files,
+        "state_hash": _combine(content["kind"], {key: file["sha256"] for key, file in files.items()}),
+    }
+    checksum = hashlib.sha256(_canonical(whole)).hexdigest()
+    with _temporary(path) as (file, temporary):
+        file.write(json.dumps({"checksum": checksum, "content": whole}, sort_keys=True, indent=1).encode() + b"\n")
+        _sync_directory(path)
+        _finish(file, temporary, path / MANIFEST)
+    _sync_directory(path)
+    current = {f"{key}-{file['sha256'][:16]}.npy" for key, file in files.items()}
+    for old in path.iterdir():
+        if DATA_FILE.fullmatch(old.name) and old.name not in current:
+            with contextlib.suppress(OSError):  # Windows keeps a file that is still mapped; the next write removes it
+                old.unlink()
+
+
+# -- reading -----------------------------------------------------------------------------------------
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a regular file; a link or a device is refused."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DamagedModel(f"{path.name} cannot be opened as a plain file: {error.strerror}") from None
+    file = open(descriptor, "rb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        file.close()
+        raise DamagedModel(f"{path.name} is not a plain file")
+    return file
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return dict(pairs)
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        with _open_plain(path / MANIFEST) as file:
+            raw = file.read(MANIFEST_MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        raise UnknownFormat(f"{path} is no model: it has no {MANIFEST}") from None
+    if len(raw) > MANIFEST_MOST_BYTES:
+        raise DamagedModel(f"{MANIFEST} is larger than {MANIFEST_MOST_BYTES:,} bytes")
+    try:
+        outer = json.loads(raw, object_pairs_hook=_without_repeats)
+        content, checksum = outer["content"], outer["checksum"]
+        canonical = _canonical(content)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedModel(f"{MANIFEST} cannot be read: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise UnknownFormat(f"{path} is no model: {MANIFEST} does not say {FORMAT!r}")
+    if content.get("format_version") != FORMAT_VERSION:
+        version = content.get("format_version")
+        raise UnknownFormat(f"{path} has format version {version!r}; this version of abound reads {FORMAT_VERSION}")
+    if hashlib.sha256(canonical).hexdigest() != checksum:
+        raise DamagedModel(f"{MANIFEST} does not match its checksum")
+    return content
+
+
+def _described(key: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], str]:
+    """Return type, shape and checksum from a manifest's entry, each checked for form."""
+    if not KEY.fullmatch(key) or not isinstance(entry, dict):
+        raise DamagedModel(f"{MANIFEST} has a bad entry for a file")
+    dtype, shape, checksum = DTYPES.get(str(entry.get("dtype"))), entry.get("shape"), str(entry.get("sha256"))
+    if dtype is None or not isinstance(shape, list) or not 1 <= len(shape) <= 2:
+        raise DamagedModel(f"{MANIFEST} gives {key} a type or a shape that no model has")
+    if any(type(n) is not int or not 0 <= n < 1 << 48 for n in shape):
+        raise DamagedModel(f"{MANIFEST} gives {key} an impossible shape")
+    if not re.fullmatch("[0-9a-f]{64}", checksum):
+        raise DamagedModel(f"{MANIFEST} gives {key} no proper checksum")
+    return dtype, tuple(shape), checksum
+
+
+def _map_array(path: Path, key: str, entry: Any, verify: bool) -> NDArray[Any]:
+    dtype, shape, checksum = _described(key, entry)
+    name = f"{key}-{checksum[:16]}.npy"
+    header = _header(dtype, shape)
+    n_bytes = dtype.itemsize
+    for n in shape:
+        n_bytes *= n
+    with _open_plain(path / name) as file:
+        if os.fstat(file.fileno()).st_size != len(header) + n_bytes:
+            raise DamagedModel(f"{name} has not the size that its shape {shape} needs")
+        if file.read(len(header)) != header:
+            raise DamagedModel(f"the header of {name} does not match {MANIFEST}")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    if verify and hashlib.sha256(mapped).hexdigest() != checksum:
+        raise DamagedModel(f"{name} does not match its checksum")
+    return np.frombuffer(mapped, dtype, n_bytes // dtype.itemsize, len(header)).reshape(shape)
+
+
+def read_model(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
+    """Read a model directory; its arrays are private maps of the files, read when touched.
+
+    Parameters
+    ----------
+    path : path
+        The directory.
+    verify : bool
+        Compare every file with its checksum, which reads the whole of it.
+
+    Raises
+    ------
+    UnknownFormat, DamagedModel
+        With what was found, in one sentence.
+    """
+    path = Path(path)
+    for attempt in (1, 2, 3):
+        content = _read_manifest(path)
+        files = content.get("files")
+        if not isinstance(files, dict):
+            raise DamagedModel(f"{MANIFEST} lists no files")
+        try:
+            return Model(content, {key: _map_array(path, key, entry, verify) for key, entry in files.items()})
+        except FileNotFoundError as error:
+            # Between our two steps a writer may have replaced the model: then the manifest is another one now.
+            if attempt == 3 or _read_manifest(path) == content:
+                raise DamagedModel(f"{Path(error.filename).name} is missing") from None
+    raise AssertionError("unreachable")
