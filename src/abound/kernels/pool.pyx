@@ -177,12 +177,15 @@ cdef class EdgePool:
     def from_arrays(cls, const int64_t[::1] indptr, edges, const double[::1] totals, const int64_t[::1] seen):
         """Build a pool on top of a contiguous array of edges, which is not copied.
 
-        The arrays are checked by `check_arrays` first, by whoever does not trust them.
+        The arrays are checked by `check_arrays` first, by whoever does not trust them. Only an array that may
+        not be written to is copied, for learning changes edges in place.
         """
         cdef EdgePool pool = cls()
         cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], i, f
         cdef Feature* feature
         cdef char[::1] flat
+        if not edges.flags.writeable:
+            edges = edges.copy()
         if n_edges:
             flat = edges.view(np.int8)
             pool._borrowed = edges

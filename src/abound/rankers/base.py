@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -169,7 +169,9 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def _as_csr(self, X: Any, learn: bool) -> "sp.csr_array[Any]":
         """Return any rows that scikit-learn knows as a canonical CSR matrix, or say what is wrong with them."""
         _check_feature_names(self, X, reset=learn and self.n_features_in_ == 0)
-        X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, estimator=self)
+        X = check_array(
+            X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, input_name="X", estimator=self
+        )
         if not learn and not sp.issparse(X) and X.shape[1] != self.n_features_in_:
             # A dense matrix states its width; only a sparse one may leave its last columns out, or have more.
             raise ValueError(
@@ -184,7 +186,7 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
             raise ValueError(f"X must have fewer than 2**31 columns, got {X.shape[1]}")
         if X.nnz and X.data.max() > LARGEST_VALUE:
             raise ValueError(f"values of X must fit into 32-bit floats, got {X.data.max()}")
-        return X
+        return cast("sp.csr_array[Any]", X)
 
     # -- ranking -----------------------------------------------------------------------------------
 
@@ -234,8 +236,9 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         best = self.rank(X, 1).indices[:, 0]
         best = np.where(best < 0, np.argmax(self._counts()), best)
         truth = self.labels_.encode(y, len(best), learn=False)
-        hits = [i in truth.ids[a:b] for i, a, b in zip(best, truth.indptr, truth.indptr[1:], strict=False)]
-        return float(np.average(hits, weights=sample_weight))
+        owners = np.repeat(np.arange(len(best)), np.diff(truth.indptr))
+        hits = np.bincount(owners, best[owners] == truth.ids, len(best))  # a label is one of a row's or not: 1 or 0
+        return float(np.average(hits, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     def explain(self, X: Any, label: Any) -> Explanation:
         """Return the exact votes for a label from one row.

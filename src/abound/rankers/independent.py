@@ -95,9 +95,9 @@ class Independent(IndexRanker):
 
     def _learn(self, rows: Rows, targets: Targets) -> None:
         joint, seen = self._count(rows, targets)
-        shape = (self.n_features_in_, len(self.labels_))
-        self._joint.resize(*shape)
-        self._joint = self._joint + joint
+        known = self._joint.tocoo()
+        known = sp.coo_array((known.data, (known.row, known.col)), shape=joint.shape)
+        self._joint = sp.csr_array(joint + known)
         seen[: len(self._seen)] += self._seen
         self._seen = seen
 

@@ -34,10 +34,12 @@ def target_form(Y: Any) -> TargetForm:
     """Tell how the labels of the rows are given: one name each, lists of names, or an indicator matrix."""
     if sp.issparse(Y):
         return "sparse"
-    if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] > 1:
-        return "dense"
-    if not isinstance(Y, list | tuple) and np.ndim(Y) == 0:
-        raise TypeError(f"labels must be a sequence with an entry for each row, got {Y!r}")
+    if not isinstance(Y, list | tuple):
+        Y = np.asarray(Y)
+        if Y.ndim == 0:
+            raise TypeError(f"labels must be a sequence with an entry for each row, got {Y!r}")
+        if Y.ndim == 2 and Y.shape[1] > 1:
+            return "dense"
     first = next(iter(Y), None)
     return "lists" if isinstance(first, list | tuple | set | frozenset) else "names"
 

@@ -31,7 +31,7 @@ class Ranking:
     def labels(self) -> NDArray[np.object_]:
         """The names of the ranked labels, padded with None."""
         labels = np.empty(self.indices.shape, object)
-        labels.flat = [self.names[i] if i >= 0 else None for i in self.indices.flat]
+        labels.ravel()[:] = [self.names[i] if i >= 0 else None for i in self.indices.ravel().tolist()]
         return labels
 
     def __len__(self) -> int:

@@ -89,7 +89,7 @@ def _pieces(source: Source) -> Iterator[memoryview]:
         blocks = iter([np.ascontiguousarray(source)])
     for block in blocks:
         if block.size:
-            yield memoryview(block.reshape(-1).view(np.uint8))
+            yield block.reshape(-1).view(np.uint8).data
 
 
 def _digest(source: Source) -> str:
@@ -205,7 +205,7 @@ def _open_plain(path: Path) -> BinaryIO:
         raise
     except OSError as error:
         raise DamagedModel(f"{path.name} cannot be opened as a plain file: {error.strerror}") from None
-    file = open(descriptor, "rb")
+    file = open(descriptor, "rb")  # noqa: SIM115  the caller closes it
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         file.close()
         raise DamagedModel(f"{path.name} is not a plain file")

@@ -1,5 +1,6 @@
 """Names as two flat arrays: their bytes one after the other, and where each begins."""
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -58,7 +59,7 @@ def decode_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Sequenc
         raise DamagedModel("the offsets of the names do not fit their bytes")
     raw, ends = data.tobytes(), offsets.tolist()
     try:
-        names = [_decode(raw[i:j]) for i, j in zip(ends, ends[1:], strict=False)]
+        names = [_decode(raw[i:j]) for i, j in itertools.pairwise(ends)]
     except ValueError as error:
         raise DamagedModel(f"a name cannot be read: {error}") from None
     if len(set(names)) != len(names):

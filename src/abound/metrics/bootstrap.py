@@ -1,0 +1,49 @@
+"""How sure a figure is: intervals from resampled rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from abound.metrics.judgement import Judgement
+from abound.metrics.label_ranking import figures, metric
+
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """A figure and the interval that holds 95% of its resampled values."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interval(name: str, judgement: Judgement, *, n_resamples: int = 1000, random_state: int = 0) -> Interval:
+    """Return a measure with its percentile bootstrap interval over rows."""
+    rows, reduce = figures(name, judgement), metric(name)[0].reduce
+    rng = np.random.default_rng(random_state)
+    draws = [reduce(rows[rng.integers(len(rows), size=len(rows))]) for _ in range(n_resamples)]
+    return Interval(reduce(rows), *_quantiles(draws))
+
+
+def compare(
+    name: str, first: Judgement, second: Judgement, *, n_resamples: int = 1000, random_state: int = 0
+) -> Interval:
+    """Return first minus second on the same rows, with its paired percentile bootstrap interval.
+
+    Both are resampled together, so what makes a row hard for both does not widen the interval.
+    """
+    if not np.array_equal(first.kept, second.kept):
+        raise ValueError("a paired comparison needs two rankings of the same rows")
+    a, b, reduce = figures(name, first), figures(name, second), metric(name)[0].reduce
+    rng = np.random.default_rng(random_state)
+    draws = []
+    for _ in range(n_resamples):
+        chosen = rng.integers(len(a), size=len(a))
+        draws.append(reduce(a[chosen]) - reduce(b[chosen]))
+    return Interval(reduce(a) - reduce(b), *_quantiles(draws))
+
+
+def _quantiles(draws: list[float]) -> tuple[float, float]:
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

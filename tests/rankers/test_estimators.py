@@ -1,0 +1,176 @@
+"""Every ranker is a scikit-learn estimator: its own checks, pipelines, cross-validation, parameters."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from abound import FeatureFocus, Frequency, Independent
+from abound.rankers import RANKERS
+from tests.rankers.streams import stream
+
+GROWS = "features may appear at any call of partial_fit, so a wider X is no error"
+EXPECTED_FAILURES = {
+    "check_n_features_in_after_fitting": GROWS,
+    "check_estimators_partial_fit_n_features": GROWS,
+}
+
+
+@parametrize_with_checks(
+    [ranker() for ranker in RANKERS.values()], expected_failed_checks=lambda _: EXPECTED_FAILURES, xfail_strict=True
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("ranker", [FeatureFocus(), Independent(p_ind=0.1)], ids=lambda r: r.kind)
+def test_works_in_a_pipeline_with_cross_validation(ranker):
+    texts = ["red apple", "green apple", "apple pie", "fast car", "red car", "car race"] * 5
+    labels = [["fruit"], ["fruit"], ["fruit", "food"], ["vehicle"], ["vehicle"], ["vehicle", "sport"]] * 5
+    scores = cross_val_score(make_pipeline(TfidfVectorizer(), ranker), texts, labels, cv=KFold(3))
+    assert scores.min() > 0.9
+
+
+def test_grid_search_finds_the_parameter_that_matters():
+    X, Y = stream(400)
+    search = GridSearchCV(FeatureFocus(), {"w_min": [0.01, 0.9]}, cv=KFold(3)).fit(X, Y)
+    assert search.best_params_ == {"w_min": 0.01}
+
+
+@pytest.mark.parametrize("kind", sorted(RANKERS))
+def test_a_label_may_be_given_in_any_form(kind):
+    X, Y = stream()
+    names = sorted({name for row in Y for name in row})
+    indicator = np.zeros((len(Y), len(names)), int)
+    for row, labels in enumerate(Y):
+        indicator[row, [names.index(name) for name in labels]] = 1
+    fresh = RANKERS[kind]()
+    if kind == "independent":
+        fresh.set_params(p_ind=0.05)  # partial_fit chooses none
+    dense, lists = clone(fresh).fit(X, indicator), clone(fresh)
+    lists.partial_fit(X, Y, classes=names)  # so that labels are numbered as the columns are
+    sparse = clone(fresh).fit(X, sp.csr_array(indicator))
+    assert dense.state_hash() == sparse.state_hash()
+    by_name = [[(names[label], score) for label, score in row] for row in dense.rank(X[:20], 30)]
+    for one, other in zip(lists.rank(X[:20], 30), by_name, strict=True):
+        assert one == other
+    assert dense.predict(X).shape == indicator.shape
+    assert isinstance(dense.predict(X), np.ndarray)
+    assert sp.issparse(sparse.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"margin": -1}, "margin must be at least 0, got -1"),
+        ({"w_min": 2}, "w_min must be between 0 and 1, got 2"),
+        ({"d_max": 0}, "d_max must be at least 1, got 0"),
+        ({"passes": 0}, "passes must be at least 1, got 0"),
+        ({"horizon": 1e9}, "horizon must be between 1 and 65536, got 1000000000.0"),
+        ({"rating": "high"}, "rating must be 'seen' or 'none', got 'high'"),
+    ],
+)
+def test_a_bad_parameter_is_named(params, message):
+    with pytest.raises(ValueError, match=message):
+        FeatureFocus(**params).fit([[1]], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        ([[1.0], [2.0]], ["a"], "X has 2 rows but Y has 1"),
+        ([[-1.0]], ["a"], "Negative values in data passed to X in FeatureFocus"),
+        ([[1e39]], ["a"], "values of X must fit into 32-bit floats"),
+        ([[1.0]], np.array([[0, 2]]), "an indicator matrix must hold 0 and 1 only"),
+    ],
+)
+def test_bad_input_gets_one_sentence(X, Y, message):
+    with pytest.raises(ValueError, match=message):
+        FeatureFocus().fit(X, Y)
+
+
+def test_labels_that_are_no_names_are_refused():
+    with pytest.raises(TypeError, match="a label must be a string or a number, got dict"):
+        FeatureFocus().fit([[1.0]], [[{}]])
+    with pytest.raises(TypeError, match="got the text 'b' among lists"):
+        FeatureFocus().fit([[1.0], [1.0]], [["a"], "b"])
+
+
+def test_k_must_be_positive():
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1, got 0"):
+        Frequency().fit([[1]], ["a"]).rank([[1]], k=0)
+
+
+def test_a_name_keeps_its_type():
+    ranker = FeatureFocus().fit(np.eye(4), ["1", 1, "x", 2.5])
+    assert ranker.predict(np.eye(4)).tolist() == ["1", 1, "x", 2.5]
+    assert ranker.classes_.tolist() == [1, 2.5, "1", "x"]
+
+
+def test_unknown_labels_count_as_missed():
+    ranker = FeatureFocus().fit(np.eye(2), [["a"], ["b"]])
+    assert ranker.score(np.eye(2), [["a"], ["c"]]) == 0.5
+    assert ranker.truth([["a", "c"], ["d"]]).toarray().tolist() == [[1, 0, 1, 0], [0, 0, 0, 1]]
+
+
+def test_a_row_without_votes_ranks_nothing_and_predicts_the_most_frequent():
+    ranker = FeatureFocus().fit([[1, 0], [1, 0], [1, 0]], ["a", "b", "b"])
+    assert ranker.rank([[0, 1]]).indices.tolist() == [[-1, -1]]
+    assert ranker.rank([[0, 1]]).labels.tolist() == [[None, None]]
+    assert ranker.predict([[0, 1]]).tolist() == ["b"]
+
+
+@pytest.mark.parametrize("kind", sorted(RANKERS))
+def test_explanations_sum_to_the_score(kind):
+    X, Y = stream()
+    ranker = RANKERS[kind]().fit(X, Y)
+    for row in range(30):
+        for label, score in ranker.rank(X[[row]], 20)[0]:
+            why = ranker.explain(X[[row]], label)
+            assert why.score == score
+            assert why.label == label
+            assert set(why.features) <= set(X[[row]].indices)
+
+
+def test_explaining_an_unknown_label_says_so():
+    with pytest.raises(ValueError, match="label 'z' is not known"):
+        FeatureFocus().fit([[1]], ["a"]).explain([[1]], "z")
+
+
+def test_sparse_rows_may_be_wider_or_narrower_than_those_learnt():
+    ranker = FeatureFocus().fit(np.eye(3), ["a", "b", "c"])
+    assert ranker.predict(sp.csr_array([[0.0, 1.0]])).tolist() == ["b"]
+    assert ranker.predict(sp.csr_array([[0.0, 0.0, 1.0, 0.0, 5.0]])).tolist() == ["c"]
+
+
+def test_repeated_entries_of_a_sparse_row_are_summed():
+    twice = sp.csr_array((np.array([0.5, 0.5]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
+    assert FeatureFocus().fit(twice, ["a"]).state_hash() == FeatureFocus().fit([[1.0]], ["a"]).state_hash()
+
+
+def test_independent_chooses_its_threshold_on_held_out_rows():
+    X, Y = stream(500)
+    ranker = Independent(random_state=1).fit(X, Y)
+    assert ranker.p_ind_ > 0.01  # noise edges hurt here: the smallest threshold cannot be the best
+    assert Independent(p_ind=0.07).fit(X, Y).p_ind_ == 0.07
+    chosen, careless = ranker.score(*stream(500, seed=9)), Independent(p_ind=0.0).fit(X, Y).score(*stream(500, seed=9))
+    assert chosen >= careless
+
+
+def test_independent_counts_exactly():
+    ranker = Independent(p_ind=0.0).fit([[1, 1], [2, 0], [3, 0], [0, 5]], [["a"], ["a"], ["b"], ["b", "c"]])
+    assert dict(ranker.rank([[1, 0]])[0]) == {"a": 2 / 3, "b": 1 / 3}
+    assert dict(ranker.rank([[0, 9]])[0]) == {"a": 1 / 2, "b": 1 / 2, "c": 1 / 2}
+
+
+def test_independent_partial_fit_equals_fit():
+    X, Y = stream()
+    whole = Independent(p_ind=0.05).fit(X, Y)
+    parts = Independent(p_ind=0.05)
+    for start in range(0, len(Y), 37):
+        parts.partial_fit(X[start : start + 37], Y[start : start + 37])
+    assert parts.state_hash() == whole.state_hash()
