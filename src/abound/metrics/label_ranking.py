@@ -64,11 +64,11 @@ def _f1(j: Judgement, k: int) -> Figures:
 def _ndcg(j: Judgement, k: int) -> Figures:
     discounts = 1 / np.log2(np.arange(2, k + 2))
     ideal = np.cumsum(discounts)[np.minimum(j.n_true, k) - 1]
-    return np.asarray(j.hits[:, :k] @ discounts / ideal, np.float64)
+    return np.asarray(j.hits[:, :k] @ discounts[: j.width] / ideal, np.float64)
 
 
 def _propensity_scored(j: Judgement, k: int) -> Figures:
-    return np.stack([j.gains[:, :k].sum(axis=1), j.best_gains[:, k - 1]], axis=1)
+    return np.stack([j.gains[:, :k].sum(axis=1), j.best_gains[:, min(k, j.width) - 1]], axis=1)
 
 
 def _ratio(figures: Figures) -> float:
@@ -204,7 +204,7 @@ def figures(name: str, judgement: Judgement) -> Figures:
     found, k = metric(name)
     if k > judgement.width and judgement.width < judgement.n_labels:
         raise ValueError(f"{name} needs rankings of at least {k} labels, got {judgement.width}")
-    return found.rows(judgement, min(k, judgement.width) if found.rows is _propensity_scored else k)
+    return found.rows(judgement, k)
 
 
 def evaluate(

@@ -30,19 +30,14 @@ class Frequency(Ranker):
     def _learn(self, rows: Rows, targets: Targets) -> None:
         pass  # every ranker counts the rows of its labels, and that is all there is to learn
 
-    def _rank(  # every row is ranked alike
-        self,
-        rows: Rows,
-        out_labels: NDArray[np.int32],
-        out_scores: NDArray[np.float64],  # noqa: ARG002
-    ) -> None:
+    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
         counts = self._counts()
         best = np.argsort(-counts, kind="stable")[: out_labels.shape[1]]
         best = best[counts[best] > 0]
         out_labels[:, : len(best)] = best
         out_scores[:, : len(best)] = counts[best] / self.n_rows_seen_
 
-    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:  # noqa: ARG002
+    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         return np.zeros(0, np.int64), np.zeros(0), float(self._counts()[label] / self.n_rows_seen_)
 
     def _state(self) -> dict[str, Source]:
