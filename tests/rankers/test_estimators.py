@@ -66,8 +66,8 @@ def test_a_label_may_be_given_in_any_form(kind):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"margin": -1}, "margin must be at least 0, got -1"),
-        ({"w_min": 2}, "w_min must be between 0 and 1, got 2"),
+        ({"margin": -1}, "margin must be between 0 and 3.40282e\\+38, got -1"),
+        ({"w_min": 2}, "w_min must be between 0 and 0.99, got 2"),
         ({"d_max": 0}, "d_max must be at least 1, got 0"),
         ({"passes": 0}, "passes must be at least 1, got 0"),
         ({"horizon": 1e9}, "horizon must be between 1 and 65536, got 1000000000.0"),

@@ -148,7 +148,7 @@ def rewrite(saved, change):
         (lambda c: c["files"].update({"../x": c["files"].pop("edges")}), "bad entry"),
         (lambda c: c["files"].pop("edges"), "does not hold what a FeatureFocus needs"),
         (lambda c: c.update(files=[]), "lists no files"),
-        (lambda c: c["params"].update(margin=-1), "parameters cannot be used: margin must be at least 0"),
+        (lambda c: c["params"].update(margin=-1), "parameters cannot be used: margin must be between 0"),
         (lambda c: c["params"].update(surprise=1), "parameters cannot be used"),
     ],
 )

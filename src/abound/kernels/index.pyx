@@ -14,6 +14,7 @@ import numpy as np
 
 cdef enum:
     EDGES_A_LINE = 8                        # edges in one cache line
+cdef double SMALLEST = 2.0 ** -126          # the smallest normal single; a value below it is taken as absent
 cdef double FULL_RATING = 10.0              # sightings after which a feature votes at full strength
 
 
@@ -44,11 +45,11 @@ cdef int score_row(EdgePool pool, Votes votes, IndexSettings s, const int32_t[::
     cdef int64_t p, n, n_votes = 0
     cdef Feature* feature
     for p in range(start, stop):
-        if indices[p] < pool.n_features and data[p] > 0.0:
+        if indices[p] < pool.n_features and data[p] >= SMALLEST:
             n_votes += min(<int64_t> feature_at(pool, indices[p]).length, s.d_max)
     votes.open(min(n_votes, n_labels))
     for p in range(start, stop):
-        if indices[p] >= pool.n_features or data[p] <= 0.0:
+        if indices[p] >= pool.n_features or data[p] < SMALLEST:
             continue
         feature = feature_at(pool, indices[p])
         n = min(<int64_t> feature.length, s.d_max)
@@ -137,11 +138,14 @@ cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double v
         feature.length -= 1
         pool.n_edges -= 1
         if not s.leak:
-            feature.total = feature.total - edges[feature.length].weight if feature.length else 0.0
+            feature.total -= edges[feature.length].weight
     while feature.total > s.horizon:
         feature.total *= 0.5
         for i in range(feature.length):
             edges[i].weight *= 0.5
+        while feature.length and edges[feature.length - 1].weight < SMALLEST:
+            feature.length -= 1             # below it halving rounds, and could break the order of the list
+            pool.n_edges -= 1
     return 0
 
 
@@ -204,7 +208,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
             first, last = label_indptr[row], label_indptr[row + 1]
             if count:
                 for p in range(start, stop):
-                    if data[p] > 0.0:
+                    if data[p] >= SMALLEST:
                         feature_at(pool, indices[p]).seen += 1
             if first == last:
                 continue
@@ -216,7 +220,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
                     continue
                 n_updates += 1
                 for p in range(start, stop):
-                    if data[p] > 0.0:
+                    if data[p] >= SMALLEST:
                         update_feature(pool, feature_at(pool, indices[p]), labels[i],
                                        1.0 if s.boolean else data[p], s)
             votes.clear()
@@ -231,7 +235,7 @@ def index_explain(EdgePool pool, IndexSettings s, const int32_t[::1] indices, co
     cdef const Edge* edges
     positions, votes = [], []
     for p in range(indices.shape[0]):
-        if indices[p] >= pool.n_features or data[p] <= 0.0:
+        if indices[p] >= pool.n_features or data[p] < SMALLEST:
             continue
         feature = feature_at(pool, indices[p])
         if feature.length == 0:

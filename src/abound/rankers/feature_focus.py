@@ -10,7 +10,7 @@ from abound.errors import DamagedModel
 from abound.kernels.index import IndexSettings, index_explain, index_learn, index_rank
 from abound.kernels.pool import EDGE_DTYPE, EdgePool, check_arrays
 from abound.kernels.votes import Votes
-from abound.rankers.base import Ranker, Rows, check_number
+from abound.rankers.base import LARGEST_VALUE, Ranker, Rows, check_number
 from abound.rankers.labels import Targets
 from abound.store import Blocks, Model
 from abound.store.directory import Source
@@ -91,8 +91,8 @@ class FeatureFocus(IndexRanker):
 
     Parameters
     ----------
-    margin : float
-        A true label that beats every other by more than this is not learnt again; infinity learns always.
+    margin : float or None
+        A true label that beats every other by more than this is not learnt again; None learns always.
     w_min : float
         An edge whose share of its feature falls below this is dropped.
     d_max : int or None
@@ -135,7 +135,7 @@ class FeatureFocus(IndexRanker):
     def __init__(
         self,
         *,
-        margin: float = 0.5,
+        margin: float | None = 0.5,
         w_min: float = 0.01,
         d_max: int | None = 25,
         passes: int = 1,
@@ -156,8 +156,9 @@ class FeatureFocus(IndexRanker):
         self.horizon = horizon
 
     def _check_params(self) -> None:
-        check_number("margin", self.margin, 0.0)
-        check_number("w_min", self.w_min, 0.0, 1.0)
+        if self.margin is not None:
+            check_number("margin", self.margin, 0.0, LARGEST_VALUE)
+        check_number("w_min", self.w_min, 0.0, 0.99)
         check_number("passes", self.passes, 1)
         for name in ("d_max", "candidates"):
             if getattr(self, name) is not None:
@@ -171,7 +172,7 @@ class FeatureFocus(IndexRanker):
         return IndexSettings(
             w_min=self.w_min,
             d_max=UNLIMITED if self.d_max is None else self.d_max,
-            margin=self.margin,
+            margin=float("inf") if self.margin is None else self.margin,
             horizon=LONGEST_HORIZON if self.horizon is None else self.horizon,
             leak=self.leak,
             rating=self.rating == "seen",

@@ -1,0 +1,1 @@
+"""The benchmarks: peers side by side, the papers' tables, growth."""

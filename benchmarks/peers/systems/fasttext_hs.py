@@ -1,0 +1,47 @@
+"""fastText with hierarchical softmax, otherwise its defaults.
+
+It takes words, not weights: a row is given as one word for each of its features.
+"""
+
+import fasttext
+import harness
+
+
+class FastText(harness.System):
+    name = "fastText hs"
+    setting = "loss hs, else defaults; a row's features as its words"
+
+    def version(self):
+        from importlib.metadata import version
+
+        return version("fasttext-numpy2-wheel")
+
+    def prepare(self, X, Y, folder):
+        with open(folder / "train.txt", "w") as file:
+            for i, words in enumerate(self.rows(X)):
+                labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]]
+                print(" ".join(f"__label__{label}" for label in labels), words, file=file)
+
+    def train(self, X, Y, folder):
+        return fasttext.train_supervised(str(folder / "train.txt"), loss="hs", thread=self.threads, verbose=0)
+
+    def save(self, model, folder):
+        model.save_model(str(folder / "model.bin"))
+
+    def rank(self, model, X):
+        labels, scores = model.predict(self.rows(X), k=harness.K)
+        return harness.padded([self.pairs(*pair) for pair in zip(labels, scores, strict=True)])
+
+    @staticmethod
+    def pairs(labels, scores):
+        return [(int(label[len("__label__") :]), float(s)) for label, s in zip(labels, scores, strict=True)]
+
+    def rows(self, X):
+        return [" ".join(f"f{j}" for j in X.indices[X.indptr[i] : X.indptr[i + 1]]) for i in range(X.shape[0])]
+
+    def rank_one(self, model, row):
+        return self.pairs(*model.predict(row, k=harness.K))
+
+
+if __name__ == "__main__":
+    harness.run(FastText())

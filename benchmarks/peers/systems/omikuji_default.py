@@ -1,0 +1,42 @@
+"""omikuji with its defaults: three balanced Parabel trees. It can only train from a file, whose reading counts."""
+
+import harness
+import omikuji
+
+
+class Omikuji(harness.System):
+    name = "omikuji"
+
+    def version(self):
+        from importlib.metadata import version
+
+        return version("omikuji")
+
+    def prepare(self, X, Y, folder):
+        with open(folder / "train.txt", "w") as file:
+            print(X.shape[0], X.shape[1], Y.shape[1], file=file)
+            for i in range(X.shape[0]):
+                labels = ",".join(map(str, Y.indices[Y.indptr[i] : Y.indptr[i + 1]]))
+                span = slice(X.indptr[i], X.indptr[i + 1])
+                features = " ".join(f"{j}:{v:.9g}" for j, v in zip(X.indices[span], X.data[span], strict=True))
+                print(labels, features, file=file)
+
+    def train(self, X, Y, folder):
+        return omikuji.Model.train_on_data(str(folder / "train.txt"), omikuji.Model.default_hyper_param(), self.threads)
+
+    def save(self, model, folder):
+        model.save(str(folder))
+
+    def rank(self, model, X):
+        return harness.padded([self.rank_one(model, row) for row in self.rows(X)])
+
+    def rows(self, X):
+        spans = [slice(X.indptr[i], X.indptr[i + 1]) for i in range(X.shape[0])]
+        return [list(zip(X.indices[s].tolist(), X.data[s].tolist(), strict=True)) for s in spans]
+
+    def rank_one(self, model, row):
+        return model.predict(row, top_k=harness.K)
+
+
+if __name__ == "__main__":
+    harness.run(Omikuji())
