@@ -1,6 +1,7 @@
 """omikuji with its defaults: three balanced Parabel trees. It can only train from a file, whose reading counts."""
 
 import harness
+import numpy as np
 import omikuji
 
 
@@ -14,8 +15,9 @@ class Omikuji(harness.System):
 
     def prepare(self, X, Y, folder):
         with open(folder / "train.txt", "w") as file:
-            print(X.shape[0], X.shape[1], Y.shape[1], file=file)
-            for i in range(X.shape[0]):
+            filled = np.flatnonzero(np.diff(X.indptr))  # it refuses a file that has a row without features
+            print(len(filled), X.shape[1], Y.shape[1], file=file)
+            for i in filled:
                 labels = ",".join(map(str, Y.indices[Y.indptr[i] : Y.indptr[i + 1]]))
                 span = slice(X.indptr[i], X.indptr[i + 1])
                 features = " ".join(f"{j}:{v:.9g}" for j, v in zip(X.indices[span], X.data[span], strict=True))

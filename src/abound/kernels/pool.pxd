@@ -19,21 +19,32 @@ cdef extern from *:
     void prefetch "ABOUND_PREFETCH"(const void* address) noexcept nogil
 
 cdef enum:
-    SEGMENT_BITS = 20                       # a full segment holds 2**20 edges, 8 MiB
+    SLAB_BITS = 13                          # a slab holds 2**13 edges, 64 KiB
+    SLAB_EDGES = 1 << 13
+    SLAB_MASK = (1 << 13) - 1
     PAGE_BITS = 14                          # a page holds 2**14 features, 512 KiB
     PAGE_MASK = (1 << 14) - 1
-    N_SIZES = 62                            # block sizes 1, 2, 3, 4, 6, 8, 12, ... below 2**31
+    N_SIZES = 120                           # block sizes 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ... to 2**31
 
 cdef struct Edge:
     int32_t label
     float weight                            # w'[f, c]
 
 cdef struct Feature:
-    int64_t place                           # segment << SEGMENT_BITS | position of its first edge
+    int64_t place                           # slab << SLAB_BITS | position of its first edge
     double total                            # W[f]
     int64_t seen                            # n[f]
     int32_t length
     int32_t capacity
+
+cdef struct Slab:
+    Edge* edges
+    int64_t room                            # edges that may be read from its start
+    int32_t size                            # of its blocks, an index into SIZES; -1 if it gives no blocks
+    int32_t used                            # blocks in use
+    int32_t fresh                           # position of the first edge that was never part of a block
+    int32_t free_head                       # position of the first block that was given back, -1 for none
+    int32_t previous, next                  # neighbours in its list, -1 for none
 
 cdef int out_of_range(const char* message) except -1 with gil
 cdef int out_of_memory(const char* wanted) except -1 with gil
@@ -43,21 +54,25 @@ cdef class EdgePool:
     cdef Feature** pages
     cdef int64_t n_pages
     cdef readonly int64_t n_features
-    cdef Edge** segments
-    cdef int64_t* rooms                     # edges that may be read from a segment's start
-    cdef char* owned
-    cdef int64_t n_segments
-    cdef int64_t n_tables                   # room in the three tables above
-    cdef int64_t fill                       # edges used in the last segment
-    cdef int64_t[N_SIZES] free_heads        # first free block of each size, -1 for none
     cdef readonly int64_t n_edges
-    cdef object _borrowed                   # the array that the first segments point into
+    cdef Slab* slabs
+    cdef int64_t n_slabs
+    cdef int64_t slab_room                  # entries that the table of slabs has room for
+    cdef int32_t[N_SIZES] open_slabs        # first slab with a free block of each size, -1 for none
+    cdef int32_t empty_slabs                # first slab without any block in use, -1 for none
+    cdef void** arenas                      # memory to be freed at the end
+    cdef int64_t n_arenas
+    cdef int64_t arena_bytes
+    cdef object _borrowed                   # the array that the first slabs point into
 
-    cdef int ensure_tables(self, int64_t n) except -1 nogil
-    cdef int give_block(self, int64_t place, int64_t capacity) except -1 nogil
     cdef int ensure_features(self, int64_t n) except -1 nogil
-    cdef int add_segment(self, int64_t size) except -1 nogil
+    cdef int64_t add_entry(self) except -1 nogil
+    cdef void* add_arena(self, int64_t n_bytes) except NULL nogil
+    cdef int add_empty_slabs(self) except -1 nogil
+    cdef int link(self, int32_t* head, int32_t slab) noexcept nogil
+    cdef int unlink(self, int32_t* head, int32_t slab) noexcept nogil
     cdef int64_t take_block(self, int size) except -1 nogil
+    cdef int give_block(self, int64_t place) except -1 nogil
     cdef int grow(self, Feature* feature) except -1 nogil
 
 
@@ -68,8 +83,8 @@ cdef inline Feature* feature_at(EdgePool pool, int64_t f) except NULL nogil:
 
 
 cdef inline Edge* edges_of(EdgePool pool, const Feature* feature) except NULL nogil:
-    cdef int64_t segment = feature.place >> SEGMENT_BITS
-    cdef int64_t position = feature.place & ((1 << SEGMENT_BITS) - 1)
-    if CHECKED and (segment >= pool.n_segments or position + feature.capacity > pool.rooms[segment]):
-        out_of_range("edges outside their segment")
-    return pool.segments[segment] + position
+    cdef const Slab* slab = &pool.slabs[feature.place >> SLAB_BITS]
+    cdef int64_t position = feature.place & SLAB_MASK
+    if CHECKED and (feature.place >> SLAB_BITS >= pool.n_slabs or position + feature.capacity > slab.room):
+        out_of_range("edges outside their slab")
+    return slab.edges + position

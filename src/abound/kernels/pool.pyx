@@ -1,8 +1,9 @@
-"""Where the edges of the index live: short sorted lists in segments that are never copied as a whole.
+"""Where the edges of the index live: short sorted lists in slabs, so that growing never copies the whole.
 
-A feature has a 32-byte header (its list's place, total weight, times seen) in a page; its list of
-8-byte edges is one block of a segment. A list that outgrows its block moves to a larger one, and the old
-block is kept for reuse. A contiguous array, such as a mapped file, can stand in for the first segments.
+A feature has a 32-byte header (its list's place, total weight, times seen) in a page; its list of 8-byte edges is
+one block of a slab. A slab is cut into blocks of one size. A list that outgrows its block moves to the next size;
+a slab whose last block was given back serves another size. Spare room is thus at most a quarter of a list. A
+contiguous array, such as a mapped file, can stand in for the first slabs.
 """
 
 from libc.math cimport isfinite
@@ -13,19 +14,8 @@ from libc.string cimport memcpy
 import numpy as np
 
 cdef int64_t[N_SIZES] SIZES
-cdef int64_t _s = 1
-for _i in range(N_SIZES):
-    SIZES[_i] = _s
-    if _i == 0:
-        _s = 2
-    elif _i == 1:
-        _s = 3
-    elif _i == 2:
-        _s = 4
-    elif _i % 2:                            # 4 -> 6 -> 8 -> 12: half as much again, then a power of two
-        _s = _s + _s // 2
-    else:
-        _s = _s // 3 * 4
+for _i in range(N_SIZES):                   # four steps from one power of two to the next
+    SIZES[_i] = _i + 1 if _i < 8 else (<int64_t> (4 + _i % 4 + 1)) << (_i // 4 - 1)
 
 EDGE_DTYPE = np.dtype([("label", "<i4"), ("weight", "<f4")])
 EDGE_BYTES = sizeof(Edge)
@@ -52,21 +42,20 @@ cdef class EdgePool:
     """Hold the edges of every feature, sorted by falling weight, then by label."""
 
     def __cinit__(self):
-        self.n_features = self.n_pages = self.n_segments = self.n_tables = self.fill = self.n_edges = 0
+        cdef int s
         for s in range(N_SIZES):
-            self.free_heads[s] = -1
+            self.open_slabs[s] = -1
+        self.empty_slabs = -1
 
     def __dealloc__(self):
         cdef int64_t i
         for i in range(self.n_pages):
             free(self.pages[i])
-        for i in range(self.n_segments):
-            if self.owned[i]:
-                free(self.segments[i])
+        for i in range(self.n_arenas):
+            free(self.arenas[i])
         free(self.pages)
-        free(self.segments)
-        free(self.rooms)
-        free(self.owned)
+        free(self.arenas)
+        free(self.slabs)
 
     # -- growing ---------------------------------------------------------------------------------
 
@@ -88,66 +77,103 @@ cdef class EdgePool:
             self.n_features = n
         return 0
 
-    cdef int ensure_tables(self, int64_t n) except -1 nogil:
-        cdef int64_t room
-        cdef void* table
-        if n <= self.n_tables:
-            return 0
-        room = max(n, 2 * self.n_tables, 16)
-        table = realloc(self.segments, room * sizeof(Edge*))
-        if table != NULL:
-            self.segments = <Edge**> table
-            table = realloc(self.rooms, room * sizeof(int64_t))
-        if table != NULL:
-            self.rooms = <int64_t*> table
-            table = realloc(self.owned, room)
-        if table == NULL:
-            out_of_memory("more segments")
-        self.owned = <char*> table
-        self.n_tables = room
+    cdef int64_t add_entry(self) except -1 nogil:
+        """Number of a new entry in the table of slabs."""
+        cdef Slab* slabs
+        if self.n_slabs == self.slab_room:
+            slabs = <Slab*> realloc(self.slabs, max(16, 2 * self.slab_room) * sizeof(Slab))
+            if slabs == NULL:
+                out_of_memory("more slabs")
+            self.slabs = slabs
+            self.slab_room = max(16, 2 * self.slab_room)
+        self.n_slabs += 1
+        return self.n_slabs - 1
+
+    cdef void* add_arena(self, int64_t n_bytes) except NULL nogil:
+        cdef void** arenas = <void**> realloc(self.arenas, (self.n_arenas + 1) * sizeof(void*))
+        if arenas != NULL:
+            self.arenas = arenas
+            arenas[self.n_arenas] = malloc(n_bytes)
+        if arenas == NULL or arenas[self.n_arenas] == NULL:
+            out_of_memory("more edges")
+        self.n_arenas += 1
+        self.arena_bytes += n_bytes
+        return arenas[self.n_arenas - 1]
+
+    cdef int add_empty_slabs(self) except -1 nogil:
+        """Get memory for some slabs: few for a small model, 8 MiB at once for a large one."""
+        cdef int64_t n = max(1, min(128, self.n_slabs // 8)), i, entry
+        cdef Edge* edges = <Edge*> self.add_arena(n * SLAB_EDGES * sizeof(Edge))
+        for i in range(n):
+            entry = self.add_entry()
+            self.slabs[entry].edges = edges + i * SLAB_EDGES
+            self.slabs[entry].room = SLAB_EDGES
+            self.link(&self.empty_slabs, <int32_t> entry)
         return 0
 
-    cdef int add_segment(self, int64_t size) except -1 nogil:
-        cdef int64_t i = self.n_segments
-        self.ensure_tables(i + 1)
-        self.segments[i] = <Edge*> malloc(size * sizeof(Edge))
-        if self.segments[i] == NULL:
-            out_of_memory("more edges")
-        self.rooms[i] = size
-        self.owned[i] = 1
-        self.n_segments += 1
-        self.fill = 0
+    cdef int link(self, int32_t* head, int32_t slab) noexcept nogil:
+        self.slabs[slab].previous = -1
+        self.slabs[slab].next = head[0]
+        if head[0] >= 0:
+            self.slabs[head[0]].previous = slab
+        head[0] = slab
+        return 0
+
+    cdef int unlink(self, int32_t* head, int32_t slab) noexcept nogil:
+        cdef Slab* s = &self.slabs[slab]
+        if s.previous >= 0:
+            self.slabs[s.previous].next = s.next
+        else:
+            head[0] = s.next
+        if s.next >= 0:
+            self.slabs[s.next].previous = s.previous
         return 0
 
     cdef int64_t take_block(self, int size) except -1 nogil:
         """Place of a block with room for SIZES[size] edges."""
-        cdef int64_t place = self.free_heads[size]
-        cdef int64_t n = SIZES[size]
-        cdef int64_t last = self.n_segments - 1
-        cdef int doublings
-        if place >= 0:                      # a free block holds the place of the next one
-            memcpy(&self.free_heads[size], self.segments[place >> SEGMENT_BITS]
-                   + (place & ((1 << SEGMENT_BITS) - 1)), sizeof(int64_t))
-            return place
-        if last < 0 or self.fill + n > self.rooms[last]:
-            doublings = <int> min(10 + self.n_segments, SEGMENT_BITS)   # small models stay small
-            self.add_segment(max(n, 1 << doublings))
-            last += 1
-        place = (last << SEGMENT_BITS) | self.fill
-        self.fill += n
-        return place
+        cdef int64_t n = SIZES[size], position
+        cdef int32_t slab = self.open_slabs[size]
+        cdef Slab* s
+        if n > SLAB_EDGES:                  # a list of thousands of labels has memory of its own, until the end
+            slab = <int32_t> self.add_entry()
+            s = &self.slabs[slab]
+            s.edges = <Edge*> self.add_arena(n * sizeof(Edge))
+            s.room, s.size = n, -1
+            return <int64_t> slab << SLAB_BITS
+        if slab < 0:
+            if self.empty_slabs < 0:
+                self.add_empty_slabs()
+            slab = self.empty_slabs
+            self.unlink(&self.empty_slabs, slab)
+            s = &self.slabs[slab]
+            s.size, s.used, s.fresh, s.free_head = size, 0, 0, -1
+            self.link(&self.open_slabs[size], slab)
+        s = &self.slabs[slab]
+        if s.free_head >= 0:                # a block that was given back holds the position of the next one
+            position = s.free_head
+            s.free_head = s.edges[position].label
+        else:
+            position = s.fresh
+            s.fresh += <int32_t> n
+        s.used += 1
+        if s.free_head < 0 and s.fresh + n > SLAB_EDGES:
+            self.unlink(&self.open_slabs[size], slab)
+        return (<int64_t> slab << SLAB_BITS) | position
 
-    cdef int give_block(self, int64_t place, int64_t capacity) except -1 nogil:
-        """Keep a block for reuse, under the largest size that it holds in full."""
-        cdef int size
-        if capacity == 0:
+    cdef int give_block(self, int64_t place) except -1 nogil:
+        """Take a block back; in a borrowed array it is lost until the pool is compacted."""
+        cdef int32_t slab = <int32_t> (place >> SLAB_BITS)
+        cdef Slab* s = &self.slabs[slab]
+        if s.size < 0:
             return 0
-        size = size_holding(capacity)
-        if SIZES[size] > capacity:
-            size -= 1
-        memcpy(self.segments[place >> SEGMENT_BITS] + (place & ((1 << SEGMENT_BITS) - 1)),
-               &self.free_heads[size], sizeof(int64_t))
-        self.free_heads[size] = place
+        if s.free_head < 0 and s.fresh + SIZES[s.size] > SLAB_EDGES:
+            self.link(&self.open_slabs[s.size], slab)
+        s.edges[place & SLAB_MASK].label = s.free_head
+        s.free_head = <int32_t> (place & SLAB_MASK)
+        s.used -= 1
+        if s.used == 0:
+            self.unlink(&self.open_slabs[s.size], slab)
+            self.link(&self.empty_slabs, slab)
         return 0
 
     cdef int grow(self, Feature* feature) except -1 nogil:
@@ -155,9 +181,10 @@ cdef class EdgePool:
         cdef int size = size_holding(<int64_t> feature.length + 1)
         cdef int64_t place = self.take_block(size)
         if feature.length:
-            memcpy(self.segments[place >> SEGMENT_BITS] + (place & ((1 << SEGMENT_BITS) - 1)),
+            memcpy(self.slabs[place >> SLAB_BITS].edges + (place & SLAB_MASK),
                    edges_of(self, feature), feature.length * sizeof(Edge))
-        self.give_block(feature.place, feature.capacity)
+        if feature.capacity:
+            self.give_block(feature.place)
         feature.place = place
         feature.capacity = <int32_t> SIZES[size]
         return 0
@@ -167,10 +194,9 @@ cdef class EdgePool:
     @property
     def nbytes(self):
         """Bytes held in memory of our own; a mapped file's pages are not counted."""
-        cdef int64_t total = self.n_pages * (1 << PAGE_BITS) * sizeof(Feature), i
-        for i in range(self.n_segments):
-            if self.owned[i]:
-                total += self.rooms[i] * sizeof(Edge)
+        cdef int64_t total = self.n_pages * (1 << PAGE_BITS) * sizeof(Feature) + self.arena_bytes
+        if self._borrowed is not None and self._borrowed.flags.owndata:
+            total += self._borrowed.nbytes
         return total
 
     @classmethod
@@ -181,7 +207,7 @@ cdef class EdgePool:
         not be written to is copied, for learning changes edges in place.
         """
         cdef EdgePool pool = cls()
-        cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], i, f
+        cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], entry, f
         cdef Feature* feature
         cdef char[::1] flat
         if not edges.flags.writeable:
@@ -189,13 +215,11 @@ cdef class EdgePool:
         if n_edges:
             flat = edges.view(np.int8)
             pool._borrowed = edges
-            pool.n_segments = ((n_edges - 1) >> SEGMENT_BITS) + 1
-            pool.ensure_tables(pool.n_segments)
-            for i in range(pool.n_segments):   # a list may cross from one to the next: memory is contiguous
-                pool.segments[i] = <Edge*> &flat[0] + (i << SEGMENT_BITS)
-                pool.rooms[i] = n_edges - (i << SEGMENT_BITS)
-                pool.owned[i] = 0
-            pool.fill = pool.rooms[pool.n_segments - 1]
+            while pool.n_slabs << SLAB_BITS < n_edges:
+                entry = pool.add_entry()    # a list may cross from one to the next: memory is contiguous
+                pool.slabs[entry].edges = <Edge*> &flat[0] + (entry << SLAB_BITS)
+                pool.slabs[entry].room = n_edges - (entry << SLAB_BITS)
+                pool.slabs[entry].size = -1
         pool.ensure_features(n)
         for f in range(n):
             feature = feature_at(pool, f)
@@ -240,31 +264,8 @@ cdef class EdgePool:
 
     def compacted(self, int64_t limit=INT32_MAX):
         """Return a pool with the same edges and no spare room, each list cut to `limit` edges."""
-        cdef EdgePool pool = EdgePool()
-        cdef Feature* source
-        cdef Feature* target
-        cdef int64_t f, left = 0, n
-        pool.ensure_features(self.n_features)
-        for f in range(self.n_features):
-            left += min(limit, feature_at(self, f).length)
-        pool.n_edges = left
-        for f in range(self.n_features):
-            source = feature_at(self, f)
-            target = feature_at(pool, f)
-            target[0] = source[0]
-            n = min(limit, source.length)
-            target.length = target.capacity = <int32_t> n
-            target.place = 0
-            if n == 0:
-                continue
-            if pool.n_segments == 0 or pool.fill + n > pool.rooms[pool.n_segments - 1]:
-                # What a full segment's end cannot hold stays unused: under one list in a million edges.
-                pool.add_segment(max(n, min(left, 1 << SEGMENT_BITS)))
-            target.place = ((pool.n_segments - 1) << SEGMENT_BITS) | pool.fill
-            memcpy(edges_of(pool, target), edges_of(self, source), n * sizeof(Edge))
-            pool.fill += n
-            left -= n
-        return pool
+        indptr, totals, seen = self.headers(limit)
+        return EdgePool.from_arrays(indptr, self.edges(0, self.n_features, limit), totals, seen)
 
     def resize(self, int64_t n_features):
         """Make at least `n_features` features exist."""
