@@ -1,17 +1,18 @@
-/* The least that ranking by an index can cost: gather the edges of each active feature and add them up.
+/* The least that ranking by an index can cost: gather the edges of each active feature and add up their votes.
  * No table of touched labels, no best k, no clearing; scores simply run on from row to row. */
 #include <stdint.h>
 
 struct edge { int32_t label; float weight; };
 
 void bare_gather(int64_t n_rows, const int64_t *indptr, const int32_t *indices, const double *data,
-                 const int64_t *edge_indptr, const struct edge *edges, const double *scales, int64_t d_max,
-                 double *scores)
+                 const int64_t *edge_indptr, const struct edge *edges, const double *totals,
+                 const int64_t *seen, int64_t d_max, double *scores)
 {
     for (int64_t row = 0; row < n_rows; row++)
         for (int64_t p = indptr[row]; p < indptr[row + 1]; p++) {
             int64_t e = edge_indptr[indices[p]], end = edge_indptr[indices[p] + 1];
-            double scale = data[p] * scales[indices[p]];
+            double rating = seen[indices[p]] < 10 ? seen[indices[p]] / 10.0 : 1.0;
+            double scale = rating * data[p] / totals[indices[p]];
             if (end > e + d_max)
                 end = e + d_max;
             for (; e < end; e++)

@@ -40,14 +40,11 @@ cdef inline double scale_of(const Feature* feature, double value, IndexSettings 
 
 
 cdef int score_row(EdgePool pool, Votes votes, IndexSettings s, const int32_t[::1] indices,
-                   const double[::1] data, int64_t start, int64_t stop, int64_t n_labels) except -1 nogil:
+                   const double[::1] data, int64_t start, int64_t stop, int64_t most_votes) except -1 nogil:
     """Fill the empty `votes` with the score of every label that gets a vote from the row."""
-    cdef int64_t p, n, n_votes = 0
+    cdef int64_t p, n
     cdef Feature* feature
-    for p in range(start, stop):
-        if indices[p] < pool.n_features and data[p] >= SMALLEST:
-            n_votes += min(<int64_t> feature_at(pool, indices[p]).length, s.d_max)
-    votes.open(min(n_votes, n_labels))
+    votes.open(most_votes)
     for p in range(start, stop):
         if indices[p] >= pool.n_features or data[p] < SMALLEST:
             continue
@@ -58,28 +55,34 @@ cdef int score_row(EdgePool pool, Votes votes, IndexSettings s, const int32_t[::
     return 0
 
 
-cdef int look_ahead(EdgePool pool, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
-                    int64_t row) except -1 nogil:
-    """Ask memory for the lists of the next row and for the headers of the one after it.
+cdef int64_t count_votes(EdgePool pool, IndexSettings s, const int32_t[::1] indices, int64_t start,
+                         int64_t stop, int64_t n_labels) except -1 nogil:
+    """Count the labels that a row may vote for at the most, and ask memory for the lists that hold them.
 
     Lists lie far apart, and waiting for them would be most of the time.
     """
-    cdef int64_t n_rows = indptr.shape[0] - 1, p, last
+    cdef int64_t p, n, n_votes = 0
     cdef Feature* feature
     cdef const Edge* edges
-    if row + 1 < n_rows:
-        for p in range(indptr[row + 1], indptr[row + 2]):
-            if indices[p] < pool.n_features:
-                feature = feature_at(pool, indices[p])
-                if feature.length:
-                    edges = edges_of(pool, feature)
-                    last = min(<int64_t> feature.length, s.d_max) - 1
-                    prefetch(edges)         # no loop: where it ends could not be predicted
-                    prefetch(edges + min(last, EDGES_A_LINE))
-                    prefetch(edges + min(last, 2 * EDGES_A_LINE))
-                    prefetch(edges + last)
-    if row + 2 < n_rows:
-        for p in range(indptr[row + 2], indptr[row + 3]):
+    for p in range(start, stop):
+        if indices[p] < pool.n_features:
+            feature = feature_at(pool, indices[p])
+            n = min(<int64_t> feature.length, s.d_max)
+            if n:
+                edges = edges_of(pool, feature)
+                prefetch(edges)             # no loop: where it ends could not be predicted
+                prefetch(edges + min(n - 1, EDGES_A_LINE))
+                prefetch(edges + n - 1)
+                n_votes += n
+    return min(n_votes, n_labels)
+
+
+cdef int ask_for_headers(EdgePool pool, const int64_t[::1] indptr, const int32_t[::1] indices,
+                         int64_t row) except -1 nogil:
+    """Ask memory for the headers of a row's features, if there is such a row."""
+    cdef int64_t p
+    if row + 1 < indptr.shape[0]:
+        for p in range(indptr[row], indptr[row + 1]):
             if indices[p] < pool.n_features:
                 prefetch(feature_at(pool, indices[p]))
     return 0
@@ -88,11 +91,17 @@ cdef int look_ahead(EdgePool pool, IndexSettings s, const int64_t[::1] indptr, c
 def index_rank(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
                const double[::1] data, int64_t n_labels, int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
     """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
-    cdef int64_t row, i, n, k = out_labels.shape[1]
+    cdef int64_t row, i, n, n_votes = 0, n_votes_next = 0, k = out_labels.shape[1]
+    cdef int64_t n_rows = out_labels.shape[0]
     with nogil:
-        for row in range(out_labels.shape[0]):
-            look_ahead(pool, s, indptr, indices, row)
-            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], n_labels)
+        if n_rows:
+            n_votes_next = count_votes(pool, s, indices, indptr[0], indptr[1], n_labels)
+        for row in range(n_rows):
+            n_votes = n_votes_next
+            ask_for_headers(pool, indptr, indices, row + 2)
+            if row + 1 < n_rows:
+                n_votes_next = count_votes(pool, s, indices, indptr[row + 1], indptr[row + 2], n_labels)
+            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], n_votes)
             n = votes.take_top(k)
             for i in range(n):
                 out_labels[row, i] = votes.best[i].label
@@ -124,7 +133,7 @@ cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double v
         edges[i].weight = <float> (edges[i].weight + value)
         rise(edges, i)
     elif weight / feature.total >= s.w_min:
-        if n == feature.capacity:
+        if n == pool.capacity(feature):
             pool.grow(feature)
         edges = edges_of(pool, feature)
         edges[n].label = label
@@ -141,11 +150,11 @@ cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double v
             feature.total -= edges[feature.length].weight
     while feature.total > s.horizon:
         feature.total *= 0.5
+        while feature.length and edges[feature.length - 1].weight < 2 * SMALLEST:
+            feature.length -= 1             # its half would be rounded, which could break the order of the list
+            pool.n_edges -= 1
         for i in range(feature.length):
             edges[i].weight *= 0.5
-        while feature.length and edges[feature.length - 1].weight < SMALLEST:
-            feature.length -= 1             # below it halving rounds, and could break the order of the list
-            pool.n_edges -= 1
     return 0
 
 
@@ -194,7 +203,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
     The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending. `count` adds the row to the
     sightings of its features, which a later pass over the same rows must not.
     """
-    cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_features
+    cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_features, n_votes
     cdef double rival = 0.0
     cdef bint scored = s.margin < 1e300     # an infinite margin updates always: no need to rank
     cdef Feature* feature
@@ -203,7 +212,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
         pool.ensure_features(n_features)
     with nogil:
         for row in range(indptr.shape[0] - 1):
-            look_ahead(pool, s, indptr, indices, row)
+            ask_for_headers(pool, indptr, indices, row + 1)
             start, stop = indptr[row], indptr[row + 1]
             first, last = label_indptr[row], label_indptr[row + 1]
             if count:
@@ -213,7 +222,8 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
             if first == last:
                 continue
             if scored:
-                score_row(pool, votes, s, indices, data, start, stop, n_labels)
+                n_votes = count_votes(pool, s, indices, start, stop, n_labels)
+                score_row(pool, votes, s, indices, data, start, stop, n_votes)
                 rival = best_wrong(votes, labels, first, last)
             for i in range(first, last):
                 if scored and margin_score(votes, labels[i], s.candidates) - rival > s.margin:

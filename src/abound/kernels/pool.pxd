@@ -19,9 +19,7 @@ cdef extern from *:
     void prefetch "ABOUND_PREFETCH"(const void* address) noexcept nogil
 
 cdef enum:
-    SLAB_BITS = 13                          # a slab holds 2**13 edges, 64 KiB
-    SLAB_EDGES = 1 << 13
-    SLAB_MASK = (1 << 13) - 1
+    SLAB_EDGES = 1 << 12                    # 32 KiB
     PAGE_BITS = 14                          # a page holds 2**14 features, 512 KiB
     PAGE_MASK = (1 << 14) - 1
     N_SIZES = 120                           # block sizes 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ... to 2**31
@@ -31,16 +29,16 @@ cdef struct Edge:
     float weight                            # w'[f, c]
 
 cdef struct Feature:
-    int64_t place                           # slab << SLAB_BITS | position of its first edge
+    Edge* edges                             # its list; NULL as long as it never had one
     double total                            # W[f]
     int64_t seen                            # n[f]
     int32_t length
-    int32_t capacity
+    int32_t slab                            # that its list is a block of; -1 if it stands in the borrowed array
 
 cdef struct Slab:
     Edge* edges
-    int64_t room                            # edges that may be read from its start
-    int32_t size                            # of its blocks, an index into SIZES; -1 if it gives no blocks
+    int64_t room                            # edges that it holds
+    int32_t size                            # of its blocks, an index into SIZES; below 0 if it gives no blocks
     int32_t used                            # blocks in use
     int32_t fresh                           # position of the first edge that was never part of a block
     int32_t free_head                       # position of the first block that was given back, -1 for none
@@ -60,10 +58,14 @@ cdef class EdgePool:
     cdef int64_t slab_room                  # entries that the table of slabs has room for
     cdef int32_t[N_SIZES] open_slabs        # first slab with a free block of each size, -1 for none
     cdef int32_t empty_slabs                # first slab without any block in use, -1 for none
+    cdef int64_t n_cut                      # slabs that are cut into blocks
+    cdef int64_t in_blocks                  # edges that the blocks in use have room for
     cdef void** arenas                      # memory to be freed at the end
     cdef int64_t n_arenas
     cdef int64_t arena_bytes
-    cdef object _borrowed                   # the array that the first slabs point into
+    cdef object _borrowed                   # an array of edges that features may point into
+    cdef Edge* borrowed_start
+    cdef Edge* borrowed_end
 
     cdef int ensure_features(self, int64_t n) except -1 nogil
     cdef int64_t add_entry(self) except -1 nogil
@@ -71,8 +73,12 @@ cdef class EdgePool:
     cdef int add_empty_slabs(self) except -1 nogil
     cdef int link(self, int32_t* head, int32_t slab) noexcept nogil
     cdef int unlink(self, int32_t* head, int32_t slab) noexcept nogil
-    cdef int64_t take_block(self, int size) except -1 nogil
-    cdef int give_block(self, int64_t place) except -1 nogil
+    cdef int tidy(self) except -1 nogil
+    cdef int take_block(self, int size, Feature* feature) except -1 nogil
+    cdef int give_block(self, const Feature* feature) except -1 nogil
+    cdef int64_t capacity(self, const Feature* feature) noexcept nogil
+    cdef bint holds(self, const Feature* feature) noexcept nogil
+    cdef int move(self, Feature* feature, int size) except -1 nogil
     cdef int grow(self, Feature* feature) except -1 nogil
 
 
@@ -82,9 +88,8 @@ cdef inline Feature* feature_at(EdgePool pool, int64_t f) except NULL nogil:
     return &pool.pages[f >> PAGE_BITS][f & PAGE_MASK]
 
 
-cdef inline Edge* edges_of(EdgePool pool, const Feature* feature) except NULL nogil:
-    cdef const Slab* slab = &pool.slabs[feature.place >> SLAB_BITS]
-    cdef int64_t position = feature.place & SLAB_MASK
-    if CHECKED and (feature.place >> SLAB_BITS >= pool.n_slabs or position + feature.capacity > slab.room):
+cdef inline Edge* edges_of(EdgePool pool, const Feature* feature) except? NULL nogil:
+    """A feature's list; ask for it again after the list may have moved."""
+    if CHECKED and not pool.holds(feature):
         out_of_range("edges outside their slab")
-    return slab.edges + position
+    return feature.edges

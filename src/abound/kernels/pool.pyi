@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 EDGE_DTYPE: np.dtype[np.void]
+BOUNDS_CHECKED: bool
 EDGE_BYTES: int
 FEATURE_BYTES: int
 

@@ -2,8 +2,8 @@
 
 A feature has a 32-byte header (its list's place, total weight, times seen) in a page; its list of 8-byte edges is
 one block of a slab. A slab is cut into blocks of one size. A list that outgrows its block moves to the next size;
-a slab whose last block was given back serves another size. Spare room is thus at most a quarter of a list. A
-contiguous array, such as a mapped file, can stand in for the first slabs.
+a slab whose last block was given back serves another size, and half-empty slabs are emptied before more memory is
+asked for. A contiguous array, such as a mapped file, can be borrowed: its lists move into slabs when they grow.
 """
 
 from libc.math cimport isfinite
@@ -13,11 +13,15 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+cdef enum:
+    MOST_SPARE = 12                         # tidy up when more than a twelfth of the room in use lies free beside it
+
 cdef int64_t[N_SIZES] SIZES
 for _i in range(N_SIZES):                   # four steps from one power of two to the next
     SIZES[_i] = _i + 1 if _i < 8 else (<int64_t> (4 + _i % 4 + 1)) << (_i // 4 - 1)
 
 EDGE_DTYPE = np.dtype([("label", "<i4"), ("weight", "<f4")])
+BOUNDS_CHECKED = bool(CHECKED)
 EDGE_BYTES = sizeof(Edge)
 FEATURE_BYTES = sizeof(Feature)
 
@@ -102,7 +106,7 @@ cdef class EdgePool:
 
     cdef int add_empty_slabs(self) except -1 nogil:
         """Get memory for some slabs: few for a small model, 8 MiB at once for a large one."""
-        cdef int64_t n = max(1, min(128, self.n_slabs // 8)), i, entry
+        cdef int64_t n = max(1, min(256, self.n_slabs // 8)), i, entry
         cdef Edge* edges = <Edge*> self.add_arena(n * SLAB_EDGES * sizeof(Edge))
         for i in range(n):
             entry = self.add_entry()
@@ -129,17 +133,41 @@ cdef class EdgePool:
             self.slabs[s.next].previous = s.previous
         return 0
 
-    cdef int64_t take_block(self, int size) except -1 nogil:
-        """Place of a block with room for SIZES[size] edges."""
+    cdef int64_t capacity(self, const Feature* feature) noexcept nogil:
+        """Edges that a feature's list has room for where it stands."""
+        if feature.slab < 0 or feature.edges == NULL:
+            return feature.length
+        if self.slabs[feature.slab].size < 0:
+            return self.slabs[feature.slab].room
+        return SIZES[self.slabs[feature.slab].size]
+
+    cdef bint holds(self, const Feature* feature) noexcept nogil:
+        """Tell whether a feature's list lies within the memory that it claims."""
+        cdef const Slab* s
+        if feature.length == 0:
+            return True
+        if feature.slab < 0:
+            return self.borrowed_start <= feature.edges and feature.edges + feature.length <= self.borrowed_end
+        s = &self.slabs[feature.slab]
+        return (feature.slab < self.n_slabs and feature.length <= self.capacity(feature)
+                and s.edges <= feature.edges and feature.edges + feature.length <= s.edges + s.room)
+
+    cdef int take_block(self, int size, Feature* feature) except -1 nogil:
+        """Point a feature at a block with room for SIZES[size] edges; what it pointed at is not its concern."""
         cdef int64_t n = SIZES[size], position
-        cdef int32_t slab = self.open_slabs[size]
+        cdef int32_t slab
         cdef Slab* s
         if n > SLAB_EDGES:                  # a list of thousands of labels has memory of its own, until the end
             slab = <int32_t> self.add_entry()
             s = &self.slabs[slab]
             s.edges = <Edge*> self.add_arena(n * sizeof(Edge))
             s.room, s.size = n, -1
-            return <int64_t> slab << SLAB_BITS
+            feature.edges, feature.slab = s.edges, slab
+            return 0
+        if self.open_slabs[size] < 0:
+            if self.empty_slabs < 0 and (self.n_cut * SLAB_EDGES - self.in_blocks) * MOST_SPARE > self.in_blocks:
+                self.tidy()                 # rather than ask for more memory
+        slab = self.open_slabs[size]
         if slab < 0:
             if self.empty_slabs < 0:
                 self.add_empty_slabs()
@@ -147,6 +175,7 @@ cdef class EdgePool:
             self.unlink(&self.empty_slabs, slab)
             s = &self.slabs[slab]
             s.size, s.used, s.fresh, s.free_head = size, 0, 0, -1
+            self.n_cut += 1
             self.link(&self.open_slabs[size], slab)
         s = &self.slabs[slab]
         if s.free_head >= 0:                # a block that was given back holds the position of the next one
@@ -156,38 +185,92 @@ cdef class EdgePool:
             position = s.fresh
             s.fresh += <int32_t> n
         s.used += 1
+        self.in_blocks += n
         if s.free_head < 0 and s.fresh + n > SLAB_EDGES:
             self.unlink(&self.open_slabs[size], slab)
-        return (<int64_t> slab << SLAB_BITS) | position
+        feature.edges, feature.slab = s.edges + position, slab
+        return 0
 
-    cdef int give_block(self, int64_t place) except -1 nogil:
-        """Take a block back; in a borrowed array it is lost until the pool is compacted."""
-        cdef int32_t slab = <int32_t> (place >> SLAB_BITS)
-        cdef Slab* s = &self.slabs[slab]
+    cdef int give_block(self, const Feature* feature) except -1 nogil:
+        """Take a feature's block back; in a borrowed array it is lost until the pool is compacted."""
+        cdef Slab* s
+        if feature.edges == NULL or feature.slab < 0:
+            return 0
+        s = &self.slabs[feature.slab]
         if s.size < 0:
             return 0
         if s.free_head < 0 and s.fresh + SIZES[s.size] > SLAB_EDGES:
-            self.link(&self.open_slabs[s.size], slab)
-        s.edges[place & SLAB_MASK].label = s.free_head
-        s.free_head = <int32_t> (place & SLAB_MASK)
+            self.link(&self.open_slabs[s.size], feature.slab)
+        feature.edges.label = s.free_head
+        s.free_head = <int32_t> (feature.edges - s.edges)
         s.used -= 1
+        self.in_blocks -= SIZES[s.size]
         if s.used == 0:
-            self.unlink(&self.open_slabs[s.size], slab)
-            self.link(&self.empty_slabs, slab)
+            self.unlink(&self.open_slabs[s.size], feature.slab)
+            self.link(&self.empty_slabs, feature.slab)
+            self.n_cut -= 1
+        return 0
+
+    cdef int tidy(self) except -1 nogil:
+        """Empty as many slabs as can be, by moving their lists into free blocks of other slabs.
+
+        Costs a walk over all features, and is called only after a twelfth of the room has fallen free.
+        """
+        cdef int64_t f, n_marked = 0
+        cdef int32_t slab, next_slab
+        cdef int size, old_size
+        cdef int64_t room, free_blocks, kept_free
+        cdef Slab* s
+        cdef Feature* feature
+        for size in range(N_SIZES):         # only slabs with a free block are listed, and only they can be emptied
+            if SIZES[size] > SLAB_EDGES:
+                break
+            room = SLAB_EDGES // SIZES[size]
+            free_blocks = 0
+            slab = self.open_slabs[size]
+            while slab >= 0:
+                free_blocks += room - self.slabs[slab].used
+                slab = self.slabs[slab].next
+            slab = self.open_slabs[size]
+            while slab >= 0:
+                s = &self.slabs[slab]
+                next_slab = s.next
+                kept_free = free_blocks - (room - s.used)
+                if kept_free >= s.used:
+                    self.unlink(&self.open_slabs[size], slab)
+                    s.size = -2 - size      # marked: it gives no blocks, and what it holds is to be moved
+                    free_blocks = kept_free - s.used
+                    n_marked += 1
+                slab = next_slab
+        if n_marked == 0:
+            return 0
+        for f in range(self.n_features):
+            feature = feature_at(self, f)
+            if feature.edges != NULL and feature.slab >= 0 and self.slabs[feature.slab].size <= -2:
+                self.move(feature, -2 - self.slabs[feature.slab].size)
+        for slab in range(<int32_t> self.n_slabs):
+            s = &self.slabs[slab]
+            if s.size <= -2:
+                old_size = -2 - s.size
+                self.in_blocks -= s.used * SIZES[old_size]
+                self.n_cut -= 1
+                s.size, s.used = -1, 0
+                self.link(&self.empty_slabs, slab)
+        return 0
+
+    cdef int move(self, Feature* feature, int size) except -1 nogil:
+        """Move a feature's list to a block of another size or place, and give back the one that it had."""
+        cdef Feature target
+        self.take_block(size, &target)      # which may tidy up, and so move the list that is about to be moved
+        if feature.length:
+            memcpy(target.edges, feature.edges, feature.length * sizeof(Edge))
+        self.give_block(feature)
+        feature.edges, feature.slab = target.edges, target.slab
         return 0
 
     cdef int grow(self, Feature* feature) except -1 nogil:
         """Move a feature's list to a block with room for at least one more edge."""
-        cdef int size = size_holding(<int64_t> feature.length + 1)
-        cdef int64_t place = self.take_block(size)
-        if feature.length:
-            memcpy(self.slabs[place >> SLAB_BITS].edges + (place & SLAB_MASK),
-                   edges_of(self, feature), feature.length * sizeof(Edge))
-        if feature.capacity:
-            self.give_block(feature.place)
-        feature.place = place
-        feature.capacity = <int32_t> SIZES[size]
-        return 0
+        return self.move(feature, size_holding(<int64_t> feature.length + 1))
 
     # -- in and out ------------------------------------------------------------------------------
 
@@ -207,7 +290,7 @@ cdef class EdgePool:
         not be written to is copied, for learning changes edges in place.
         """
         cdef EdgePool pool = cls()
-        cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], entry, f
+        cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], f
         cdef Feature* feature
         cdef char[::1] flat
         if not edges.flags.writeable:
@@ -215,16 +298,14 @@ cdef class EdgePool:
         if n_edges:
             flat = edges.view(np.int8)
             pool._borrowed = edges
-            while pool.n_slabs << SLAB_BITS < n_edges:
-                entry = pool.add_entry()    # a list may cross from one to the next: memory is contiguous
-                pool.slabs[entry].edges = <Edge*> &flat[0] + (entry << SLAB_BITS)
-                pool.slabs[entry].room = n_edges - (entry << SLAB_BITS)
-                pool.slabs[entry].size = -1
+            pool.borrowed_start = <Edge*> &flat[0]
+            pool.borrowed_end = pool.borrowed_start + n_edges
         pool.ensure_features(n)
         for f in range(n):
             feature = feature_at(pool, f)
-            feature.place = indptr[f]
-            feature.length = feature.capacity = <int32_t> (indptr[f + 1] - indptr[f])
+            feature.edges = pool.borrowed_start + indptr[f]
+            feature.slab = -1
+            feature.length = <int32_t> (indptr[f + 1] - indptr[f])
             feature.total = totals[f]
             feature.seen = seen[f]
         pool.n_edges = n_edges

@@ -39,8 +39,8 @@ cdef inline void add_votes(Votes votes, const Edge* edges, int64_t n, double sca
         label = edges[e].label
         slot = label & mask
         found = slots[slot].label
-        if found != label and found != -1:
-            slot = votes.find(label)
+        while found != label and found != -1:
+            slot = (slot + 1) & mask
             found = slots[slot].label
         touched[n_touched] = <int32_t> slot
         n_touched += found == -1

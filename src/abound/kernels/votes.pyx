@@ -66,6 +66,7 @@ cdef class Votes:
         """Leave the k best votes in `best`, best first, empty the table and return how many there are."""
         cdef int64_t i, n = min(k, self.n_touched), n_touched = self.n_touched
         cdef Vote* slots = self.slots
+        cdef const int32_t* touched = self.touched
         cdef Vote* best
         cdef Vote* slot
         cdef Vote found
@@ -80,7 +81,7 @@ cdef class Votes:
             self.best_room = n
         best = self.best
         for i in range(n):
-            slot = &slots[self.touched[i]]
+            slot = &slots[touched[i]]
             best[i] = slot[0]
             slot.label = -1                 # emptied in the same walk, while it is in cache
             slot.score = 0.0
@@ -90,8 +91,9 @@ cdef class Votes:
                 sift_up(best, i)
         worst = best[n - 1 if few else 0].score if n else INFINITY
         for i in range(n, n_touched):
-            slot = &slots[self.touched[i]]
-            found = slot[0]
+            slot = &slots[touched[i]]
+            found.score = slot.score
+            found.label = slot.label
             slot.label = -1
             slot.score = 0.0
             if found.score < worst:

@@ -1,0 +1,81 @@
+"""Short runs of the benchmarks, so that none rots, with generous bounds for busy machines."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import abound
+from abound.metrics import evaluate
+from benchmarks import index, sets
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_time_a_row_does_not_grow_with_the_label_set():
+    figures = index.labels(counts=(1_000, 1_000_000), n_rows=5_000, rounds=8)
+    assert figures["ratio"] < 2.5
+
+
+def test_half_a_million_edges_are_learnt_saved_mapped_and_ranked():
+    figures = index.size(500_000)
+    assert figures["edges"] >= 500_000
+    assert figures["bytes_an_edge"] < 16
+    assert figures["bytes_an_edge_compact"] < 12
+
+
+def test_a_long_stream_neither_freezes_nor_overflows():
+    figures = index.year(5_000_000)
+    assert figures["seen"] == figures["updates"]
+    assert 0 < figures["total"] <= 65536
+    # A tenth of the stream is of the new label: its share must have moved well beyond w_min.
+    assert figures["share_of_new_label"] > 0.09
+
+
+@pytest.mark.data
+def test_the_paper_freezes_on_a_drifting_stream_and_a_horizon_does_not(data_folder, monkeypatch):
+    small = sets.load("finna-10k")
+    monkeypatch.setattr(sets, "load", lambda _: small)
+    frozen, following = index.drift(n_rows=10_000, window=1_000, horizon=5.0, plot=False)["last_tenth"].values()
+    assert following > frozen
+
+
+@pytest.mark.data
+def test_the_kernel_costs_little_more_than_a_bare_loop(data_folder):
+    assert index.bare("finna-10k", rounds=10)["ratio"] < 3
+
+
+@pytest.mark.data
+def test_finna_recipe_is_the_one_that_the_figures_are_for(data_folder):
+    data = sets.load("finna-10k")
+    assert data.X_train.shape == (10_000, 20_013)
+    assert np.allclose(sp.linalg.norm(data.X_train, axis=1)[:100], 1.0)
+    ranker = abound.FeatureFocus().fit(data.X_train, data.Y_train)
+    assert evaluate(sp.csr_array(data.Y_test), ranker.rank(data.X_test, 5), ["P@1"])["P@1"] > 0.10
+
+
+@pytest.mark.data
+def test_the_peers_benchmark_runs_and_shows_what_it_measured(data_folder, tmp_path):
+    # Our own system only: the peers' environments are made by the command itself when they are asked for.
+    output = tmp_path / "result.json"
+    command = [sys.executable, "-m", "benchmarks.peers", "--set", "finna-10k", "--peers", "abound", "--rounds", "1"]
+    done = subprocess.run([*command, "--json", output], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "abound feature-focus" in done.stdout
+    again = subprocess.run([*command[:3], "--show", output], cwd=ROOT, capture_output=True, text=True)
+    assert again.stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--set", "finna-10k", "--peers", "weka"], "unknown peer 'weka'; known are"), ([], "give --set NAME")],
+)
+def test_the_peers_benchmark_says_what_it_needs(arguments, message):
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.peers", *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
