@@ -198,30 +198,31 @@ def use_saved(path: str) -> dict[str, Any]:
 # -- streams that drift, and that do not end ---------------------------------------------------------
 
 
-def drift(n_rows: int = 100_000, window: int = 2_000, horizon: float = 8.0, plot: bool = True) -> dict[str, Any]:
+def drift(window: int = 2_000, horizon: float = 8.0) -> dict[str, Any]:
     """Learn finna titles whose labels are all renamed half way, and watch the accuracy before each window."""
     data = sets.load("finna-100k")
-    half, n_labels = n_rows // 2, data.Y_train.shape[1]
-    renamed = sp.hstack([sp.csr_matrix((half, n_labels)), data.Y_train[half:n_rows]])
-    Y = sp.csr_matrix(sp.vstack([sp.hstack([data.Y_train[:half], sp.csr_matrix((half, n_labels))]), renamed]))
-    curves: dict[str, list[float]] = {}
-    for name, value in (("no horizon (the paper)", None), (f"horizon {horizon:g}", horizon)):
-        ranker = abound.FeatureFocus(horizon=value).partial_fit(data.X_train[:1], Y[:1])
-        curves[name] = []
-        for start in range(1, n_rows, window):
-            rows = slice(start, min(start + window, n_rows))
-            ranking = ranker.rank(data.X_train[rows], 1)
-            curves[name].append(evaluate(sp.csr_array(Y[rows]), ranking, ["P@1"])["P@1"])
-            ranker.partial_fit(data.X_train[rows], Y[rows])
-    if plot:
-        draw_drift(curves, window, half)
-    last = len(next(iter(curves.values()))) // 10
-    return {
-        "window": window,
-        "drift_at": half,
-        "curves": curves,
-        "last_tenth": {name: float(np.mean(curve[-last:])) for name, curve in curves.items()},
+    half = data.X_train.shape[0] // 2
+    curves = {
+        "no horizon (the paper)": drift_curve(data.X_train, data.Y_train, window, None),
+        f"horizon {horizon:g}": drift_curve(data.X_train, data.Y_train, window, horizon),
     }
+    draw_drift(curves, window, half)
+    last = len(next(iter(curves.values()))) // 10
+    tail = {name: float(np.mean(curve[-last:])) for name, curve in curves.items()}
+    return {"window": window, "drift_at": half, "curves": curves, "last_tenth": tail}
+
+
+def drift_curve(X: sp.csr_matrix, Y: sp.csr_matrix, window: int, horizon: float | None) -> list[float]:
+    """Return P@1 of each window of rows before it is learnt; from half way on, every label is a new one."""
+    half = X.shape[0] // 2
+    empty = sp.csr_matrix((half, Y.shape[1])), sp.csr_matrix((X.shape[0] - half, Y.shape[1]))
+    Y = sp.csr_matrix(sp.vstack([sp.hstack([Y[:half], empty[0]]), sp.hstack([empty[1], Y[half:]])]))
+    ranker, curve = abound.FeatureFocus(horizon=horizon).partial_fit(X[:1], Y[:1]), []
+    for start in range(1, X.shape[0], window):
+        rows = slice(start, min(start + window, X.shape[0]))
+        curve.append(evaluate(sp.csr_array(Y[rows]), ranker.rank(X[rows], 1), ["P@1"])["P@1"])
+        ranker.partial_fit(X[rows], Y[rows])
+    return curve
 
 
 def draw_drift(curves: dict[str, list[float]], window: int, drift_at: int) -> None:
