@@ -1,6 +1,7 @@
 """The exceptions that abound raises of its own.
 
 AboundError
+    DataError           a line of a data file cannot be read
     ModelError          a model directory cannot be used
         DamagedModel    what it holds is not what was written
         UnknownFormat   it was written by another version, or is no model at all
@@ -11,6 +12,30 @@ Wrong arguments raise ValueError and TypeError, as in scikit-learn.
 
 class AboundError(Exception):
     """Base of everything that abound raises of its own."""
+
+
+class DataError(AboundError):
+    """A data file, or one line of it, cannot be read.
+
+    Attributes
+    ----------
+    file : str
+        Path as the caller gave it, or "<stdin>".
+    line : int
+        Line number from 1; in a Parquet file the row number.
+    reason : str
+        One sentence: what is wrong, and what would be right.
+    """
+
+    def __init__(self, file: str, line: int, reason: str) -> None:
+        # All three go to Exception, so that copying and pickling between processes rebuild the error.
+        super().__init__(file, line, reason)
+        self.file = file
+        self.line = line
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}"
 
 
 class ModelError(AboundError):

@@ -1,39 +1,35 @@
 """Rows in, ranked labels out."""
 
-import os
-from typing import Any
+import importlib
+from typing import Literal
 
-from abound.errors import UnknownFormat
 from abound.rankers.base import Ranker
-from abound.rankers.feature_focus import FeatureFocus
-from abound.rankers.frequency import Frequency
-from abound.rankers.independent import Independent
-from abound.rankers.ranking import Explanation, Ranking
-from abound.store import read_model
 
-RANKERS: dict[str, type[Ranker]] = {ranker.kind: ranker for ranker in (FeatureFocus, Frequency, Independent)}
+# Where each kind lives: its bare ranker, and its estimator, which brings scikit-learn along. Imported when asked for.
+_KINDS = {
+    "feature-focus": ("feature_focus", "FeatureFocus"),
+    "frequency": ("frequency", "Frequency"),
+    "independent": ("independent", "Independent"),
+}
+KINDS = tuple(_KINDS)
 
-__all__ = ["RANKERS", "Explanation", "FeatureFocus", "Frequency", "Independent", "Ranker", "Ranking", "load"]
+__all__ = ["KINDS", "Ranker", "ranker_class"]
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> Ranker:
-    """Load a ranker from a model directory.
+def ranker_class(kind: str, form: Literal["bare", "estimator"] = "bare") -> type[Ranker]:
+    """Return the class of a kind of ranker.
 
-    Parameters
-    ----------
-    path : path
-        A directory that `Ranker.save` wrote.
-    verify : bool
-        Compare every file with its checksum.
-    **params
-        Parameters to use instead of the saved ones; a smaller `d_max` loads a smaller index.
-
-    Returns
-    -------
-    Ranker
+    Examples
+    --------
+    >>> ranker_class("feature-focus").__name__
+    'FeatureFocusRanker'
     """
-    model = read_model(path, verify=verify)
-    kind = model.content.get("kind")
-    if not isinstance(kind, str) or kind not in RANKERS:
-        raise UnknownFormat(f"{path} holds a {kind!r}, which this version of abound does not know")
-    return RANKERS[kind].from_model(model, **params)
+    if kind not in _KINDS:
+        raise ValueError(f"unknown ranker {kind!r}; known are {', '.join(KINDS)}")
+    module, name = _KINDS[kind]
+    if form == "estimator":
+        module, name = "estimators", name
+    else:
+        name += "Ranker"
+    found: type[Ranker] = getattr(importlib.import_module(f"abound.rankers.{module}"), name)
+    return found

@@ -1,15 +1,17 @@
-"""The contract of every ranker: rows in, ranked labels out, learning a row at a time."""
+"""The contract of every ranker: rows in, ranked labels out, learning a row at a time.
 
+Neither scipy nor scikit-learn is imported before a matrix comes in: they take longer to import than a model takes
+to load and to rank a text.
+"""
+
+import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from abound.errors import DamagedModel
 from abound.rankers.labels import LabelBook, TargetForm, Targets, target_form
@@ -17,6 +19,9 @@ from abound.rankers.ranking import Explanation, Ranking
 from abound.store import Model, decode_names, encode_names, state_hash, write_model
 from abound.store.directory import Source
 from abound.store.names import Name
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 
 class Rows(NamedTuple):
@@ -37,6 +42,8 @@ LARGEST_VALUE = float(np.finfo(np.float32).max)
 
 def _is_plain_csr(X: Any) -> bool:
     """Tell whether X can go to the kernels as it is; full validation takes longer than to rank a row."""
+    import scipy.sparse as sp
+
     if not isinstance(X, sp.csr_array | sp.csr_matrix) or X.data.dtype != np.float64 or X.shape[0] == 0:
         return False
     if X.indices.dtype != np.int32 or not X.has_canonical_format:
@@ -53,14 +60,15 @@ def check_number(name: str, value: Any, low: float, high: float = float("inf")) 
         raise ValueError(f"{name} must be {limits}, got {value!r}")
 
 
-class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class Ranker:
     """Rank labels by what was learnt from rows.
 
-    A subclass gives the steps that carry an underscore; labels, validation, saving and scikit-learn's contract
-    are here. Rows may be dense or sparse and hold no negative value. Labels are one name a row, a list of names
-    a row, or an indicator matrix; both labels and columns may appear at any call of `partial_fit`.
+    A subclass gives the steps that carry an underscore; labels, validation and saving are here, and scikit-learn's
+    face is put on in `estimators.py`. Rows may be dense or sparse and hold no negative value. Labels are one name a
+    row, a list of names a row, or an indicator matrix; both labels and columns may appear at any call of `partial_fit`.
     """
 
+    feature_names_in_: NDArray[np.object_]
     kind: ClassVar[str]  # the ranker's name in model directories and on the command line
 
     # -- what a subclass gives ---------------------------------------------------------------------
@@ -168,6 +176,9 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
     def _as_csr(self, X: Any, learn: bool) -> "sp.csr_array[Any]":
         """Return any rows that scikit-learn knows as a canonical CSR matrix, or say what is wrong with them."""
+        import scipy.sparse as sp
+        from sklearn.utils.validation import _check_feature_names, check_array
+
         _check_feature_names(self, X, reset=learn and self.n_features_in_ == 0)
         X = check_array(
             X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, input_name="X", estimator=self
@@ -227,6 +238,8 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         best = np.where(best < 0, np.argmax(self._counts()), best)
         if self._form in ("names", "lists"):
             return self._as_array([self.labels_.names[i] for i in best])
+        import scipy.sparse as sp
+
         ones, n = np.ones(len(best), np.int64), len(best)
         matrix = sp.csr_array((ones, (np.arange(n), best)), shape=(n, len(self.labels_)))
         return matrix if self._form == "sparse" else matrix.toarray()
@@ -269,6 +282,8 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
         Labels that the ranker has never seen get columns of their own after the known ones.
         """
+        import scipy.sparse as sp
+
         self._check_fitted()
         n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
         targets = self.labels_.encode(Y, n_rows, learn=False)
@@ -293,7 +308,9 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "labels_"):
-            check_is_fitted(self, "labels_")  # raises, in scikit-learn's words
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first.")
 
     def _counts(self) -> NDArray[np.int64]:
         return self.labels_.counts[: len(self.labels_)]
@@ -311,6 +328,14 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
             **self._state(),
         }
 
+    @classmethod
+    def param_names(cls) -> list[str]:
+        """Return the names of the parameters."""
+        return [name for name in inspect.signature(cls).parameters if name not in ("args", "kwargs")]
+
+    def _params(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.param_names()}
+
     def state_hash(self) -> str:
         """Return a hash of what was learnt; equal states have equal hashes, however they came about."""
         return state_hash(self.kind, self._arrays())
@@ -320,7 +345,7 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         columns: Mapping[str, Any] = {"n_features_in": self.n_features_in_, "form": self._form}
         if hasattr(self, "feature_names_in_"):
             columns = {**columns, "feature_names": list(self.feature_names_in_)}
-        content = {"kind": self.kind, "params": self.get_params(), "columns": columns}
+        content = {"kind": self.kind, "params": self._params(), "columns": columns}
         write_model(path, content, self._arrays())
 
     @classmethod
@@ -331,7 +356,12 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
             ranker._check_params()
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedModel(f"the model's parameters cannot be used: {error}") from None
-        ranker.set_params(**params)._check_params()
+        for name, value in params.items():
+            if name not in cls.param_names():
+                known = ", ".join(cls.param_names())
+                raise ValueError(f"a {cls.kind} ranker has no parameter {name!r}; it has {known}")
+            setattr(ranker, name, value)
+        ranker._check_params()
         try:
             columns, arrays = model.content["columns"], model.arrays
             ranker.n_features_in_, ranker._form = int(columns["n_features_in"]), columns["form"]
@@ -346,12 +376,3 @@ class Ranker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
         return ranker
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.target_tags.required = True
-        # Votes are made for many sparse features; the checks' blobs of two dense ones are not that.
-        tags.classifier_tags.poor_score = True
-        return tags

@@ -1,7 +1,7 @@
 """The feature-focus index: each feature votes for the few labels that it was seen with."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,18 @@ class IndexRanker(Ranker):
         """Give spare room back; what is ranked and learnt stays the same."""
         self._use(self._pool.compacted())
 
+    def _keep_features(self, kept: NDArray[np.int64]) -> None:
+        """Forget all features but the kept ones, which are numbered anew in their order."""
+        kept = kept[kept < self._pool.n_features]
+        indptr, totals, seen = self._pool.headers()
+        edges = self._pool.edges(0, self._pool.n_features)
+        lengths = np.diff(indptr)
+        wanted = np.zeros(len(lengths), bool)
+        wanted[kept] = True
+        edges = edges[np.repeat(wanted, lengths)]
+        new_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
+        self._use(EdgePool.from_arrays(new_indptr, edges, totals[wanted], seen[wanted]))
+
     def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
         votes = self._borrow_scratch()
         index_rank(self._pool, votes, self._settings(), *rows, len(self.labels_), out_labels, out_scores)
@@ -80,10 +92,10 @@ class IndexRanker(Ranker):
         self._use(EdgePool.from_arrays(indptr, edges, totals, seen))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_scratch": []}
+        return {**cast("dict[str, Any]", super().__getstate__()), "_scratch": []}
 
 
-class FeatureFocus(IndexRanker):
+class FeatureFocusRanker(IndexRanker):
     """Rank labels by the votes of features, learnt by the feature streaming update.
 
     Every feature keeps the few labels that it was seen with, weighted by how often; a row's labels are ranked by

@@ -9,7 +9,7 @@ from abound.store import Model
 from abound.store.directory import Source
 
 
-class Frequency(Ranker):
+class FrequencyRanker(Ranker):
     """Rank labels by the share of learnt rows that had them, the same for every row.
 
     Examples

@@ -21,7 +21,7 @@ P_IND_GRID = tuple(round(0.01 * i, 2) for i in range(1, 10)) + tuple(round(0.05 
 HELD_OUT = 0.2
 
 
-class Independent(IndexRanker):
+class IndependentRanker(IndexRanker):
     """Rank by the conditional shares P(label | feature), each feature counted on its own (IND).
 
     Parameters

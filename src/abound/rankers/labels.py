@@ -1,15 +1,15 @@
 """Label names and the numbers that the kernels know them by."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from abound.store.names import Name
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 TargetForm: TypeAlias = Literal["names", "lists", "dense", "sparse"]
 
@@ -32,9 +32,11 @@ def _plain(name: Any) -> Name:
 
 def target_form(Y: Any) -> TargetForm:
     """Tell how the labels of the rows are given: one name each, lists of names, or an indicator matrix."""
-    if sp.issparse(Y):
-        return "sparse"
     if not isinstance(Y, list | tuple):
+        import scipy.sparse as sp
+
+        if sp.issparse(Y):
+            return "sparse"
         Y = np.asarray(Y)
         if Y.ndim == 0:
             raise TypeError(f"labels must be a sequence with an entry for each row, got {Y!r}")
@@ -90,10 +92,15 @@ class LabelBook:
         form = target_form(Y)
         book = self if learn else _Visitor(self)
         if form in ("dense", "sparse"):
+            import scipy.sparse as sp
+
             targets = book._encode_indicator(sp.csr_array(Y))
         elif form == "lists":
             targets = book._encode_lists(Y)
         else:
+            from sklearn.utils import column_or_1d
+            from sklearn.utils.multiclass import check_classification_targets
+
             y = column_or_1d(Y, warn=True) if not isinstance(Y, list | tuple) else np.asarray(Y)
             if y.dtype.kind in "fc" or y.dtype == object:
                 check_classification_targets(y)

@@ -1,0 +1,30 @@
+"""Files of labelled documents, rows and rankings, read and written as streams.
+
+`read` and `write` take any format of `FORMATS`; the format follows from the file's name where it can.
+"""
+
+from abound.data.files import Reader, Skipped, read, write
+from abound.data.formats import Format, Option
+from abound.data.names import read_label_names
+from abound.data.records import Document, NamedRow, Qrel, Record, Row, RunLine
+from abound.data.registry import FORMATS, detect_format
+from abound.errors import DataError
+
+__all__ = [
+    "FORMATS",
+    "DataError",
+    "Document",
+    "Format",
+    "NamedRow",
+    "Option",
+    "Qrel",
+    "Reader",
+    "Record",
+    "Row",
+    "RunLine",
+    "Skipped",
+    "detect_format",
+    "read",
+    "read_label_names",
+    "write",
+]

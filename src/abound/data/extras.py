@@ -1,0 +1,23 @@
+"""Optional packages, imported when first needed."""
+
+import importlib
+from typing import Any
+
+
+def require(module: str, extra: str, purpose: str) -> Any:
+    """Import an optional module, or say which pip command brings it.
+
+    Parameters
+    ----------
+    module : str
+        Name to import.
+    extra : str
+        The extra of abound that contains it.
+    purpose : str
+        What needs it, as the subject of a sentence.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise ImportError(f"{purpose} need {package}: pip install 'abound[{extra}]'", name=package) from error

@@ -1,0 +1,86 @@
+"""Documents in named fields: which is the text, the labels, the id."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from abound.data.formats import Malformed, Option, Options
+from abound.data.parsing import shown
+
+FIELD_OPTIONS = {
+    "text_field": Option("text", "Field of the text, or a list of fields to join.", (str, list, tuple)),
+    "labels_field": Option("labels", "Field of the labels; None for documents without.", (str, type(None))),
+    "id_field": Option("id", "Field of the document's id; None for none.", (str, type(None))),
+    "join": Option("\n", "What stands between the texts of several fields.", use="read"),
+}
+
+
+def text_fields(options: Options) -> tuple[str, ...]:
+    """Return the names of the text fields."""
+    given = options["text_field"]
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"text_field must name at least one field, got {given!r}")
+    return names
+
+
+def text_field_to_write(options: Options) -> str:
+    """Return the name of the one text field that can be written."""
+    names = text_fields(options)
+    if len(names) > 1:
+        raise ValueError(f"text_field must be one field for writing, got {len(names)}")
+    used = [name for name in (names[0], options["labels_field"], options["id_field"]) if name is not None]
+    if len(set(used)) < len(used):
+        raise ValueError(f"text_field, labels_field and id_field must differ, got {_listed(used)}")
+    return names[0]
+
+
+def joined(values: Iterable[Any], names: tuple[str, ...], join: str) -> str:
+    """Join the texts of several fields; None is left out, but not all may be None."""
+    texts = [value for value in values if value is not None]
+    for text in texts:
+        if type(text) is not str:
+            raise Malformed(f"the text must be a string, got {shown(text)}")
+    if not texts:
+        raise Malformed(f"no text: {_listed(names)} is missing or null, and must be a string")
+    return join.join(texts)
+
+
+def labels_from(value: Any) -> tuple[str, ...]:
+    """Return the labels of a list, of one string, or of whole numbers."""
+    if type(value) is not list:
+        value = [value]
+    for label in value:
+        if type(label) is not str or not label:
+            return tuple(map(_label_from, value))
+    return tuple(value)
+
+
+def _label_from(label: Any) -> str:
+    if type(label) is int:
+        return str(label)
+    if type(label) is not str:
+        raise Malformed(f"a label must be a string or a whole number, got {shown(label)}")
+    if not label:
+        raise Malformed("a label is empty; leave it out, or use an empty list for no labels")
+    return label
+
+
+def id_from(value: Any) -> str | None:
+    """Return the id, which may be a string, a whole number or None."""
+    if value is None or type(value) is str:
+        return value
+    if type(value) is not int:
+        raise Malformed(f"the id must be a string or a whole number, got {shown(value)}")
+    return str(value)
+
+
+def missing(option: str, name: str, present: Iterable[str]) -> str:
+    """Return the sentence for a field that is not there."""
+    names = list(present)
+    listed = _listed(names[:20]) if names else "none"
+    hint = ", or labels_field=None for documents without labels" if option == "labels_field" else ""
+    return f"no field {name!r} (the fields: {listed}); name the right one with {option}=...{hint}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(shown, names))

@@ -1,0 +1,71 @@
+"""The names of labels, from a file of their own."""
+
+import os
+
+from abound.data.formats import DAMAGE, Malformed, damage, undecodable, without_bom
+from abound.data.parsing import shown
+from abound.data.streams import STANDARD, compression_of, open_input
+from abound.errors import DataError
+
+
+def read_label_names(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Read the names of labels.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of lines 'id<TAB>name', where further columns and repeated ids are synonyms; or, when it is
+        called .txt, one name a line for the labels 0, 1, 2 and so on. Decompressed by its suffix. An id in
+        angle brackets loses them, as in Annif's vocabularies.
+
+    Returns
+    -------
+    dict
+        For each label id its names, the preferred one first.
+    """
+    file = os.fspath(path)
+    compression = compression_of(file)
+    by_number = file.lower().removesuffix(compression).endswith(".txt")
+    names: dict[str, list[str]] = {}
+    number = 0
+    try:
+        with open_input(file) as (stream, _):
+            for number, raw in enumerate(without_bom(stream), 1):
+                line = raw.decode().removesuffix("\n").removesuffix("\r")
+                if by_number:
+                    names[str(number - 1)] = [_checked(line, "the name")]
+                elif line:
+                    _add(line, names)
+    except Malformed as error:
+        # Only the first line can be UTF-16, and then the loop has not begun.
+        raise _error(file, max(number, 1), str(error)) from None
+    except UnicodeDecodeError as error:
+        raise _error(file, number, undecodable(error)) from None
+    except DAMAGE as error:
+        reason = damage(error)
+        if reason is None:
+            raise
+        raise _error(file, number + 1, reason) from error
+    return names
+
+
+def _add(line: str, names: dict[str, list[str]]) -> None:
+    label, *columns = line.split("\t")
+    if not columns:
+        raise Malformed(f"no tab in {shown(line)}; 'id<TAB>name' is wanted, or a file called .txt of one name a line")
+    if label.startswith("<") and label.endswith(">"):
+        label = label[1:-1]
+    known = names.setdefault(_checked(label, "the id"), [])
+    for name in columns:
+        if _checked(name, "a name") not in known:
+            known.append(name)
+
+
+def _checked(text: str, what: str) -> str:
+    if not text or text.isspace():
+        raise Malformed(f"{what} is empty; every label wants an id and a name")
+    return text
+
+
+def _error(file: str, line: int, reason: str) -> DataError:
+    return DataError("<stdin>" if file == STANDARD else file, line, reason)

@@ -1,0 +1,167 @@
+"""Parquet tables of documents, read batch by batch; needs the extra 'parquet'."""
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, BinaryIO, cast
+
+from abound.data.extras import require
+from abound.data.fields import (
+    FIELD_OPTIONS,
+    id_from,
+    joined,
+    labels_from,
+    missing,
+    text_field_to_write,
+    text_fields,
+)
+from abound.data.formats import (
+    DAMAGE,
+    Format,
+    Malformed,
+    Option,
+    Options,
+    Report,
+    undecodable,
+    unencodable,
+    wrong_record,
+)
+from abound.data.records import Document, make_document
+
+_OPTIONS = {**FIELD_OPTIONS, "batch_rows": Option(4096, "How many rows are in memory at once.", (int,))}
+_PURPOSE = "Parquet files"
+
+
+class Parquet(Format[Document]):
+    """A table with a column of texts and one of labels (lists or strings)."""
+
+    name = "parquet"
+    summary = "a table with a text column and a labels column"
+    record = Document
+    suffixes = (".parquet",)
+    options = _OPTIONS
+
+    def read(self, stream: BinaryIO, report: Report, options: Options) -> Iterator[Document]:
+        """Yield the documents of a table; the row number stands for the line."""
+        pyarrow = require("pyarrow", "parquet", _PURPOSE)
+        parquet = require("pyarrow.parquet", "parquet", _PURPOSE)
+        row = 0
+        try:
+            # The table's directory is at the end of the file, so a stream that cannot seek is read whole.
+            table = parquet.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
+            names = _columns(table.schema_arrow, options)
+            document_of = _documents(options)
+            for batch in table.iter_batches(batch_size=_batch_rows(options), columns=sorted(set(names))):
+                columns = [_values(batch.column(name)) for name in names]
+                for fields in zip(*columns, strict=True):
+                    row += 1
+                    try:
+                        document = document_of(fields)
+                    except Malformed as error:
+                        report(row, str(error), False)
+                    else:
+                        yield document
+        except Malformed as error:
+            report(row + 1, str(error), True)
+        except (pyarrow.ArrowException, *DAMAGE) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            cause = str(error).partition("\n")[0].rstrip(". ")
+            report(row + 1, f"not a whole Parquet file ({cause}); fetch it again", True)
+
+    def write(self, stream: BinaryIO, records: Iterable[Document], options: Options) -> int:
+        """Write the documents as one table and return how many there were."""
+        pyarrow = require("pyarrow", "parquet", _PURPOSE)
+        parquet = require("pyarrow.parquet", "parquet", _PURPOSE)
+        text_field, string = text_field_to_write(options), pyarrow.string()
+        labels_field, id_field = options["labels_field"], options["id_field"]
+        kinds = {id_field: string, text_field: string, labels_field: pyarrow.list_(string)}
+        schema = pyarrow.schema([(name, kind) for name, kind in kinds.items() if name is not None])
+        records, count = iter(records), 0
+        with parquet.ParquetWriter(stream, schema, compression="zstd") as table:
+            while documents := list(islice(records, _batch_rows(options))):
+                for number, document in enumerate(documents, count + 1):
+                    _check(document, number, options)
+                columns = {
+                    id_field: [document.id for document in documents],
+                    text_field: [document.text for document in documents],
+                    labels_field: [list(document.labels) for document in documents],
+                }
+                arrays = [pyarrow.array(columns[field.name], field.type) for field in schema]
+                table.write_batch(pyarrow.record_batch(arrays, schema=schema))
+                count += len(documents)
+        return count
+
+
+def _batch_rows(options: Options) -> int:
+    rows: int = options["batch_rows"]
+    if rows < 1:
+        raise ValueError(f"batch_rows must be at least 1, got {rows}")
+    return rows
+
+
+def _columns(schema: Any, options: Options) -> list[str]:
+    """Return the columns to read: texts, labels, id, as far as wanted."""
+    wanted = [("text_field", name) for name in text_fields(options)]
+    if options["labels_field"] is not None:
+        wanted.append(("labels_field", options["labels_field"]))
+    id_field = options["id_field"]
+    if id_field is not None and (id_field in schema.names or id_field != FIELD_OPTIONS["id_field"].default):
+        wanted.append(("id_field", id_field))
+    for option, name in wanted:
+        if name not in schema.names:
+            raise Malformed(missing(option, name, schema.names))
+        if schema.names.count(name) > 1:
+            raise Malformed(f"{schema.names.count(name)} columns are named {name!r}; one is wanted")
+    return [name for _, name in wanted]
+
+
+def _values(column: Any) -> list[Any]:
+    try:
+        return cast(list[Any], column.to_pylist())
+    except UnicodeDecodeError:
+        return [_value(item) for item in column]
+
+
+def _value(item: Any) -> Any:
+    try:
+        return item.as_py()
+    except UnicodeDecodeError as error:
+        return error  # becomes malformed when its row is reached
+
+
+def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
+    """Return the function from a row's fields to a document."""
+    names, join = text_fields(options), options["join"]
+    labels_at = len(names)
+    has_labels = options["labels_field"] is not None
+    id_at = labels_at + has_labels
+
+    def document_of(fields: tuple[Any, ...]) -> Document:
+        for field in fields:
+            if isinstance(field, UnicodeDecodeError):
+                raise Malformed(undecodable(field))
+        text = joined(fields[:labels_at], names, join)
+        labels = labels_from(fields[labels_at]) if has_labels else ()
+        return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None))
+
+    return document_of
+
+
+def _check(document: object, number: int, options: Options) -> None:
+    if not isinstance(document, Document):
+        raise TypeError(wrong_record(FORMAT, document))
+    texts = (document.text, *document.labels, document.id or "")
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"record {number}: text, labels and id must be strings")
+    if "" in document.labels:
+        raise ValueError(f"record {number}: a label is empty, which parquet cannot carry; leave it out")
+    if (document.labels and options["labels_field"] is None) or (document.id and options["id_field"] is None):
+        raise ValueError(f"record {number}: it has labels or an id, and the field that would hold it is None")
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"record {number}: {unencodable(error)}") from error
+
+
+FORMAT = Parquet()

@@ -1,0 +1,183 @@
+"""Numbers, features and labels in lines: strict to read, exact to write."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from operator import methodcaller
+
+from abound.data.formats import Malformed
+from abound.data.records import Row
+
+# Feature numbers end up in int64 arrays.
+MAX_INDEX = 2**63 - 1
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_SPLIT = methodcaller("split", ":")
+
+# Bodies of character classes: what str.split splits at, and what the C programs of these formats split at.
+WHITESPACE = r"\s"
+ASCII_SPACE = r" \t\n\r\v\f"
+_NAMES = {
+    "\0": "a zero byte",
+    "\t": "a tab",
+    "\n": "a line break",
+    "\r": "a carriage return",
+    " ": "a space",
+    ",": "a comma",
+    ":": "a colon",
+    "|": "a bar",
+    "#": "a hash sign",
+}
+
+
+def shown(text: object) -> str:
+    """Return `text` quoted for a message, cut when it is long."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= 60 else f"{quoted[:57]}...{quoted[-1]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return the count with its noun."""
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
+
+
+def whole(text: str, what: str) -> int:
+    """Return the whole number that `text` is; `what` names it in the message."""
+    if not _WHOLE.fullmatch(text):
+        limit = " of at most 18 digits" if text.isascii() and text.isdigit() else ""
+        raise Malformed(f"{what} must be a whole number{limit}, got {shown(text)}")
+    return int(text)
+
+
+def real(text: str, what: str) -> float:
+    """Return the finite number that `text` is; `what` names it in the message."""
+    number = float(text) if _REAL.fullmatch(text) else math.nan
+    if not math.isfinite(number):
+        raise Malformed(f"{what} must be a finite number, got {shown(text)}")
+    return number
+
+
+def labels_of(text: str, separator: str) -> tuple[str, ...]:
+    """Split the labels of a line; no text is no labels."""
+    if not text:
+        return ()
+    labels = tuple(text.split(separator))
+    if "" in labels:
+        raise Malformed(f"empty label in {shown(text)}; put one {separator!r} between two labels")
+    return labels
+
+
+def features_of(tokens: Sequence[str]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Return the feature numbers and the values of 'number:value' tokens."""
+    if not tokens:
+        return (), ()
+    try:
+        names, numbers = zip(*map(_SPLIT, tokens), strict=True)
+        indices = tuple(map(int, names))
+        values = tuple(map(float, numbers))
+    except ValueError:
+        return _features_one_by_one(tokens)
+    # int and float take '1_0' and digits of other scripts, which no other reader of these files does; sum
+    # finds NaN and infinity in one pass, and a sum that overflows is sorted out by the slow path.
+    joined = "".join(tokens)
+    if "_" in joined or not joined.isascii() or not math.isfinite(sum(values)):
+        return _features_one_by_one(tokens)
+    if min(indices) < 0 or max(indices) > MAX_INDEX:
+        return _features_one_by_one(tokens)
+    return indices, values
+
+
+def _features_one_by_one(tokens: Iterable[str]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    indices, values = [], []
+    for token in tokens:
+        name, colon, number = token.partition(":")
+        if not colon or not name or not number or ":" in number:
+            raise Malformed(f"feature {shown(token)} must be 'number:value', such as '3:0.5'")
+        index = whole(name, f"the number of feature {shown(token)}")
+        if index < 0:
+            raise Malformed(f"the number of feature {shown(token)} must not be negative")
+        indices.append(index)
+        values.append(real(number, f"the value of feature {shown(token)}"))
+    return tuple(indices), tuple(values)
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that reads back as `value`."""
+    value = float(value)
+    if not math.isfinite(value):
+        raise ValueError(f"the value {value} is not a finite number, which the format cannot carry")
+    return repr(value).removesuffix(".0")
+
+
+def feature_texts(row: Row) -> list[str]:
+    """Return a row's features as 'number:value' tokens."""
+    if len(row.indices) != len(row.values):
+        raise ValueError(f"the row has {len(row.indices)} indices and {len(row.values)} values")
+    if any(not 0 <= index <= MAX_INDEX for index in row.indices):
+        raise ValueError(f"feature numbers must be between 0 and {MAX_INDEX}")
+    pairs = zip(row.indices, row.values, strict=True)
+    return [f"{int(index)}:{number_text(value)}" for index, value in pairs]
+
+
+class Guard:
+    """Refuse texts that a format cannot carry.
+
+    Parameters
+    ----------
+    format_name : str
+        The format, for the message.
+    what : str
+        What is guarded, such as "label".
+    forbidden : str
+        Body of a regular expression's character class.
+    instead : str
+        What the caller may do instead.
+    empty : bool
+        Whether an empty text can be carried.
+    """
+
+    def __init__(
+        self,
+        format_name: str,
+        what: str,
+        forbidden: str,
+        instead: str = "write jsonl instead",
+        empty: bool = False,
+    ) -> None:
+        self._format_name = format_name
+        self._what = what
+        self._instead = instead
+        self._empty = empty
+        self._search = re.compile(f"[{forbidden}]").search
+
+    def __call__(self, text: str) -> str:
+        """Return `text`, or raise ValueError when the format cannot carry it."""
+        if not isinstance(text, str):
+            raise ValueError(f"the {self._what} {text!r} must be str, got {type(text).__name__}")
+        found = self._search(text)
+        if found:
+            raise ValueError(
+                f"the {self._what} {shown(text)} contains {character(found[0])}, "
+                f"which {self._format_name} cannot carry; {self._instead}"
+            )
+        if not text and not self._empty:
+            raise ValueError(f"a {self._what} is empty, which {self._format_name} cannot carry; leave it out")
+        return text
+
+
+def character(char: str) -> str:
+    """Name a character for a message."""
+    code = f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip()
+    return f"{_NAMES[char]} ({char!r})" if char in _NAMES else f"{char!r} ({code})"
+
+
+def refuse_others(format_name: str, row: Row, *fields: str) -> None:
+    """Refuse a row that has a field for which the format has no place."""
+    for field in fields:
+        if getattr(row, field) is not None:
+            raise ValueError(
+                f"the row has {field} {shown(getattr(row, field))}, for which {format_name} has no place; "
+                f"drop it with row._replace({field}=None)"
+            )

@@ -1,0 +1,92 @@
+"""TREC's runs and relevance judgements."""
+
+from collections.abc import Callable
+
+from abound.data.formats import LineFormat, Malformed, Options
+from abound.data.parsing import WHITESPACE, Guard, counted, number_text, real, shown, whole
+from abound.data.records import Qrel, RunLine
+
+
+class TrecRun(LineFormat[RunLine]):
+    """'qid Q0 doc rank score tag'; the second column means nothing."""
+
+    name = "trec-run"
+    summary = "qid Q0 doc rank score tag"
+    record = RunLine
+    suffixes = (".run",)
+
+    def parser(self, options: Options) -> Callable[[str], RunLine | None]:  # noqa: ARG002
+        """Return the function from a line to a retrieved document."""
+
+        def parse(line: str) -> RunLine | None:
+            words = _columns(line, 6, self.summary)
+            if words is None:
+                return None
+            qid, _, doc, rank, score, tag = words
+            return RunLine(qid, doc, whole(rank, "the rank"), real(score, "the score"), tag)
+
+        return parse
+
+    def formatter(self, options: Options) -> Callable[[RunLine], str]:  # noqa: ARG002
+        """Return the function from a retrieved document to its line."""
+        qid, doc, tag = (_guard(self.name, what) for what in ("qid", "document", "tag"))
+
+        def line_of(run: RunLine) -> str:
+            rank = _whole_number("rank", run.rank)
+            return f"{qid(run.qid)} Q0 {doc(run.doc)} {rank} {number_text(run.score)} {tag(run.tag)}"
+
+        return line_of
+
+
+class TrecQrels(LineFormat[Qrel]):
+    """'qid 0 doc grade'; the second column means nothing."""
+
+    name = "trec-qrels"
+    summary = "qid 0 doc grade"
+    record = Qrel
+    suffixes = (".qrels",)
+
+    def parser(self, options: Options) -> Callable[[str], Qrel | None]:  # noqa: ARG002
+        """Return the function from a line to a judgement."""
+
+        def parse(line: str) -> Qrel | None:
+            words = _columns(line, 4, self.summary)
+            return None if words is None else Qrel(words[0], words[2], whole(words[3], "the grade"))
+
+        return parse
+
+    def formatter(self, options: Options) -> Callable[[Qrel], str]:  # noqa: ARG002
+        """Return the function from a judgement to its line."""
+        qid, doc = (_guard(self.name, what) for what in ("qid", "document"))
+
+        def line_of(qrel: Qrel) -> str:
+            return f"{qid(qrel.qid)} 0 {doc(qrel.doc)} {_whole_number('grade', qrel.grade)}"
+
+        return line_of
+
+
+def _columns(line: str, wanted: int, summary: str) -> list[str] | None:
+    words = line.split()
+    if len(words) != wanted:
+        if not words:
+            return None
+        raise Malformed(f"{counted(len(words), 'column')} in {shown(line)}; {wanted} are wanted: {summary}")
+    return words
+
+
+def _guard(format_name: str, what: str) -> Guard:
+    return Guard(format_name, what, rf"\0{WHITESPACE}", f"rename the {what}")
+
+
+def _whole_number(what: str, value: int) -> str:
+    # numpy's integers are welcome, 1.0 is not: it would come back as something else.
+    text = str(value)
+    try:
+        whole(text, f"the {what}")
+    except Malformed as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+RUN = TrecRun()
+QRELS = TrecQrels()

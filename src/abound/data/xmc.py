@@ -1,0 +1,136 @@
+"""The extreme classification repository's format: counts, then rows."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, cast
+
+from abound.data.formats import LineFormat, Malformed, Option, Options, Report
+from abound.data.parsing import feature_texts, features_of, refuse_others, shown, whole
+from abound.data.records import Row
+from abound.data.svmlight import RENAME, split_labels
+
+_COUNTED = "in the header; None is one more than the largest."
+_OPTIONS = {
+    f"n_{what}": Option(None, f"How many {what} are {_COUNTED}", (int, type(None)), use="write")
+    for what in ("features", "labels")
+}
+
+
+class Xmc(LineFormat[Row]):
+    """A line of three counts, then rows 'l1,l2 3:0.5' numbered from zero."""
+
+    name = "xmc"
+    summary = "a line of three counts, then svmlight rows numbered from zero"
+    record = Row
+    suffixes = (".xmc",)
+    headed = True
+    options = _OPTIONS
+
+    def parser(self, options: Options) -> Callable[[str], Row | None]:  # noqa: ARG002
+        """Return the function from a line to a row; the first line is the header."""
+        return _Rows().parse
+
+    def formatter(self, options: Options) -> Callable[[Row], str]:
+        """Return the function from a row to its line."""
+        return _Counts(options).line_of
+
+    def read(self, stream: BinaryIO, report: Report, options: Options) -> Iterator[Row]:
+        """Yield the rows; check at the end that the header told their number."""
+        rows = _Rows()
+
+        def counted(line: int, reason: str, fatal: bool) -> None:
+            rows.found += 1  # a row that is skipped is a row all the same
+            rows.line = max(rows.line, line)
+            report(line, reason, fatal)
+
+        yield from self.parse(stream, counted, rows.parse, options)
+        if rows.found != rows.wanted:
+            counts = f"the header promises {rows.wanted} rows, the file has {rows.found}"
+            report(rows.line, f"{counts}; correct the header (an empty row is one space)", False)
+
+    def write(self, stream: BinaryIO, records: Iterable[Row], options: Options) -> int:
+        """Write the header and the rows, and return how many rows there were."""
+        counts = _Counts(options)
+        # The header comes first and is known last, so the rows wait in a file.
+        with tempfile.SpooledTemporaryFile(max_size=1 << 24) as rows:
+            body = cast(BinaryIO, rows)
+            n_rows = self.write_with(body, records, counts.line_of)
+            stream.write(f"{n_rows} {counts.n_features} {counts.n_labels}\n".encode())
+            body.seek(0)
+            shutil.copyfileobj(body, stream)
+        return n_rows
+
+
+class _Rows:
+    """Parse the header and the rows, and keep count."""
+
+    def __init__(self) -> None:
+        self.wanted = -1
+        self.found = 0
+        self.line = 0
+        self._n_features = 0
+        self._n_labels = 0
+
+    def parse(self, line: str) -> Row | None:
+        self.line += 1
+        if self.wanted < 0:
+            self._header(line)
+            return None
+        if not line:
+            return None
+        labels, words = split_labels(line)
+        indices, values = features_of(words)
+        if indices and max(indices) >= self._n_features:
+            beyond = f"feature {max(indices)} is beyond the header's {self._n_features} features"
+            raise Malformed(f"{beyond}; the largest may be {self._n_features - 1}")
+        for label in labels:
+            if not 0 <= whole(label, "a label") < self._n_labels:
+                beyond = f"label {shown(label)} is beyond the header's {self._n_labels} labels"
+                raise Malformed(f"{beyond}; the largest may be {self._n_labels - 1}")
+        self.found += 1
+        return Row(labels, indices, values)
+
+    def _header(self, line: str) -> None:
+        words = line.split()
+        if len(words) != 3 or not all(word.isascii() and word.isdecimal() for word in words):
+            raise Malformed(
+                f"the first line must be 'n_rows n_features n_labels', got {shown(line)}; "
+                "without that line the format is svmlight",
+                fatal=True,
+            )
+        self.wanted, self._n_features, self._n_labels = map(int, words)
+
+
+class _Counts:
+    """Format rows, and keep the counts for the header."""
+
+    def __init__(self, options: Options) -> None:
+        self._most_features = options["n_features"]
+        self._most_labels = options["n_labels"]
+        self.n_features = self._most_features or 0
+        self.n_labels = self._most_labels or 0
+
+    def line_of(self, row: Row) -> str:
+        refuse_others("xmc", row, "qid", "id", "comment")
+        numbers = [self._number(label) for label in row.labels]
+        features = feature_texts(row)
+        self.n_labels = _grown("label", self.n_labels, self._most_labels, numbers)
+        self.n_features = _grown("feature", self.n_features, self._most_features, row.indices)
+        return " ".join([",".join(row.labels), *features]) or " "
+
+    @staticmethod
+    def _number(label: str) -> int:
+        if not (isinstance(label, str) and label.isascii() and label.isdecimal() and len(label) <= 18):
+            raise ValueError(f"the label {shown(label)} is no number from zero, and xmc can carry no other; {RENAME}")
+        return int(label)
+
+
+def _grown(what: str, count: int, most: int | None, numbers: Iterable[int]) -> int:
+    largest = max(numbers, default=-1)
+    if most is not None and largest >= most:
+        raise ValueError(f"{what} {largest} is beyond n_{what}s={most}, counted from zero")
+    return max(count, largest + 1)
+
+
+FORMAT = Xmc()

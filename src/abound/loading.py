@@ -1,0 +1,34 @@
+"""Load whatever a model directory holds."""
+
+import os
+from typing import Any
+
+from abound.errors import UnknownFormat
+from abound.rankers import KINDS, Ranker, ranker_class
+from abound.store import read_model
+from abound.tagger import Tagger
+
+
+def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> Ranker | Tagger:
+    """Load a ranker or a tagger from a model directory.
+
+    Parameters
+    ----------
+    path : path
+        A directory that `save` wrote.
+    verify : bool
+        Compare every file with its checksum.
+    **params
+        Parameters of the ranker to use instead of the saved ones; a smaller `d_max` loads a smaller index.
+
+    Returns
+    -------
+    The estimator, or the Tagger, that was saved
+    """
+    model = read_model(path, verify=verify)
+    kind = model.content.get("kind")
+    if kind == Tagger.kind:
+        return Tagger.from_model(model, **params)
+    if kind not in KINDS:
+        raise UnknownFormat(f"{path} holds a {kind!r}, which this version of abound does not know")
+    return ranker_class(kind, "estimator").from_model(model, **params)

@@ -1,0 +1,34 @@
+"""The rankers as scikit-learn estimators: the classes that a person imports."""
+
+from typing import Any
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from abound.rankers.feature_focus import FeatureFocusRanker
+from abound.rankers.frequency import FrequencyRanker
+from abound.rankers.independent import IndependentRanker
+
+
+class Estimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What makes a ranker an estimator: parameters by name, cloning, tags."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        # Votes are made for many sparse features; the checks' blobs of two dense ones are not that.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class FeatureFocus(FeatureFocusRanker, Estimator):
+    __doc__ = FeatureFocusRanker.__doc__
+
+
+class Frequency(FrequencyRanker, Estimator):
+    __doc__ = FrequencyRanker.__doc__
+
+
+class Independent(IndependentRanker, Estimator):
+    __doc__ = IndependentRanker.__doc__

@@ -1,0 +1,332 @@
+"""The whole product in one object: text in, ranked label names out, every correction learnt at once."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.errors import DamagedModel, UnknownFormat
+from abound.rankers import ranker_class
+from abound.rankers.base import Rows
+from abound.rankers.feature_focus import IndexRanker
+from abound.rankers.ranking import Ranking
+from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
+from abound.store.directory import Source
+from abound.store.names import Name
+from abound.text import TextEncoder
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+CHUNK = 4096  # texts that are encoded at once
+RANKER_PREFIX = "ranker_"
+
+
+class Entry(NamedTuple):
+    """One label of a ranking; rank 1 is best."""
+
+    label: Name
+    score: float
+    rank: int
+
+
+class WordVote(NamedTuple):
+    """A word, a run of words or a part of one, its vote, and where it stands in the text."""
+
+    word: str
+    vote: float
+    spans: list[tuple[int, int]]
+
+
+class TextExplanation(NamedTuple):
+    """Why a text has a label: votes in the order in which they sum to the score."""
+
+    label: Name
+    score: float
+    words: list[WordVote]
+
+
+class Tagger:
+    """Rank labels for texts, and learn from each correction.
+
+    Parameters
+    ----------
+    ranker : str
+        The kind of ranker; see `abound.rankers.KINDS`.
+    ranker_params : dict, optional
+        Its parameters.
+    mode : {"stream", "corpus"}
+        "stream" lets document frequencies run on, so that learning a text at a time gives the same state as all at
+        once. "corpus" has `fit` count them first and freeze them: the mode for several passes.
+    **text
+        Parameters of `abound.text.TextEncoder`: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms.
+
+    Examples
+    --------
+    >>> from abound import Tagger
+    >>> tagger = Tagger().fit(["a red apple", "a fast car"], [["fruit"], ["vehicle", "sport"]])
+    >>> tagger.rank("apple pie")[0].label
+    'fruit'
+    >>> tagger.learn("apple pie", ["dessert"])
+    >>> [entry.label for entry in tagger.rank("a pie")][:1]
+    ['dessert']
+    """
+
+    kind: ClassVar[str] = "tagger"
+
+    def __init__(
+        self,
+        ranker: str = "feature-focus",
+        *,
+        ranker_params: Mapping[str, Any] | None = None,
+        mode: Literal["stream", "corpus"] = "stream",
+        **text: Any,
+    ) -> None:
+        if mode not in ("stream", "corpus"):
+            raise ValueError(f"mode must be 'stream' or 'corpus', got {mode!r}")
+        self.mode = mode
+        self.ranker = ranker_class(ranker)(**dict(ranker_params or {}))
+        self.ranker._check_params()
+        self.encoder = TextEncoder(**text)
+        self.label_names: dict[str, list[str]] = {}
+        self.ranker._start()
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, texts: Iterable[str], labels: Iterable[Iterable[Any]]) -> Self:
+        """Learn texts from scratch.
+
+        Parameters
+        ----------
+        texts : iterable of str
+        labels : iterable of lists of names
+            The labels of each text.
+
+        Returns
+        -------
+        self
+        """
+        self.encoder.reset()
+        self.ranker._start()
+        texts, labels = list(texts), list(labels)
+        if len(texts) != len(labels):
+            raise ValueError(f"there are {len(texts)} texts but labels for {len(labels)}; give labels for each text")
+        passes = getattr(self.ranker, "passes", 1)
+        if self.mode == "stream":
+            if passes > 1:
+                raise ValueError("several passes need frozen frequencies: use mode='corpus'")
+            self.learn_many(texts, labels)
+            return self
+        self.encoder.count_corpus(texts)
+        rows = Rows(*self.encoder.rows(texts))
+        targets = self.ranker.labels_.encode(labels, len(texts), learn=True)
+        self._learn(rows, targets)
+        self.ranker._finish_fit(rows, targets)
+        return self
+
+    def learn(self, text: str, labels: Iterable[Any]) -> None:
+        """Learn one text and its labels; the next ranking knows them."""
+        self.learn_many([text], [labels])
+
+    def learn_many(self, texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> None:
+        """Learn texts in order; the state is the same as after one `learn` for each."""
+        for start in range(0, len(texts), CHUNK):
+            rows = Rows(*self.encoder.rows(list(texts[start : start + CHUNK]), learn=True))
+            chunk = [_listed(names) for names in labels[start : start + CHUNK]]
+            self._learn(rows, self.ranker.labels_.encode(chunk, rows.n_rows, learn=True))
+
+    def _learn(self, rows: Rows, targets: Any) -> None:
+        self.ranker.labels_.count(targets)
+        self.ranker.n_rows_seen_ += rows.n_rows
+        self.ranker.n_features_in_ = self.encoder.n_terms
+        self.ranker._form = "lists"
+        self.ranker._learn(rows, targets)
+
+    # -- ranking -------------------------------------------------------------------------------------
+
+    def rank(self, text: str, k: int = 10) -> list[Entry]:
+        """Rank the best labels of one text.
+
+        Returns
+        -------
+        list of Entry
+            At most k, best first; a text without a known word has none.
+        """
+        return self.rank_many([text], k)[0]
+
+    def rank_many(self, texts: Iterable[str], k: int = 10) -> list[list[Entry]]:
+        """Rank the best labels of each text."""
+        ranking = self.rank_arrays(texts, k)
+        names = ranking.names
+        return [
+            [
+                Entry(names[label], score, place)
+                for place, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
+                if label >= 0
+            ]
+            for labels, scores in zip(ranking.indices.tolist(), ranking.scores.tolist(), strict=True)
+        ]
+
+    def rank_arrays(self, texts: Iterable[str], k: int = 10) -> Ranking:
+        """Rank as arrays, for the metrics."""
+        if not isinstance(k, int) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        rows = Rows(*self.encoder.rows(list(texts)))
+        width = min(k, max(1, self.n_labels))
+        labels, scores = np.full((rows.n_rows, width), -1, np.int32), np.zeros((rows.n_rows, width))
+        self.ranker._rank(rows, labels, scores)
+        return Ranking(labels, scores, self.ranker.labels_.names)
+
+    def explain(self, text: str, label: Any) -> TextExplanation:
+        """Return the words of a text that vote for a label, their votes and their places.
+
+        The votes, added from first to last, are the label's score.
+        """
+        try:
+            number = self.ranker.labels_.id_of(label)
+        except KeyError:
+            raise ValueError(f"label {label!r} is not known; it must have been learnt before") from None
+        rows = Rows(*self.encoder.rows([text]))
+        features, votes, prior = self.ranker._explain(rows, number)
+        spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for span in self.encoder.spans(text):
+            spans[span.term].append((span.start, span.stop))
+        words = [
+            WordVote(self.encoder.name(term), vote, spans[term])
+            for term, vote in zip(features.tolist(), votes.tolist(), strict=True)
+        ]
+        score = prior
+        for word in words:
+            score += word.vote
+        return TextExplanation(self.ranker.labels_.names[number], score, words)
+
+    def truth(self, labels: Sequence[Iterable[Any]]) -> "sp.csr_array[Any]":
+        """Return true labels as an indicator over label numbers; see `Ranker.truth`."""
+        return self.ranker.truth([_listed(names) for names in labels])
+
+    # -- what it holds -------------------------------------------------------------------------------
+
+    def name_of(self, label: Any) -> str:
+        """Return the name that a person reads for a label: the first of its names, or the label itself."""
+        names = self.label_names.get(str(label))
+        return names[0] if names else str(label)
+
+    @property
+    def n_rows(self) -> int:
+        """Texts learnt."""
+        return self.ranker.n_rows_seen_
+
+    @property
+    def n_labels(self) -> int:
+        """Labels known."""
+        return len(self.ranker.labels_)
+
+    @property
+    def n_features(self) -> int:
+        """Terms known."""
+        return self.encoder.n_terms
+
+    @property
+    def n_edges(self) -> int:
+        """Edges of the index; 0 for a ranker without one."""
+        return self.ranker.n_edges_ if isinstance(self.ranker, IndexRanker) else 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the vocabulary and the ranker hold."""
+        index = self.ranker.nbytes_ if isinstance(self.ranker, IndexRanker) else 0
+        return self.encoder.vocabulary.nbytes + index
+
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """How many texts each label had, by label number."""
+        return self.ranker._counts()
+
+    def params(self) -> dict[str, Any]:
+        """Return every parameter."""
+        ranker = {"ranker": self.ranker.kind, "ranker_params": self.ranker._params()}
+        return {**ranker, "mode": self.mode, **self.encoder.params()}
+
+    def prune(self, max_bytes: int) -> dict[str, int]:
+        """Forget the rarest terms until the tagger holds at most so many bytes.
+
+        Terms of equal count leave together, so that a run of words never outlives its words. Returns how many terms and
+        edges were forgotten, and the least count that is left.
+        """
+        if not isinstance(self.ranker, IndexRanker):
+            raise ValueError(f"a {self.ranker.kind} ranker cannot be pruned")
+        terms, edges, least = self.n_features, self.n_edges, 0
+        while self.nbytes > max_bytes and self.n_features:
+            counts = self.encoder.vocabulary.counts()
+            least = int(counts.min()) + 1
+            wanted = counts >= least
+            self.encoder.keep(wanted)
+            self.ranker._keep_features(np.flatnonzero(wanted))
+            self.ranker.n_features_in_ = self.n_features
+        return {"terms": terms - self.n_features, "edges": edges - self.n_edges, "least_count": least}
+
+    # -- keeping -------------------------------------------------------------------------------------
+
+    def _arrays(self) -> dict[str, Source]:
+        ranker: dict[str, Source] = {RANKER_PREFIX + key: source for key, source in self.ranker._arrays().items()}
+        named = [(label, name) for label, names in sorted(self.label_names.items()) for name in names]
+        labels, label_offsets = encode_names(f"{i} {label}" for i, (label, _) in enumerate(named))
+        names, name_offsets = encode_names(f"{i} {name}" for i, (_, name) in enumerate(named))
+        display: dict[str, Source] = {"display_labels": labels, "display_label_offsets": label_offsets}
+        display |= {"display_names": names, "display_name_offsets": name_offsets}
+        return {**ranker, **self.encoder.arrays(), **display}
+
+    def state_hash(self) -> str:
+        """Return a hash of what was learnt; see `Ranker.state_hash`."""
+        return state_hash(self.kind, self._arrays())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model directory, or replace the model in one."""
+        content = {"kind": self.kind, "params": self.params(), "form": self.ranker._form if self.n_rows else "lists"}
+        write_model(path, content, self._arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> Self:
+        """Load a tagger; parameters of its ranker may be replaced, such as `d_max` by a smaller one."""
+        model = read_model(path, verify=verify)
+        if model.content.get("kind") != cls.kind:
+            raise UnknownFormat(f"{path} holds a {model.content.get('kind')!r}, not a tagger; use abound.load")
+        return cls.from_model(model, **params)
+
+    @classmethod
+    def from_model(cls, model: Model, **params: Any) -> Self:
+        """Build a tagger from a model directory that was read."""
+        try:
+            settings = dict(model.content["params"])
+            tagger = cls(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
+            tagger.encoder.restore(model.arrays)
+            arrays = {
+                key.removeprefix(RANKER_PREFIX): array
+                for key, array in model.arrays.items()
+                if key.startswith(RANKER_PREFIX)
+            }
+            columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}
+            content = {"params": model.content["params"]["ranker_params"], "columns": columns}
+            labels = decode_names(model.arrays["display_labels"], model.arrays["display_label_offsets"])
+            names = decode_names(model.arrays["display_names"], model.arrays["display_name_offsets"])
+            for label, name in zip(labels, names, strict=True):
+                tagger.label_names.setdefault(_unnumbered(label), []).append(_unnumbered(name))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
+        tagger.ranker = type(tagger.ranker).from_model(Model(content, arrays), **params)
+        if isinstance(tagger.ranker, IndexRanker) and tagger.ranker._pool.n_features > tagger.encoder.n_terms:
+            raise DamagedModel("the index has features that the vocabulary does not know")
+        return tagger
+
+
+def _listed(names: Iterable[Any]) -> list[Any]:
+    if isinstance(names, str):
+        raise TypeError(f"labels must be a list for each text, got the text {names!r}; give [{names!r}]")
+    return list(names)
+
+
+def _unnumbered(name: Any) -> str:
+    return str(name).partition(" ")[2]

@@ -1,0 +1,192 @@
+"""The streaming text front end: a vocabulary that grows, running or frozen document frequencies, weights."""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.kernels.text import TextSettings, Vocabulary, text_rows
+from abound.text.words import places, prepare
+
+LONGEST_NGRAM = 8
+SIGHTINGS_BYTES = 1 << 24  # counters for terms that wait for admission; two terms on one are admitted early
+
+
+class Span(NamedTuple):
+    """A term of a text and where it stands."""
+
+    term: int
+    start: int
+    stop: int
+
+
+class TextEncoder:
+    """Turn texts into sparse rows over terms that are numbered when first seen.
+
+    Parameters
+    ----------
+    ngrams : int
+        The longest run of words that is a term.
+    char_ngrams : (int, int) or None
+        Shortest and longest part of a word that is a term too; for compounds and for typing errors.
+    stem : str or None
+        A language of Snowball's stemmers, such as "english"; needs the extra `stem`.
+    min_count : int
+        In stream mode, the sighting at which a term is admitted; in corpus mode, the texts that must have it.
+    weighting : {"tfidf", "pivoted"}
+        Sublinear tf-idf of unit length, or the pivoted unique normalisation of Singhal et al. as in SIGIR 2002.
+    slope : float
+        Of the pivoted normalisation.
+    max_terms : int or None
+        The most terms that are admitted.
+    """
+
+    def __init__(
+        self,
+        *,
+        ngrams: int = 2,
+        char_ngrams: tuple[int, int] | None = None,
+        stem: str | None = None,
+        min_count: int = 1,
+        weighting: Literal["tfidf", "pivoted"] = "tfidf",
+        slope: float = 0.3,
+        max_terms: int | None = None,
+    ) -> None:
+        self.ngrams = ngrams
+        self.char_ngrams = tuple(char_ngrams) if char_ngrams else None
+        self.stem = stem
+        self.min_count = min_count
+        self.weighting = weighting
+        self.slope = slope
+        self.max_terms = max_terms
+        self._check()
+        self._stem = None
+        if stem is not None:
+            from abound.text.stemming import stemmer
+
+            self._stem = stemmer(stem)
+        self.reset()
+
+    def _check(self) -> None:
+        for name, low, high in (("ngrams", 1, LONGEST_NGRAM), ("min_count", 1, 255), ("slope", 0.0, 1.0)):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not low <= value <= high:
+                raise ValueError(f"{name} must be between {low} and {high}, got {value!r}")
+        if self.char_ngrams is not None and not 1 <= self.char_ngrams[0] <= self.char_ngrams[1] <= 20:
+            raise ValueError(f"char_ngrams must be two lengths from 1 to 20, the shorter first, got {self.char_ngrams}")
+        if self.weighting not in ("tfidf", "pivoted"):
+            raise ValueError(f"weighting must be 'tfidf' or 'pivoted', got {self.weighting!r}")
+        if self.max_terms is not None and self.max_terms < 1:
+            raise ValueError(f"max_terms must be at least 1, got {self.max_terms}")
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters by name."""
+        names = ("ngrams", "char_ngrams", "stem", "min_count", "weighting", "slope", "max_terms")
+        return {name: getattr(self, name) for name in names}
+
+    def reset(self) -> None:
+        """Forget every term."""
+        self.frozen = False
+        self.vocabulary = Vocabulary(np.zeros(SIGHTINGS_BYTES, np.uint8) if self.min_count > 1 else None)
+
+    def _settings(self) -> TextSettings:
+        low, high = self.char_ngrams or (0, 0)
+        return TextSettings(
+            ngrams=self.ngrams,
+            char_low=low,
+            char_high=high,
+            min_count=self.min_count,
+            pivoted=self.weighting == "pivoted",
+            slope=self.slope,
+            max_terms=np.iinfo(np.int64).max if self.max_terms is None else self.max_terms,
+            frozen=self.frozen,
+        )
+
+    def _prepared(self, text: str) -> str:
+        prepared = prepare(text)
+        return prepared if self._stem is None else self._stem(prepared)
+
+    def rows(
+        self, texts: list[str], *, learn: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return the three arrays of a CSR matrix; with `learn`, texts are counted first and bring new terms."""
+        prepared = [self._prepared(text) for text in texts]
+        return text_rows(self.vocabulary, prepared, self._settings(), learn and not self.frozen)
+
+    def count_corpus(self, texts: list[str]) -> None:
+        """Count the terms of a whole corpus, and freeze what was counted (corpus mode)."""
+        self.frozen = False
+        self.vocabulary = Vocabulary()  # every term is kept while counting; rare ones are left out of the rows
+        self.rows(texts, learn=True)
+        self.frozen = True
+
+    def spans(self, text: str) -> list[Span]:
+        """Return every known term of a text and where in it the term stands."""
+        if self._stem is not None:
+            return [Span(term, 0, 0) for term, _, _ in self.vocabulary.terms_of(self._prepared(text), self._settings())]
+        origin = places(text)
+        found = self.vocabulary.terms_of(prepare(text), self._settings())
+        return [Span(term, origin[start], origin[stop - 1] + 1) for term, start, stop in found]
+
+    def name(self, term: int) -> str:
+        """Return a term as a person would write it."""
+        return self.vocabulary.name(term)
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms are known."""
+        return self.vocabulary.n_terms
+
+    # -- keeping and pruning -------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the state as flat arrays."""
+        starts, lengths, counts, names = self.vocabulary.arrays()
+        counters = np.array([self.vocabulary.n_texts, self.vocabulary.n_distinct, int(self.frozen)], np.int64)
+        found: dict[str, NDArray[Any]] = {
+            "term_starts": starts,
+            "term_lengths": lengths,
+            "term_counts": counts,
+            "term_names": names,
+            "text_counters": counters,
+        }
+        if self.min_count > 1 and not self.frozen:
+            found["term_sightings"] = self.vocabulary.sightings
+        return found
+
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take up what `arrays` gave; what it cannot have given raises ValueError."""
+        sightings = np.array(arrays["term_sightings"]) if "term_sightings" in arrays else None
+        self.vocabulary = Vocabulary.from_arrays(
+            arrays["term_starts"], arrays["term_lengths"], arrays["term_counts"], arrays["term_names"], sightings
+        )
+        n_texts, n_distinct, frozen = arrays["text_counters"].tolist()
+        if n_texts < 0 or n_distinct < 0 or frozen not in (0, 1):
+            raise ValueError("the counters of the texts are out of range")
+        self.vocabulary.n_texts, self.vocabulary.n_distinct, self.frozen = n_texts, n_distinct, bool(frozen)
+
+    def keep(self, wanted: NDArray[np.bool_]) -> None:
+        """Forget all terms but the wanted ones, which are numbered anew in their old order.
+
+        A run of words must not be kept without its parts; a count that is a threshold on `counts` sees to that.
+        """
+        starts, lengths, counts, names = self.vocabulary.arrays()
+        number = np.cumsum(wanted) - 1
+        is_word = lengths >= 0
+        words = is_word & wanted
+        new_starts, new_lengths = starts.copy(), lengths.copy()
+        runs = ~is_word & wanted
+        new_starts[runs] = number[starts[runs]]
+        new_lengths[runs] = -1 - number[-1 - lengths[runs]]
+        sizes = lengths[words].astype(np.int64)
+        new_starts[words] = np.cumsum(sizes) - sizes
+        kept_bytes = np.repeat(wanted[is_word], lengths[is_word])
+        vocabulary = Vocabulary.from_arrays(
+            np.ascontiguousarray(new_starts[wanted]),
+            np.ascontiguousarray(new_lengths[wanted]),
+            np.ascontiguousarray(counts[wanted]),
+            names[kept_bytes],
+            self.vocabulary.sightings,
+        )
+        vocabulary.n_texts, vocabulary.n_distinct = self.vocabulary.n_texts, self.vocabulary.n_distinct
+        self.vocabulary = vocabulary

@@ -1,0 +1,82 @@
+"""The text front end as a scikit-learn transformer."""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from abound.text.encoder import TextEncoder
+
+
+class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Turn texts into sparse rows, with a vocabulary that may grow at any call of `partial_fit`.
+
+    Parameters are those of `abound.text.TextEncoder`.
+
+    Examples
+    --------
+    >>> from abound import TextVectorizer
+    >>> vectorizer = TextVectorizer().fit(["a red apple", "a fast car"])
+    >>> vectorizer.partial_fit(["a red car"]).get_feature_names_out()[-2:].tolist()
+    ['fast car', 'red car']
+    """
+
+    def __init__(
+        self,
+        *,
+        ngrams: int = 2,
+        char_ngrams: tuple[int, int] | None = None,
+        stem: str | None = None,
+        min_count: int = 1,
+        weighting: str = "tfidf",
+        slope: float = 0.3,
+        max_terms: int | None = None,
+    ) -> None:
+        self.ngrams = ngrams
+        self.char_ngrams = char_ngrams
+        self.stem = stem
+        self.min_count = min_count
+        self.weighting = weighting
+        self.slope = slope
+        self.max_terms = max_terms
+
+    def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
+        """Count a corpus and freeze the frequencies; terms in fewer than `min_count` texts are left out."""
+        self.encoder_ = TextEncoder(**self.get_params())
+        self.encoder_.count_corpus(_checked(texts))
+        return self
+
+    def partial_fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002
+        """Count more texts, in order; frequencies run on and new terms are admitted."""
+        if not hasattr(self, "encoder_"):
+            self.encoder_ = TextEncoder(**self.get_params())
+        self.encoder_.frozen = False
+        self.encoder_.rows(_checked(texts), learn=True)
+        return self
+
+    def transform(self, texts: Iterable[str]) -> "sp.csr_matrix":
+        """Return the rows of texts; words that were never seen have no say."""
+        check_is_fitted(self, "encoder_")
+        indptr, indices, data = self.encoder_.rows(_checked(texts))
+        return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, self.encoder_.n_terms))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """Return the terms."""
+        check_is_fitted(self, "encoder_")
+        return np.array([self.encoder_.name(i) for i in range(self.encoder_.n_terms)], object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _checked(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise ValueError("give a list of texts, not a single text")
+    return list(texts)

@@ -1,0 +1,117 @@
+"""Malformed lines: the number, what is wrong and what would be right."""
+
+import pytest
+
+# Format, file, line, reason.
+CASES = [
+    ("fasttext", b"__label__ text\n", 1, "a label is empty; a name must follow '__label__' at once"),
+    ("fasttext", b"__label__\n", 1, "a label is empty; a name must follow '__label__' at once"),
+    (
+        "fasttext",
+        b"__label__a __label__ text\n",
+        1,
+        "a label is empty; a name must follow '__label__' at once",
+    ),
+    ("fasttext", b"text __label__\n", 1, "a label is empty; a name must follow '__label__' at once"),
+    ("fasttext", b"text __label__ more\n", 1, "a label is empty; a name must follow '__label__' at once"),
+    (
+        "fasttext",
+        b"__label__a\t__label__\ttext\n",
+        1,
+        "a label is empty; a name must follow '__label__' at once",
+    ),
+    ("fasttext", b"__label__\x00text\n", 1, "a label is empty; a name must follow '__label__' at once"),
+    (
+        "fasttext",
+        b"ok\n__label__  __label__b\n",
+        2,
+        "a label is empty; a name must follow '__label__' at once",
+    ),
+    ("fasttext", b"__label__a \xff\n", 1, "byte 0xff at position 12 is not UTF-8; save the file as UTF-8"),
+    ("fasttext", b"__label__\xc3 text\n", 1, "byte 0xc3 at position 10 is not UTF-8; save the file as UTF-8"),
+    ("fasttext", b"__label__a caf\xe9\n", 1, "byte 0xe9 at position 15 is not UTF-8; save the file as UTF-8"),
+    (
+        "fasttext",
+        b"__label__a \xed\xa0\x80\n",
+        1,
+        "byte 0xed at position 12 is not UTF-8; save the file as UTF-8",
+    ),
+    (
+        "fasttext",
+        b"__label__a \xc0\x80\n",
+        1,
+        "byte 0xc0 at position 12 is not UTF-8; save the file as UTF-8",
+    ),
+    ("fasttext", b"\xff\xfe_\x00_\x00", 1, "the file is UTF-16; save it as UTF-8"),
+    ("annif", b"text\n", 1, "no tabs; one is wanted, between the text and the URIs"),
+    ("annif", b"text\t<u>\t<v>\n", 1, "2 tabs; one is wanted, between the text and the URIs"),
+    ("annif", b"id\ttext\t<u>\n", 1, "2 tabs; one is wanted, between the text and the URIs"),
+    ("annif", b"text\t<u\n", 1, "'<u' is no URI in angle brackets; write '<URI>', without a space inside"),
+    ("annif", b"text\tu>\n", 1, "'u>' is no URI in angle brackets; write '<URI>', without a space inside"),
+    ("annif", b"text\t<>\n", 1, "'<>' is no URI in angle brackets; write '<URI>', without a space inside"),
+    ("annif", b"text\t<u v>\n", 1, "'<u' is no URI in angle brackets; write '<URI>', without a space inside"),
+    (
+        "annif",
+        b"text\t<u><v>\n",
+        1,
+        "'<u><v>' is no URI in angle brackets; write '<URI>', without a space inside",
+    ),
+    (
+        "annif",
+        b"text\t<u>,<v>\n",
+        1,
+        "'<u>,<v>' is no URI in angle brackets; write '<URI>', without a space inside",
+    ),
+    ("annif", b"ok\t<u>\ntext <u>\n", 2, "no tabs; one is wanted, between the text and the URIs"),
+    ("annif", b"caf\xe9\t<u>\n", 1, "byte 0xe9 at position 4 is not UTF-8; save the file as UTF-8"),
+    ("annif", b"text\t<\xff>\n", 1, "byte 0xff at position 7 is not UTF-8; save the file as UTF-8"),
+    ("annif", b"\xfe\xff\x00t", 1, "the file is UTF-16; save it as UTF-8"),
+    (
+        "annif",
+        b"text\t<<u>>\n",
+        1,
+        "'<<u>>' is no URI in angle brackets; write '<URI>', without a space inside",
+    ),
+    ("labels-tsv", b"text\n", 1, "no tabs; one is wanted, between the labels and the text"),
+    ("labels-tsv", b"1 2 text\n", 1, "no tabs; one is wanted, between the labels and the text"),
+    ("labels-tsv", b"1\t2\ttext\n", 1, "2 tabs; one is wanted, between the labels and the text"),
+    ("labels-tsv", b"1  2\ttext\n", 1, "empty label in '1  2'; put one ' ' between two labels"),
+    ("labels-tsv", b" 1\ttext\n", 1, "empty label in ' 1'; put one ' ' between two labels"),
+    ("labels-tsv", b"1 \ttext\n", 1, "empty label in '1 '; put one ' ' between two labels"),
+    ("labels-tsv", b" \ttext\n", 1, "empty label in ' '; put one ' ' between two labels"),
+    ("labels-tsv", b"1\ttext\t\n", 1, "2 tabs; one is wanted, between the labels and the text"),
+    ("labels-tsv", b"ok\ttext\nbad\n", 2, "no tabs; one is wanted, between the labels and the text"),
+    ("labels-tsv", b"\xff\ttext\n", 1, "byte 0xff at position 1 is not UTF-8; save the file as UTF-8"),
+    ("labels-tsv", b"1\tcaf\xe9\n", 1, "byte 0xe9 at position 6 is not UTF-8; save the file as UTF-8"),
+    ("labels-tsv", b"\xff\xfe1\x00", 1, "the file is UTF-16; save it as UTF-8"),
+    ("labels-tsv", b"ok\ttext\n\ntext again\n", 3, "no tabs; one is wanted, between the labels and the text"),
+    ("vw", b"1,2 word\n", 1, "no bar '|' in the line; it must stand between the labels and the features"),
+    ("vw", b"1,,2 | a\n", 1, "empty label in '1,,2'; put one ',' between two labels"),
+    ("vw", b",1 | a\n", 1, "empty label in ',1'; put one ',' between two labels"),
+    ("vw", b"1:0.5 | a\n", 1, "'1:0.5' has a cost; labels without costs are wanted, such as '1,2'"),
+    ("vw", b"1:0 2:1 | a\n", 1, "2 words before the bar; 'l1,l2' is wanted, and then perhaps a tag"),
+    ("vw", b"1 2.0 | a\n", 1, "2 words before the bar; 'l1,l2' is wanted, and then perhaps a tag"),
+    ("vw", b"1 2.0 tag| a\n", 1, "2 words before the bar; 'l1,l2' is wanted, and then perhaps a tag"),
+    ("vw", b"1 ' | a\n", 1, "the tag before the bar is empty; a name must follow the quote"),
+    ("vw", b"1 | a:b\n", 1, "the value of feature 'a:b' must be a finite number, got 'b'"),
+    ("vw", b"1 | a:\n", 1, "the value of feature 'a:' must be a finite number, got ''"),
+    ("vw", b"1 | :2\n", 1, "feature ':2' has no name; 'name' or 'name:value' is wanted"),
+    ("vw", b"1 | a:nan\n", 1, "the value of feature 'a:nan' must be a finite number, got 'nan'"),
+    ("vw", b"1 |ns:x a\n", 1, "the scale of namespace 'ns' must be a finite number, got 'x'"),
+    ("vw", b"1 |: a\n", 1, "the namespace after a bar is empty; put a name or a space there"),
+    ("vw", b"1 | a:1:2\n", 1, "the value of feature 'a:1:2' must be a finite number, got '1:2'"),
+    (
+        "vw",
+        b"1 |n:1e200 a:1e200\n",
+        1,
+        "the value of feature 'a:1e200' times the scale 1e+200 must be finite",
+    ),
+    ("vw", b"1 | \xff\n", 1, "byte 0xff at position 5 is not UTF-8; save the file as UTF-8"),
+    ("vw", b"1 | a:1_0\n", 1, "the value of feature 'a:1_0' must be a finite number, got '1_0'"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "line", "reason"), CASES)
+def test_a_malformed_line_is_told(first_error, name, content, line, reason):
+    error = first_error(name, content)
+    assert (error.line, error.reason) == (line, reason)
