@@ -1,0 +1,67 @@
+"""The text front end in plain Python: names instead of numbers, dictionaries instead of tables."""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+
+
+def words(text):
+    return re.findall(r"(?:\w|\u0307)+", unicodedata.normalize("NFC", text).lower())
+
+
+def terms(text, ngrams=2, char_ngrams=None):
+    """Return the terms of a text in the order in which they end; of those that end together the shortest first."""
+    found = []
+    tokens = words(text)
+    for end, word in enumerate(tokens, 1):
+        found.append(word)
+        if char_ngrams:
+            low, high = char_ngrams
+            for i in range(len(word)):
+                for j in range(i + low, min(i + high, len(word)) + 1):
+                    if j - i < len(word):
+                        found.append(f"·{word[i:j]}·")
+        found.extend(" ".join(tokens[end - n : end]) for n in range(2, ngrams + 1) if end >= n)
+    return found
+
+
+class TextOracle:
+    """Count texts one by one and weigh their terms."""
+
+    def __init__(self, ngrams=2, char_ngrams=None, weighting="tfidf", slope=0.3):
+        self.ngrams, self.char_ngrams, self.weighting, self.slope = ngrams, char_ngrams, weighting, slope
+        self.numbers, self.counts, self.n_texts, self.n_distinct = {}, Counter(), 0, 0
+
+    def learn(self, text):
+        found = terms(text, self.ngrams, self.char_ngrams)
+        for term in found:
+            self.numbers.setdefault(term, len(self.numbers))
+        self.counts.update(set(found))
+        self.n_texts += 1
+        self.n_distinct += len(set(found))
+
+    def row(self, text):
+        """Return {number of term: weight}."""
+        counted = Counter(term for term in terms(text, self.ngrams, self.char_ngrams) if term in self.numbers)
+        if self.weighting == "pivoted":
+            return self.pivoted(counted)
+        row = {
+            t: (1 + math.log(d)) * (1 + math.log((1 + self.n_texts) / (1 + self.counts[t]))) for t, d in counted.items()
+        }
+        norm = math.sqrt(sum(w * w for w in row.values()))
+        return {self.numbers[t]: w / norm for t, w in row.items()}
+
+    def pivoted(self, counted):
+        """The weights of SIGIR 2002, section 4: (1 + log d) / (1 + log a) / ((1 - s) + s m_i / m) * log(n / u)."""
+        if not counted:
+            return {}
+        mean_count = sum(counted.values()) / len(counted)
+        length = (1 - self.slope) + self.slope * len(counted) / (self.n_distinct / self.n_texts)
+        return {
+            self.numbers[t]: (1 + math.log(d))
+            / (1 + math.log(mean_count))
+            / length
+            * math.log(self.n_texts / self.counts[t])
+            for t, d in counted.items()
+        }

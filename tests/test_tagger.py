@@ -1,0 +1,162 @@
+"""The Tagger: text in, label names out, corrections learnt at once, everything kept."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import abound
+from abound import Tagger
+from abound.errors import DamagedModel, UnknownFormat
+from abound.metrics import evaluate
+
+TEXTS = ["a red apple", "a green apple", "a fast car", "a red car", "apple pie and cream"]
+LABELS = [["fruit"], ["fruit"], ["vehicle"], ["vehicle", "colour"], ["dessert"]]
+
+
+@pytest.fixture
+def tagger():
+    return Tagger().fit(TEXTS, LABELS)
+
+
+def test_ranks_names_best_first(tagger):
+    entries = tagger.rank("a fast red car", k=3)
+    assert entries[0].label == "vehicle"
+    assert [entry.rank for entry in entries] == [1, 2, 3]
+    assert [entry.score for entry in entries] == sorted((entry.score for entry in entries), reverse=True)
+    assert tagger.rank_many(["a fast red car", "zebra"], 3) == [entries, []]
+
+
+def test_a_new_label_is_there_after_one_learn(tagger):
+    tagger.learn("quantum chromodynamics", ["physics"])
+    assert tagger.rank("quantum chromodynamics")[0].label == "physics"
+
+
+@pytest.mark.parametrize("params", [{}, {"min_count": 2}, {"char_ngrams": (3, 4)}, {"weighting": "pivoted"}])
+def test_one_by_one_in_chunks_and_fit_give_the_same_state(params):
+    one, chunks = Tagger(**params), Tagger(**params)
+    for text, labels in zip(TEXTS * 3, LABELS * 3, strict=True):
+        one.learn(text, labels)
+    chunks.learn_many(TEXTS, LABELS)
+    chunks.learn_many(TEXTS * 2, LABELS * 2)
+    whole = Tagger(**params).fit(TEXTS * 3, LABELS * 3)
+    assert one.state_hash() == chunks.state_hash() == whole.state_hash()
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), st.lists(st.text(max_size=5), max_size=3)), min_size=1, max_size=6))
+@settings(max_examples=50, deadline=None)
+def test_any_text_and_any_names_survive_saving(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("model") / "m"
+    tagger = Tagger()
+    for text, labels in rows:
+        tagger.learn(text, labels)
+    tagger.save(path)
+    loaded = Tagger.load(path)
+    assert loaded.state_hash() == tagger.state_hash()
+    for text, _ in rows:
+        assert loaded.rank(text) == tagger.rank(text)
+
+
+@pytest.mark.parametrize("params", [{}, {"min_count": 2}, {"mode": "corpus", "ranker_params": {"passes": 3}}])
+def test_a_loaded_tagger_goes_on_as_before(params, tmp_path):
+    tagger = Tagger(**params).fit(TEXTS, LABELS)
+    tagger.label_names = {"fruit": ["Fruit", "hedelmä"], "dessert": ["Dessert"]}
+    tagger.save(tmp_path / "model")
+    loaded = abound.load(tmp_path / "model")
+    assert isinstance(loaded, Tagger)
+    assert loaded.params() == tagger.params()
+    assert loaded.label_names == tagger.label_names
+    assert loaded.name_of("fruit") == "Fruit"
+    assert loaded.name_of("vehicle") == "vehicle"
+    for one in (tagger, loaded):
+        one.learn("a new text of a red kind", ["new"])
+    assert loaded.state_hash() == tagger.state_hash()
+
+
+def test_explanations_are_words_of_the_text_and_sum_to_the_score(tagger):
+    text = "A Red apple, a RED one!"
+    for entry in tagger.rank(text):
+        why = tagger.explain(text, entry.label)
+        assert why.score == entry.score
+        for word in why.words:
+            assert [text[a:b].lower().replace(",", "") for a, b in word.spans] == [word.word] * len(word.spans)
+    [red] = [word for word in tagger.explain(text, "colour").words if word.word == "red"]
+    assert red.spans == [(2, 5), (15, 18)]
+
+
+def test_corpus_mode_is_the_mode_for_passes():
+    Tagger(mode="corpus", ranker_params={"passes": 3}).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="several passes need frozen frequencies"):
+        Tagger(ranker_params={"passes": 3}).fit(TEXTS, LABELS)
+
+
+def test_pruning_brings_it_under_the_budget_and_leaves_it_working():
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(3000)]
+    texts = [" ".join(words[int(3000 * u**3)] for u in rng.random(8)) for _ in range(3000)]
+    tagger = Tagger().fit(texts, [[f"l{len(text) % 7}"] for text in texts])
+    before = tagger.nbytes
+    dropped = tagger.prune(before // 2)
+    assert tagger.nbytes <= before // 2
+    assert dropped["terms"] > 0
+    assert tagger.rank(texts[0])
+    tagger.learn("an entirely new text", ["new"])
+    assert tagger.rank("an entirely new text")[0].label == "new"
+
+
+def test_rankings_can_be_measured(tagger):
+    ranking = tagger.rank_arrays(TEXTS, 3)
+    assert evaluate(tagger.truth(LABELS), ranking, ["P@1"])["P@1"] == 1.0
+
+
+def test_every_ranker_can_be_had():
+    for kind in ("frequency", "independent", "feature-focus"):
+        tagger = Tagger(kind, mode="corpus").fit(TEXTS, LABELS)
+        assert tagger.rank("a red car")[0].label in ("vehicle", "fruit")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: Tagger("oracle"), ValueError, "unknown ranker 'oracle'; known are feature-focus"),
+        (lambda: Tagger(mode="batch"), ValueError, "mode must be 'stream' or 'corpus', got 'batch'"),
+        (lambda: Tagger(ngram=3), TypeError, "ngram"),
+        (lambda: Tagger().learn("text", "label"), TypeError, r"give \['label'\]"),
+        (lambda: Tagger().fit(["a"], []), ValueError, "1 texts but labels for 0"),
+        (lambda: Tagger().rank("a", 0), ValueError, "k must be a whole number of at least 1, got 0"),
+        (lambda: Tagger().explain("a", "x"), ValueError, "label 'x' is not known"),
+    ],
+)
+def test_mistakes_get_one_sentence(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_other_models_are_told_apart(tagger, tmp_path):
+    abound.FeatureFocus().fit([[1.0]], ["a"]).save(tmp_path / "ranker")
+    with pytest.raises(UnknownFormat, match="holds a 'feature-focus', not a tagger"):
+        Tagger.load(tmp_path / "ranker")
+
+
+def test_an_index_that_knows_more_than_its_vocabulary_is_refused(tagger, tmp_path):
+    from abound.store import read_model, write_model
+
+    tagger.save(tmp_path / "model")
+    model = read_model(tmp_path / "model")
+    small = Tagger().fit(TEXTS[:1], LABELS[:1])
+    arrays = {key: np.array(a) for key, a in model.arrays.items()} | small.encoder.arrays()
+    content = {k: v for k, v in model.content.items() if k in ("kind", "params", "form")}
+    write_model(tmp_path / "model", content, arrays)
+    with pytest.raises(DamagedModel, match="features that the vocabulary does not know"):
+        Tagger.load(tmp_path / "model")
+
+
+def test_ranking_does_not_import_scikit_learn():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from abound import Tagger; t = Tagger(); t.learn('a b', ['x']); t.rank('a');"
+        "sys.exit(any(m in sys.modules for m in ('sklearn', 'scipy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,192 @@
+"""The text kernels equal a plain reading of what they do, for any text and in any chunks."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from abound.kernels.text import log_for_tests
+from abound.text import TextEncoder, prepare
+from abound.text.words import places, words_of
+from tests.reference.text import TextOracle, terms, words
+
+pytestmark = pytest.mark.kernel
+
+# Few words, so that they meet again; beside them whatever Unicode has.
+few_words = st.lists(st.sampled_from(["the", "cat", "sat", "Äiti", "cat's", "a", "2", "straße", "İzmir"]), max_size=8)
+texts = st.lists(few_words.map(" ".join) | st.text(max_size=30), min_size=1, max_size=8)
+options = st.fixed_dictionaries(
+    {
+        "ngrams": st.integers(1, 3),
+        "char_ngrams": st.sampled_from([None, (2, 3), (1, 1)]),
+        "weighting": st.sampled_from(["tfidf", "pivoted"]),
+    }
+)
+
+
+def as_dicts(rows):
+    indptr, indices, data = rows
+    spans = zip(indptr[:-1], indptr[1:], strict=True)
+    return [dict(zip(indices[a:b].tolist(), data[a:b].tolist(), strict=True)) for a, b in spans]
+
+
+@given(options, texts)
+@settings(max_examples=200, deadline=None)
+def test_rows_equal_the_oracle_after_every_text(params, stream):
+    encoder, oracle = TextEncoder(**params), TextOracle(**params)
+    for text in stream:
+        oracle.learn(text)
+        [row] = as_dicts(encoder.rows([text], learn=True))
+        assert row == pytest.approx(oracle.row(text), abs=1e-12)
+        assert [encoder.name(i) for i in range(encoder.n_terms)] == list(oracle.numbers)
+    [again] = as_dicts(encoder.rows([stream[0]]))
+    assert again == pytest.approx(oracle.row(stream[0]), abs=1e-12)
+
+
+@given(options, texts)
+@settings(max_examples=50, deadline=None)
+def test_texts_one_by_one_give_the_same_bits_as_all_at_once(params, stream):
+    one, all_ = TextEncoder(**params), TextEncoder(**params)
+    rows = as_dicts(all_.rows(stream, learn=True))
+    assert [as_dicts(one.rows([text], learn=True))[0] for text in stream] == rows
+    for key, array in all_.arrays().items():
+        assert np.array_equal(array, one.arrays()[key])
+
+
+@given(st.text())
+@settings(max_examples=300, deadline=None)
+def test_words_are_the_same_in_python_and_in_the_kernel(text):
+    encoder = TextEncoder(ngrams=1)
+    encoder.rows([text], learn=True)
+    assert [encoder.name(i) for i in range(encoder.n_terms)] == list(dict.fromkeys(words(text)))
+    assert words_of(prepare(text)) == words(text)
+
+
+@given(st.lists(st.sampled_from(["Cat", "İzmir", "e\u0301tude", "ﬁn", "🙂", " ", "a-b"]), max_size=6))
+@settings(max_examples=100, deadline=None)
+def test_spans_point_at_the_words_as_they_were_written(parts):
+    text = " ".join(parts)
+    encoder = TextEncoder(ngrams=2)
+    encoder.rows([text], learn=True)
+    for span in encoder.spans(text):
+        assert prepare(text[span.start : span.stop]).split()[0].startswith(encoder.name(span.term)[0])
+        assert words(text[span.start : span.stop]) == encoder.name(span.term).split()
+    assert len(places(text)) == len(prepare(text)) + 1
+
+
+@given(st.floats(1e-3, 1e12))
+@settings(max_examples=300, deadline=None)
+def test_our_logarithm_is_one(x):
+    assert log_for_tests(x) == pytest.approx(math.log(x), rel=1e-14, abs=1e-15)
+
+
+def test_a_term_is_admitted_at_its_second_sighting():
+    encoder = TextEncoder(min_count=2)
+    encoder.rows(["red apple"], learn=True)
+    assert encoder.n_terms == 0
+    encoder.rows(["red apple"], learn=True)
+    encoder.rows(["red car"], learn=True)
+    # The pair had to wait for its words, and so is seen for the second time only now.
+    assert {encoder.name(i) for i in range(encoder.n_terms)} == {"red", "apple"}
+    encoder.rows(["red apple"], learn=True)
+    assert {encoder.name(i) for i in range(encoder.n_terms)} == {"red", "apple", "red apple"}
+
+
+def test_a_budget_of_terms_is_kept():
+    encoder = TextEncoder(max_terms=3)
+    encoder.rows(["one two three four five"], learn=True)
+    assert encoder.n_terms == 3
+    assert as_dicts(encoder.rows(["four"])) == [{}]
+
+
+def test_corpus_mode_freezes_what_was_counted():
+    encoder = TextEncoder(min_count=2, ngrams=1)
+    encoder.count_corpus(["red apple", "red car"])
+    before = as_dicts(encoder.rows(["red apple"]))
+    assert [encoder.name(i) for i in before[0]] == ["red"]
+    encoder.rows(["red apple", "apple", "new"], learn=True)
+    assert as_dicts(encoder.rows(["red apple"])) == before
+
+
+def test_stems_bring_forms_together():
+    encoder = TextEncoder(stem="english", ngrams=1)
+    encoder.rows(["connected connections connecting"], learn=True)
+    assert [encoder.name(i) for i in range(encoder.n_terms)] == ["connect"]
+    with pytest.raises(ValueError, match="no stemmer for 'klingon'; there are"):
+        TextEncoder(stem="klingon")
+
+
+def test_pruning_keeps_the_names_of_what_is_left():
+    encoder = TextEncoder(ngrams=3, char_ngrams=(2, 2))
+    for text in ["the red apple", "the red car", "a blue car"]:
+        encoder.rows([text], learn=True)
+    names = [encoder.name(i) for i in range(encoder.n_terms)]
+    wanted = encoder.vocabulary.counts() >= 2
+    encoder.keep(wanted)
+    left = [encoder.name(i) for i in range(encoder.n_terms)]
+    assert left == [name for name, kept in zip(names, wanted, strict=True) if kept]
+    assert "the red" in left
+    assert as_dicts(encoder.rows(["the red"]))[0].keys() == {
+        left.index(t) for t in terms("the red", 3, (2, 2)) if t in left
+    }
+
+
+def test_a_pickled_vocabulary_goes_on_as_before():
+    encoder = TextEncoder()
+    encoder.rows(["the red apple"], learn=True)
+    copied = pickle.loads(pickle.dumps(encoder.vocabulary))  # noqa: S301  our own bytes
+    assert copied.n_texts == 1
+    assert [copied.name(i) for i in range(copied.n_terms)] == ["the", "red", "the red", "apple", "red apple"]
+
+
+@pytest.mark.parametrize(
+    ("key", "at", "value", "message"),
+    [
+        ("term_starts", 0, 1, "not where it must be"),
+        ("term_lengths", 0, 0, "not where it must be"),
+        ("term_lengths", 0, 1000, "not where it must be"),
+        ("term_starts", 2, 7, "terms that come after it"),
+        ("term_lengths", 2, -900, "terms that come after it"),
+        ("term_counts", 1, -1, "negative count"),
+        ("text_counters", 0, -1, "out of range"),
+    ],
+)
+def test_a_damaged_vocabulary_is_refused(key, at, value, message):
+    encoder = TextEncoder()
+    encoder.rows(["the red apple"], learn=True)
+    arrays = encoder.arrays()
+    arrays[key][at] = value
+    with pytest.raises(ValueError, match=message):
+        TextEncoder().restore(arrays)
+
+
+def test_a_repeated_term_is_refused():
+    encoder = TextEncoder(ngrams=1)
+    encoder.rows(["ab ac"], learn=True)
+    arrays = encoder.arrays()
+    arrays["term_names"][3] = ord("b")
+    with pytest.raises(ValueError, match="term 1 occurs twice"):
+        TextEncoder(ngrams=1).restore(arrays)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"ngrams": 0}, "ngrams must be between 1 and 8, got 0"),
+        ({"min_count": 0}, "min_count must be between 1 and 255"),
+        ({"char_ngrams": (5, 3)}, "the shorter first"),
+        ({"weighting": "bm25"}, "weighting must be 'tfidf' or 'pivoted', got 'bm25'"),
+        ({"max_terms": 0}, "max_terms must be at least 1"),
+    ],
+)
+def test_a_bad_parameter_is_named(params, message):
+    with pytest.raises(ValueError, match=message):
+        TextEncoder(**params)
+
+
+def test_a_text_must_be_a_string():
+    with pytest.raises(TypeError, match="a text must be a string, got NoneType: None"):
+        TextEncoder().rows([None])
