@@ -11,10 +11,10 @@ def words(text):
 
 
 def terms(text, ngrams=2, char_ngrams=None):
-    """Return the terms of a text in the order in which they end; of those that end together the shortest first."""
+    """Return the terms of a text: its words, each followed by its parts, then its pairs of words, and so on."""
     found = []
     tokens = words(text)
-    for end, word in enumerate(tokens, 1):
+    for word in tokens:
         found.append(word)
         if char_ngrams:
             low, high = char_ngrams
@@ -22,7 +22,8 @@ def terms(text, ngrams=2, char_ngrams=None):
                 for j in range(i + low, min(i + high, len(word)) + 1):
                     if j - i < len(word):
                         found.append(f"·{word[i:j]}·")
-        found.extend(" ".join(tokens[end - n : end]) for n in range(2, ngrams + 1) if end >= n)
+    for n in range(2, ngrams + 1):
+        found.extend(" ".join(tokens[end - n : end]) for end in range(n, len(tokens) + 1))
     return found
 
 

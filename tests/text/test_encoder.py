@@ -1,5 +1,6 @@
 """The text kernels equal a plain reading of what they do, for any text and in any chunks."""
 
+import itertools
 import math
 import pickle
 
@@ -29,7 +30,7 @@ options = st.fixed_dictionaries(
 
 def as_dicts(rows):
     indptr, indices, data = rows
-    spans = zip(indptr[:-1], indptr[1:], strict=True)
+    spans = itertools.pairwise(indptr)
     return [dict(zip(indices[a:b].tolist(), data[a:b].tolist(), strict=True)) for a, b in spans]
 
 
@@ -139,7 +140,7 @@ def test_a_pickled_vocabulary_goes_on_as_before():
     encoder.rows(["the red apple"], learn=True)
     copied = pickle.loads(pickle.dumps(encoder.vocabulary))  # noqa: S301  our own bytes
     assert copied.n_texts == 1
-    assert [copied.name(i) for i in range(copied.n_terms)] == ["the", "red", "the red", "apple", "red apple"]
+    assert [copied.name(i) for i in range(copied.n_terms)] == ["the", "red", "apple", "the red", "red apple"]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +149,8 @@ def test_a_pickled_vocabulary_goes_on_as_before():
         ("term_starts", 0, 1, "not where it must be"),
         ("term_lengths", 0, 0, "not where it must be"),
         ("term_lengths", 0, 1000, "not where it must be"),
-        ("term_starts", 2, 7, "terms that come after it"),
-        ("term_lengths", 2, -900, "terms that come after it"),
+        ("term_starts", 3, 7, "terms that come after it"),
+        ("term_lengths", 3, -900, "terms that come after it"),
         ("term_counts", 1, -1, "negative count"),
         ("text_counters", 0, -1, "out of range"),
     ],

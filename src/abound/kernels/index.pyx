@@ -212,8 +212,10 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
         pool.ensure_features(n_features)
     with nogil:
         for row in range(indptr.shape[0] - 1):
-            ask_for_headers(pool, indptr, indices, row + 1)
+            ask_for_headers(pool, indptr, indices, row + 2)
             start, stop = indptr[row], indptr[row + 1]
+            if row + 2 < indptr.shape[0]:
+                count_votes(pool, s, indices, stop, indptr[row + 2], n_labels)
             first, last = label_indptr[row], label_indptr[row + 1]
             if count:
                 for p in range(start, stop):

@@ -14,14 +14,21 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
+from abound.kernels.pool cimport prefetch
+
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 ch)
 
 cdef enum:
-    MOST_GRAMS = 8
     INSERTION_MOST = 48
     COMBINING_DOT = 0x307                   # what is left of a capital I with a dot when it is made small
     SUBWORD = 1                             # the byte that tells a part of a word from a word
+
+    N_LOG = 10
+
+cdef double[N_LOG] LOG_SERIES
+for _i in range(N_LOG):
+    LOG_SERIES[_i] = 1.0 / (2 * (N_LOG - _i) + 1)
 
 cdef struct Term:
     int64_t start                           # of its bytes; of an n-gram, the number of what comes before its last word
@@ -38,21 +45,31 @@ cdef struct Found:                          # a term in a text, from code point 
     int32_t stop
 
 
+cdef struct Word:
+    int64_t place                           # of its bytes
+    uint64_t hash
+    int32_t n_bytes
+    int32_t start                           # its first code point
+    int32_t n_points
+    int32_t number                          # -1 if it is not known
+    int32_t gram                            # number of the run of words that ends with it
+
+
 cdef double log_of(double x) noexcept nogil:
     """Natural logarithm by additions and multiplications only: the same bits with every C library."""
     cdef int exponent
-    cdef double m = frexp(x, &exponent), s, s2, term, total
+    cdef double m = frexp(x, &exponent), s, s2, total
     cdef int i
     if m < 0.7071067811865476:
         m *= 2.0
         exponent -= 1
     s = (m - 1.0) / (m + 1.0)
     s2 = s * s
-    term, total = s, s
-    for i in range(3, 23, 2):
-        term *= s2
-        total += term / i
-    return 2.0 * total + exponent * 0.6931471805599453
+    # The series of atanh, summed from its smallest term on.
+    total = 0.0
+    for i in range(N_LOG):
+        total = total * s2 + LOG_SERIES[i]
+    return 2.0 * s * (1.0 + s2 * total) + exponent * 0.6931471805599453
 
 
 def log_for_tests(double x):
@@ -130,10 +147,11 @@ cdef class Vocabulary:
     cdef Found* found
     cdef int64_t found_room
     cdef int64_t n_found
-    cdef char* word
+    cdef char* text                         # the bytes of the words of the text at hand
+    cdef int64_t text_room
+    cdef Word* words
     cdef int64_t word_room
-    cdef int64_t* points                    # where each code point of a word begins in its bytes
-    cdef int64_t point_room
+    cdef int64_t n_words
 
     def __cinit__(self, sightings=None):
         self.n_cells = 1 << 10
@@ -146,8 +164,8 @@ cdef class Vocabulary:
         PyMem_Free(self.names)
         PyMem_Free(self.cells)
         PyMem_Free(self.found)
-        PyMem_Free(self.word)
-        PyMem_Free(self.points)
+        PyMem_Free(self.text)
+        PyMem_Free(self.words)
 
     @property
     def nbytes(self):
@@ -249,67 +267,97 @@ cdef class Vocabulary:
             self.n_found += 1
         return 0
 
-    cdef int64_t put_word(self, int64_t start, int64_t n_points, bint learn, TextSettings s) except -2:
-        """Find a word, whose bytes are in `word` after a spare first one, and its parts; return its number."""
-        cdef int64_t n = self.points[n_points], number, i, j
+    cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1:
+        """Find the parts of a word; the byte before each makes room for the mark that tells it from a word."""
+        cdef char* data = self.text + word.place
         cdef char* part
         cdef char kept
-        number = self.number_of(hash_bytes(self.word + 1, n), 0, n, self.word + 1, learn, s)
-        self.put(number, start, start + n_points)
-        if s.char_high:
-            for i in range(n_points):
-                for j in range(i + s.char_low, min(i + s.char_high, n_points) + 1):
-                    if j - i == n_points:
-                        continue            # the word itself
-                    part = self.word + self.points[i]   # the byte before it makes room for the mark
+        cdef int64_t i = 0, j, begin = 0, stop, length
+        while i < word.n_points:
+            stop, j = begin, i
+            while j < word.n_points and j < i + s.char_high:
+                stop += 1
+                while stop < word.n_bytes and data[stop] & 0xC0 == 0x80:   # the rest of a code point
+                    stop += 1
+                j += 1
+                if j - i >= s.char_low and j - i < word.n_points:
+                    part = data + begin - 1
                     kept = part[0]
                     part[0] = SUBWORD
-                    n = self.points[j] - self.points[i] + 1
-                    self.put(self.number_of(hash_bytes(part, n), 0, n, part, learn, s), start + i, start + j)
+                    length = stop - begin + 1
+                    self.put(self.number_of(hash_bytes(part, length), 0, length, part, learn, s),
+                             word.start + i, word.start + j)
                     part[0] = kept
-        return number
+            i += 1
+            begin += 1
+            while begin < word.n_bytes and data[begin] & 0xC0 == 0x80:
+                begin += 1
+        return 0
 
-    cdef int scan(self, str text, bint learn, TextSettings s) except -1:
-        """Put all terms of a text that are known, or become so, into `found`."""
-        cdef int kind = PyUnicode_KIND(text), g
+    cdef int cut(self, str text) except -1:
+        """Put the words of a text into `words`, their bytes into `text`, and ask memory for their cells."""
+        cdef int kind = PyUnicode_KIND(text)
         cdef void* data = PyUnicode_DATA(text)
-        cdef int64_t n = PyUnicode_GET_LENGTH(text), i = 0, start, n_points, n_bytes, number, left
-        cdef int64_t[MOST_GRAMS] grams, starts, grams_before, starts_before
+        cdef int64_t n = PyUnicode_GET_LENGTH(text), i = 0, n_bytes = 0
         cdef Py_UCS4 ch
-        self.n_found = 0
-        for g in range(MOST_GRAMS):
-            grams_before[g] = -1
+        cdef Word* word
+        self.n_words = 0
+        self.text = <char*> enlarged(self.text, &self.text_room, 5 * n + 16, 1)
         while i < n:
             ch = PyUnicode_READ(kind, data, i)
             if not is_word(ch):
                 i += 1
                 continue
-            start, n_points, n_bytes = i, 0, 0
+            self.words = <Word*> enlarged(self.words, &self.word_room, self.n_words + 1, sizeof(Word))
+            word = &self.words[self.n_words]
+            n_bytes += 1                    # a spare byte, for the mark of the word's first part
+            word.place, word.start = n_bytes, <int32_t> i
             while i < n:
                 ch = PyUnicode_READ(kind, data, i)
                 if not is_word(ch):
                     break
-                self.word = <char*> enlarged(self.word, &self.word_room, n_bytes + 16, 1)
-                self.points = <int64_t*> enlarged(self.points, &self.point_room, n_points + 2, sizeof(int64_t))
-                self.points[n_points] = n_bytes
-                n_bytes += encode(<uint32_t> ch, self.word + 1 + n_bytes)
-                n_points += 1
+                n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
                 i += 1
-            self.points[n_points] = n_bytes
-            number = self.put_word(start, n_points, learn, s)
-            grams[0], starts[0] = number, start
-            for g in range(1, s.ngrams):
-                left = grams_before[g - 1]
-                grams[g], starts[g] = -1, starts_before[g - 1]
-                if left >= 0 and number >= 0:
-                    grams[g] = self.number_of(hash_pair(left, number), left, -1 - number, NULL, learn, s)
-                    self.put(grams[g], starts[g], i)
-            for g in range(s.ngrams):
-                grams_before[g], starts_before[g] = grams[g], starts[g]
+            word.n_bytes, word.n_points = <int32_t> (n_bytes - word.place), <int32_t> (i - word.start)
+            word.hash = hash_bytes(self.text + word.place, word.n_bytes)
+            prefetch(&self.cells[word.hash & (self.n_cells - 1)])
+            self.n_words += 1
+        return 0
+
+    cdef int scan(self, str text, bint learn, TextSettings s) except -1:
+        """Put all terms of a text that are known, or become so, into `found`: words, then pairs, and so on.
+
+        One kind after the other, so that memory can be asked for all of a kind before the first is needed.
+        """
+        cdef int64_t i, g, left, g_left
+        cdef Word* word
+        self.n_found = 0
+        self.cut(text)
+        for i in range(self.n_words):
+            word = &self.words[i]
+            word.number = <int32_t> self.number_of(word.hash, 0, word.n_bytes, self.text + word.place, learn, s)
+            word.gram = word.number
+            self.put(word.number, word.start, word.start + word.n_points)
+            if s.char_high:
+                self.put_parts(word, learn, s)
+        for g in range(1, s.ngrams):        # words[i].gram is the run of g words that ends with word i
+            for i in range(g, self.n_words):
+                word = &self.words[i]
+                if word.number >= 0 and self.words[i - 1].gram >= 0:
+                    word.hash = hash_pair(self.words[i - 1].gram, word.number)
+                    prefetch(&self.cells[word.hash & (self.n_cells - 1)])
+            left = self.words[g - 1].gram if g <= self.n_words else -1
+            for i in range(g, self.n_words):
+                word = &self.words[i]
+                g_left, left = left, word.gram
+                word.gram = -1
+                if word.number >= 0 and g_left >= 0:
+                    word.gram = <int32_t> self.number_of(word.hash, g_left, -1 - <int64_t> word.number, NULL, learn, s)
+                    self.put(word.gram, self.words[i - g].start, word.start + word.n_points)
         return 0
 
     def terms_of(self, str text, TextSettings s):
-        """Return (number, start, stop) of every known term of a text, in the order in which they end."""
+        """Return (number, start, stop) of every known term of a text."""
         self.scan(text, False, s)
         return [(self.found[i].number, self.found[i].start, self.found[i].stop) for i in range(self.n_found)]
 
