@@ -1,0 +1,100 @@
+"""Put the measured figures into README.md, between the marks that name their result files.
+
+python -m benchmarks.readme            rewrite README.md
+python -m benchmarks.readme --check    fail if README.md does not say what the result files say
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+MARK = re.compile(r"(<!-- figures:(?P<name>[a-z0-9-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
+
+
+def read(name: str) -> dict[str, Any]:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def peers(name: str) -> list[str]:
+    result = read(name)
+    lines = [
+        "| system | threads | train s | rows ranked a second: batch | one by one | MB | P@1 | P@3 | P@5 |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for peer, figures in result["systems"].items():
+        if "failed" in figures:
+            lines.append(f"| {figures['name']} | {figures['failed']} |" + " |" * 7)
+            continue
+        accuracy = " | ".join(f"{result['accuracy'][peer][m][0]:.3f}" for m in ("P@1", "P@3", "P@5"))
+        rates = f"{figures['rows_a_second_batch']:,.0f} | {figures['rows_a_second_single']:,.0f}"
+        lines.append(
+            f"| {figures['name']} {figures['version']} | {figures['threads']} | {figures['train_seconds']:.2f} "
+            f"| {rates} "
+            f"| {figures['peak_megabytes']:.0f} | {accuracy} |"
+        )
+    return [*lines, "", f"{result['description']}. {result['machine']}. Best of {rounds(result)} rounds, in turn."]
+
+
+def rounds(result: dict[str, Any]) -> int:
+    return max(figures.get("runs", 0) for figures in result["systems"].values())
+
+
+def limits() -> list[str]:
+    bare, labels, size, austen = (read(f"index-{name}") for name in ("bare", "labels", "size", "austen"))
+    per_row = list(labels["microseconds_a_row"].values())
+    return [
+        f"- Ranking costs {bare['ratio']:.2f} times a bare C loop that only gathers and adds the same edges "
+        f"(best {bare['k']} of {bare['edges_a_row']:.0f} edges a row).",
+        f"- From 1,000 to 1,000,000 labels the time a row goes from {per_row[0]:.1f} to {per_row[-1]:.1f} "
+        "microseconds.",
+        f"- {size['edges'] / 1e6:.0f} million edges take {size['index_megabytes']:.0f} MB while learning, "
+        f"{size['bytes_an_edge_compact']:.1f} bytes an edge when compact; they load in {size['load_seconds']:.1f} s, "
+        f"verified in {size['load_verified_seconds']:.1f} s.",
+        f"- Word prediction on Jane Austen, one pass, margin 0: R1 {austen['R_1']:.3f} and R5 {austen['R_5']:.3f} "
+        f"(the paper has {austen['paper']['R_1']:.3f} and {austen['paper']['R_5']:.3f}).",
+        "",
+        f"{size['machine']}.",
+    ]
+
+
+def texts() -> list[str]:
+    speed, corrections = read("text-speed"), read("text-corrections")["true_labels"]
+    ours, theirs = speed["abound"], speed["fasttext"]
+    return [
+        f"- 100,000 titles are read, tokenised (words and pairs) and learnt in {ours['train_seconds']:.2f} s on one "
+        f"thread; fastText (words and pairs, hs, two threads) trains on them in {theirs['train_seconds']:.2f} s.",
+        f"- Held-out P@1 is {ours['P@1'][0]:.3f}; fastText's at these settings {theirs['P@1']:.3f}.",
+        f"- {ours['texts_a_second']:,.0f} texts are ranked a second; one at a time takes "
+        f"{ours['median_microseconds_one']:.0f} microseconds.",
+        f"- One `learn` puts a right label first for the same text in {corrections['first_after_one_learn']:.1%} of "
+        f"{corrections['corrections']:,} corrections; held-out P@1 goes from {corrections['P@1_before']:.4f} to "
+        f"{corrections['P@1_after']:.4f}.",
+        "",
+        f"{speed['machine']}.",
+    ]
+
+
+SECTIONS = {"finna-100k": lambda: peers("finna-100k"), "limits": limits, "texts": texts}
+
+
+def render(text: str) -> str:
+    """Return README's text with every marked section written anew."""
+    return MARK.sub(lambda m: m[1] + "\n" + "\n".join(SECTIONS[m["name"]]()) + "\n\n" + m[3], text)
+
+
+def main() -> None:
+    path = ROOT / "README.md"
+    text = path.read_text()
+    if sys.argv[1:] == ["--check"]:
+        if render(text) != text:
+            sys.exit("README.md differs from the result files: run python -m benchmarks.readme")
+        return
+    path.write_text(render(text))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""The command `abound`: one file a command, everything heavy imported when it is needed."""
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+NEEDED = ("typer", "click", "rich")  # what the extra brings
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code: 0, 1 for what went wrong, 2 for wrong usage.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the command's name; the process's own arguments when not given.
+    """
+    try:
+        from abound.cli.app import app
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in NEEDED:
+            raise
+        sys.exit("abound: the command line needs typer and rich: pip install 'abound[cli]'")
+    app(None if arguments is None else list(arguments), prog_name="abound")

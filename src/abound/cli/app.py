@@ -1,0 +1,86 @@
+"""The application: its commands, and how errors become one sentence."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from abound.cli import convert, evaluate, explain, fit, info, learn, rank
+from abound.cli.common import note, sentence
+
+
+class Command(TyperCommand):
+    """A command that takes --debug as the whole application does, and knows the defaults of a Tagger."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Take --debug out of the arguments, up to a bare --."""
+        ends = args.index("--") if "--" in args else len(args)
+        if "--debug" in args[:ends]:
+            args.remove("--debug")
+            ctx.find_root().params["debug"] = True
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with the defaults that the Tagger has."""
+        if self.name == "fit":  # asked for here and not before, because a Tagger takes long to import
+            fit.show_defaults(self.params)
+        super().format_help(ctx, formatter)
+
+
+class Group(TyperGroup):
+    """The commands; what goes wrong in one becomes a sentence on stderr and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a pipe that was closed is noticed here, not while Python shuts down
+        except BrokenPipeError:
+            raise  # typer ends quietly
+        except Exception as error:
+            is_typers_own = hasattr(error, "exit_code") or isinstance(error, typer.Abort)
+            if is_typers_own or ctx.params.get("debug"):
+                raise
+            note(f"abound: {sentence(error)}")
+            raise typer.Exit(1) from None
+        return result
+
+
+app = typer.Typer(
+    cls=Group,
+    rich_markup_mode=None,  # plain help: it pipes, and needs no import of rich
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"abound {version('abound')}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: abound fit docs.jsonl --model subjects && abound rank subjects 'a title'")
+def _abound(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")] = False,
+) -> None:
+    """Rank labels for texts, and learn them online."""
+
+
+for _module, _function in (
+    (fit, fit.fit),
+    (learn, learn.learn),
+    (rank, rank.rank),
+    (evaluate, evaluate.evaluate),
+    (explain, explain.explain),
+    (info, info.info),
+    (convert, convert.convert),
+):
+    app.command(cls=Command, epilog=_module.EPILOG)(_function)

@@ -1,0 +1,146 @@
+"""What several commands share: options, sizes, models, output and the words of errors."""
+
+import json
+import math
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from abound.tagger import Tagger
+
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model directory that `abound fit` wrote.")]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", "-f", metavar="NAME", help="Format of the input; told from its name if not given."),
+]
+OnErrorOption = Annotated[
+    str | None, typer.Option("--on-error", metavar="stop|skip", help="What a malformed line does; stops if not given.")
+]
+TextFieldOption = Annotated[
+    list[str] | None,
+    typer.Option("--text-field", metavar="NAME", help="Field of the text; several are joined."),
+]
+LabelsFieldOption = Annotated[
+    str | None, typer.Option("--labels-field", metavar="NAME", help="Field of the labels; '' for none.")
+]
+IdFieldOption = Annotated[str | None, typer.Option("--id-field", metavar="NAME", help="Field of the id; '' for none.")]
+LabelSeparatorOption = Annotated[
+    str | None, typer.Option("--label-separator", metavar="TEXT", help="What stands between two labels.")
+]
+LimitOption = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Read the first N rows only.")]
+JsonOption = Annotated[
+    bool | None,
+    typer.Option("--json/--table", help="How to print results; a table on a terminal, else JSON, if not given."),
+]
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes of a size such as 300M or 2G, in powers of 1024.
+
+    Examples
+    --------
+    >>> parse_size("1.5K")
+    1536
+    """
+    match = _SIZE.fullmatch(text.strip())
+    n_bytes = int(float(match[1]) * 1024 ** _POWERS[match[2].lower()]) if match else 0
+    if n_bytes < 1:
+        raise ValueError(f"a size must be a number with K, M, G or T after it, such as 300M, got {text!r}")
+    return n_bytes
+
+
+def show_size(n_bytes: float) -> str:
+    """Return bytes as people read them.
+
+    Examples
+    --------
+    >>> show_size(1536)
+    '1.5 KiB'
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" or n_bytes >= 100 else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} TiB"
+
+
+def reader_options(
+    text_field: Sequence[str] | None = None,
+    labels_field: str | None = None,
+    id_field: str | None = None,
+    label_separator: str | None = None,
+) -> dict[str, Any]:
+    """Return the reader options that were given; the others keep the format's defaults."""
+    options: dict[str, Any] = {}
+    if text_field:
+        options["text_field"] = text_field[0] if len(text_field) == 1 else list(text_field)
+    for name, value in (("labels_field", labels_field), ("id_field", id_field)):
+        if value is not None:
+            options[name] = value or None  # an empty name is the shell's way to say None
+    if label_separator is not None:
+        options["label_separator"] = label_separator
+    return options
+
+
+def load_tagger(path: str) -> "Tagger":
+    """Load the model of a directory."""
+    from abound.tagger import Tagger
+
+    return Tagger.load(path)
+
+
+def wants_json(flag: bool | None) -> bool:
+    """Tell whether results are printed as JSON: as asked, or else whenever stdout is no terminal."""
+    return not sys.stdout.isatty() if flag is None else flag
+
+
+def emit(result: dict[str, Any]) -> None:
+    """Print a result as one line of JSON; a figure that does not exist is null."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    # A terminal of another encoding would refuse a label's letters; escapes are the same JSON.
+    print(json.dumps(_without_nan(result), ensure_ascii=encoding != "utf8", allow_nan=False))
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def note(text: str) -> None:
+    """Print what is no result, on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def sentence(error: Exception) -> str:
+    """Return what went wrong in one sentence, in the words of the command line.
+
+    Examples
+    --------
+    >>> sentence(ValueError("pass format=..., one of csv"))
+    'pass --format ..., one of csv'
+    """
+    from abound.errors import AboundError
+
+    if isinstance(error, MemoryError):
+        return "memory ran out; --max-memory sets a limit that training keeps to"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    words = " ".join(str(error).split())
+    if not isinstance(error, AboundError | ValueError | OSError | ImportError):
+        return f"unexpected {type(error).__name__}: {words}; --debug shows where"
+    words = re.sub(r"\b([a-z_]+)=None\b", lambda match: f"{_option(match[1])} ''", words)
+    return re.sub(r"\b([a-z_]+)=\.\.\.", lambda match: f"{_option(match[1])} ...", words)
+
+
+def _option(parameter: str) -> str:
+    return "--" + parameter.replace("_", "-")

@@ -1,0 +1,155 @@
+"""`abound convert`: from one file format to another."""
+
+import json
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abound.cli.common import (
+    IdFieldOption,
+    JsonOption,
+    LabelSeparatorOption,
+    LabelsFieldOption,
+    LimitOption,
+    OnErrorOption,
+    TextFieldOption,
+    emit,
+    note,
+    reader_options,
+    wants_json,
+)
+
+if TYPE_CHECKING:
+    from abound.data import Format
+
+EPILOG = """\b
+Example:
+  abound convert titles.csv docs.jsonl.gz --text-field title --labels-field tags
+  abound convert docs.jsonl train.txt --to fasttext --write spaces=replace
+  abound convert --list
+"""
+STANDARD = "-"
+
+
+def convert(
+    input_: Annotated[str | None, typer.Argument(metavar="INPUT", help="The file to read, or -.")] = None,
+    output: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="The file to write, or -.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", metavar="NAME", help="Format of INPUT.")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="Format of OUTPUT.")] = None,
+    read_: Annotated[
+        list[str] | None,
+        typer.Option("--read", metavar="OPTION=VALUE", help="An option of INPUT's format; see --list."),
+    ] = None,
+    write_: Annotated[
+        list[str] | None,
+        typer.Option("--write", metavar="OPTION=VALUE", help="An option of OUTPUT's format; see --list."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the formats and their options.")] = False,
+    limit: LimitOption = None,
+    on_error: OnErrorOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUTPUT if it exists.")] = False,
+    as_json: JsonOption = None,
+    text_field: TextFieldOption = None,
+    labels_field: LabelsFieldOption = None,
+    id_field: IdFieldOption = None,
+    label_separator: LabelSeparatorOption = None,
+) -> None:
+    """Convert a file of documents, or of rows of features, to another format."""
+    if list_:
+        _list(as_json)
+        return
+    if input_ is None or output is None:
+        raise typer.BadParameter("INPUT and OUTPUT are needed, or --list")
+    from itertools import islice
+
+    from abound.cli.progress import Progress
+    from abound.data import read, write
+    from abound.data.registry import find_format
+
+    source, target = find_format(from_, input_), find_format(to, output)
+    check(source, target, output, force)
+    options = {
+        **reader_options(text_field, labels_field, id_field, label_separator),
+        **parse_options(source, read_ or (), "--read"),
+    }
+    policy: dict[str, Any] = {} if on_error is None else {"on_error": on_error}
+    reader = read(input_, source.name, **policy, **options)
+    with Progress("converting", lambda: reader.bytes_read / reader.size if reader.size else None) as progress:
+        records = _watched(islice(reader, limit), progress)
+        count = write(output, records, target.name, **parse_options(target, write_ or (), "--write"))
+    if reader.skipped.count:
+        note(f"passed over {reader.skipped.count:,} malformed lines; the first: {reader.skipped.errors[0]}")
+    note(f"wrote {count:,} records to {'stdout' if output == STANDARD else output}")
+
+
+def check(source: "Format[Any]", target: "Format[Any]", output: str, force: bool) -> None:
+    """Raise before any work when the formats do not go together, or the output would be lost."""
+    if source.record is not target.record:
+        from abound.data import FORMATS
+
+        fitting = ", ".join(name for name, format_ in FORMATS.items() if format_.record is source.record)
+        raise ValueError(
+            f"{source.name} holds {source.record.__name__} records and {target.name} {target.record.__name__} records; "
+            f"from {source.name} you can convert to {fitting}"
+        )
+    if os.path.isfile(output) and not force:
+        raise ValueError(f"{output} exists; --force replaces it")
+
+
+def parse_options(format_: "Format[Any]", pairs: Iterable[str], option: str) -> dict[str, Any]:
+    """Return OPTION=VALUE pairs with values of the types that the format wants."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"{option} must be OPTION=VALUE, got {pair!r}")
+        name = name.replace("-", "_")
+        known = format_.options.get(name)  # a name that is not known is told by the format itself
+        if known is not None and type(None) in known.kinds and not value:
+            found[name] = None
+        elif known is not None and int in known.kinds and value.isdecimal():
+            found[name] = int(value)
+        else:
+            found[name] = value
+    return found
+
+
+def _watched(records: Iterable[Any], progress: Any) -> Iterable[Any]:
+    for count, record in enumerate(records, 1):
+        yield record
+        if count % 1000 == 0:
+            progress.update(count)
+
+
+def _list(as_json: bool | None) -> None:
+    from abound.data import FORMATS
+
+    listed: list[dict[str, Any]] = [
+        {
+            "format": format_.name,
+            "summary": format_.summary,
+            "record": format_.record.__name__,
+            "suffixes": list(format_.suffixes),
+            "options": {
+                name: {"default": option.default, "help": option.help, "use": option.use}
+                for name, option in format_.options.items()
+            },
+        }
+        for format_ in FORMATS.values()
+    ]
+    if wants_json(as_json):
+        for entry in listed:
+            emit(entry)
+        return
+    from abound.cli.tables import table
+
+    rows = [(entry["format"], " ".join(entry["suffixes"]), entry["record"], entry["summary"]) for entry in listed]
+    table("formats", ("name", "suffixes", "record", "what it is"), rows)
+    options = [
+        (entry["format"], name, json.dumps(known["default"]), known["use"], known["help"])
+        for entry in listed
+        for name, known in entry["options"].items()
+    ]
+    table("their options", ("format", "option", "default", "for", "what it says"), options)

@@ -1,0 +1,76 @@
+"""`abound evaluate`: measure a model on labelled rows."""
+
+from typing import Annotated
+
+import typer
+
+from abound.cli.common import (
+    FormatOption,
+    IdFieldOption,
+    JsonOption,
+    LabelSeparatorOption,
+    LabelsFieldOption,
+    LimitOption,
+    ModelArgument,
+    OnErrorOption,
+    TextFieldOption,
+    emit,
+    load_tagger,
+    reader_options,
+    wants_json,
+)
+
+EPILOG = """\b
+Example:
+  abound evaluate subjects test.jsonl
+  abound evaluate subjects docs.jsonl --holdout every:20 --metrics P@1,R@10,MRR
+"""
+
+
+def evaluate(
+    model: ModelArgument,
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or - for stdin.")],
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", metavar="NAMES", help="Measures with commas between, such as P@1,MRR.")
+    ] = None,
+    holdout: Annotated[
+        str | None, typer.Option("--holdout", metavar="RULE", help="Only what `fit` held out by every:N or share:X.")
+    ] = None,
+    depth: Annotated[
+        int, typer.Option("--depth", min=1, metavar="N", help="Ranks that measures without a number look at.")
+    ] = 100,
+    limit: LimitOption = None,
+    as_json: JsonOption = None,
+    format_: FormatOption = None,
+    on_error: OnErrorOption = None,
+    text_field: TextFieldOption = None,
+    labels_field: LabelsFieldOption = None,
+    id_field: IdFieldOption = None,
+    label_separator: LabelSeparatorOption = None,
+) -> None:
+    """Rank the rows of files and print how good the rankings are, with 95% intervals."""
+    from abound.cli.holdout import parse_holdout
+    from abound.cli.inputs import Inputs
+    from abound.cli.measures import check_measures, measure
+    from abound.cli.progress import Progress
+    from abound.metrics import DEFAULT_METRICS
+
+    names = DEFAULT_METRICS if metrics is None else [name.strip() for name in metrics.split(",") if name.strip()]
+    if not names:
+        raise ValueError("--metrics must name at least one measure")
+    n_ranks, rule = check_measures(names, depth), parse_holdout(holdout)
+    if rule.file is not None:
+        raise ValueError("--holdout must be every:N or share:X here; give a file of held-out rows as INPUT")
+    options = reader_options(text_field, labels_field, id_field, label_separator)
+    documents = Inputs(inputs, format_, on_error, options, limit, rule)
+    tagger = load_tagger(model)
+    with Progress("ranking", documents.share) as progress:
+        rows = documents.held_out() if rule.share else iter(documents)
+        result = measure(tagger, rows, names, n_ranks, progress.update)
+    documents.note_skipped()
+    if wants_json(as_json):
+        emit({"model": model, **result, "skipped": documents.n_skipped})
+        return
+    from abound.cli.tables import measures_table
+
+    measures_table(f"{model} on {result['labelled']:,} rows", result["measures"])

@@ -1,0 +1,86 @@
+"""`abound explain`: show the words that vote for a label."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, wants_json
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from abound.tagger import Tagger, TextExplanation
+
+EPILOG = """\b
+Example:
+  abound explain subjects "Growing roses in cold climates"
+  abound explain subjects "Growing roses in cold climates" --label gardening
+"""
+STYLES = ("", "yellow", "green", "bold green", "bold white on green")  # from no vote to the strongest
+
+
+def explain(
+    model: ModelArgument,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text that is ranked.")],
+    label: Annotated[
+        list[str] | None, typer.Option("--label", metavar="LABEL", help="The label to explain; may be repeated.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="How many of the best labels to explain.")] = 3,
+    as_json: JsonOption = None,
+) -> None:
+    """Show which words of a text vote for its best labels; the votes sum to the score."""
+    tagger = load_tagger(model)
+    labels = label or [str(entry.label) for entry in tagger.rank(text, k=k)]
+    reasons = [tagger.explain(text, wanted) for wanted in labels]
+    if wants_json(as_json):
+        for reason in reasons:
+            emit(_as_dict(tagger, reason))
+        return
+    if not reasons:
+        from abound.cli.common import note
+
+        note("no word of this text votes for a label")
+    for reason in reasons:
+        _show(tagger, text, reason)
+
+
+def _as_dict(tagger: "Tagger", reason: "TextExplanation") -> dict[str, Any]:
+    name = {"name": tagger.name_of(reason.label)} if tagger.label_names else {}
+    words = [{"word": word.word, "vote": word.vote, "spans": word.spans} for word in reason.words]
+    return {"label": reason.label, **name, "score": reason.score, "words": words}
+
+
+def _show(tagger: "Tagger", text: str, reason: "TextExplanation") -> None:
+    from rich.console import Console
+
+    from abound.cli.tables import bar, table
+
+    Console(highlight=False).print(coloured(text, reason))
+    words = sorted(reason.words, key=lambda word: -abs(word.vote))
+    most = max((abs(word.vote) for word in words), default=0.0)
+    rows = [(word.word, f"{word.vote:.4f}", bar(abs(word.vote), most)) for word in words]
+    rows.append(("score", f"{reason.score:.4f}", ""))
+    table(tagger.name_of(reason.label), ("word", "vote", ""), rows, " r")
+
+
+def strengths(text: str, reason: "TextExplanation") -> list[float]:
+    """Return how much is voted for each letter of the text; a vote counts for every place of its word."""
+    votes = [0.0] * len(text)
+    for word in reason.words:
+        for start, end in word.spans:
+            for at in range(start, min(end, len(text))):
+                votes[at] += word.vote
+    return votes
+
+
+def coloured(text: str, reason: "TextExplanation") -> "Text":
+    """Return the text with the words that vote in colour, the stronger the brighter."""
+    from rich.text import Text
+
+    votes = strengths(text, reason)
+    most, shown = max(votes, default=0.0), Text(text)
+    for at, vote in enumerate(votes):
+        level = round(vote / most * (len(STYLES) - 1)) if most > 0 else 0
+        if vote > 0:
+            shown.stylize(STYLES[max(level, 1)], at, at + 1)
+    return shown

@@ -1,0 +1,246 @@
+"""`abound fit`: learn a model from scratch."""
+
+import difflib
+import inspect
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abound.cli.common import (
+    FormatOption,
+    IdFieldOption,
+    JsonOption,
+    LabelSeparatorOption,
+    LabelsFieldOption,
+    LimitOption,
+    OnErrorOption,
+    TextFieldOption,
+    emit,
+    note,
+    parse_size,
+    reader_options,
+    show_size,
+    wants_json,
+)
+
+if TYPE_CHECKING:
+    from abound.cli.holdout import Holdout
+    from abound.cli.inputs import Inputs
+    from abound.cli.lessons import Lesson
+    from abound.tagger import Tagger
+
+EPILOG = """\b
+Example:
+  abound fit docs.jsonl.gz --model subjects --holdout every:20 --max-memory 300M
+  abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
+"""
+MANIFEST = "manifest.json"
+
+
+InputsArgument = Annotated[
+    list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or - for stdin.")
+]
+ModelOption = Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")]
+LabelNamesOption = Annotated[
+    str | None, typer.Option("--label-names", metavar="FILE", help="Names of the labels: lines of id, tab, name.")
+]
+RankerOption = Annotated[str | None, typer.Option("--ranker", metavar="NAME", help="What learns and ranks.")]
+RankerParamOption = Annotated[
+    list[str] | None,
+    typer.Option("--ranker-param", metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."),
+]
+ModeOption = Annotated[
+    str | None, typer.Option("--mode", metavar="stream|corpus", help="Learn row by row, or count all words first.")
+]
+NgramsOption = Annotated[int | None, typer.Option("--ngrams", metavar="N", help="Longest run of words.")]
+CharNgramsOption = Annotated[
+    str | None, typer.Option("--char-ngrams", metavar="LO-HI", help="Shortest and longest part of a word.")
+]
+StemOption = Annotated[str | None, typer.Option("--stem", metavar="LANG", help="Stem words of this language.")]
+MinCountOption = Annotated[int | None, typer.Option("--min-count", metavar="N", help="Leave rarer words out.")]
+PassesOption = Annotated[int | None, typer.Option("--passes", metavar="N", help="How often to go over the rows.")]
+HoldoutOption = Annotated[
+    str | None, typer.Option("--holdout", metavar="RULE", help="Rows to measure on: every:20, share:0.1, or a file.")
+]
+MaxMemoryOption = Annotated[
+    str | None, typer.Option("--max-memory", metavar="SIZE", help="Keep the model below this size, such as 300M.")
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the model that DIR holds.")]
+
+
+def fit(
+    inputs: InputsArgument,
+    model: ModelOption,
+    format_: FormatOption = None,
+    label_names: LabelNamesOption = None,
+    ranker: RankerOption = None,
+    ranker_param: RankerParamOption = None,
+    mode: ModeOption = None,
+    ngrams: NgramsOption = None,
+    char_ngrams: CharNgramsOption = None,
+    stem: StemOption = None,
+    min_count: MinCountOption = None,
+    passes: PassesOption = None,
+    holdout: HoldoutOption = None,
+    max_memory: MaxMemoryOption = None,
+    limit: LimitOption = None,
+    on_error: OnErrorOption = None,
+    force: ForceOption = False,
+    as_json: JsonOption = None,
+    text_field: TextFieldOption = None,
+    labels_field: LabelsFieldOption = None,
+    id_field: IdFieldOption = None,
+    label_separator: LabelSeparatorOption = None,
+) -> None:
+    """Learn a model from files of texts and labels."""
+    check_target(model, force)
+    max_bytes = None if max_memory is None else parse_size(max_memory)
+    from abound import data
+    from abound.cli.holdout import parse_holdout
+    from abound.cli.inputs import Inputs
+    from abound.cli.lessons import learn_corpus, learn_stream
+
+    rule, options = parse_holdout(holdout), reader_options(text_field, labels_field, id_field, label_separator)
+    documents = Inputs(inputs, format_, on_error, options, limit, rule)
+    apart = None if rule.file is None else Inputs([rule.file], format_, on_error, options)
+    tagger = make_tagger(
+        ranker=ranker,
+        ranker_params=parse_pairs(ranker_param or ()) | ({} if passes is None else {"passes": passes}),
+        mode=mode,
+        ngrams=ngrams,
+        char_ngrams=None if char_ngrams is None else parse_span(char_ngrams),
+        stem=stem,
+        min_count=min_count,
+    )
+    tagger.label_names = {} if label_names is None else data.read_label_names(label_names)
+    lesson = (learn_corpus if tagger.mode == "corpus" else learn_stream)(tagger, documents, max_bytes)
+    n_skipped = documents.n_skipped
+    if not lesson.rows:
+        raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")
+    tagger.save(model)
+    report(tagger, lesson, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
+
+
+def check_target(model: str, force: bool) -> None:
+    """Raise unless a model can be written to the path without losing anything that the user wants to keep."""
+    path = Path(model)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"--model must be a directory, and {model} is a file")
+    if path.is_dir() and any(path.iterdir()):
+        if not (path / MANIFEST).exists():
+            raise ValueError(f"{model} is a directory with other things in it; name a new one")
+        if not force:
+            raise ValueError(f"{model} already holds a model; --force replaces it")
+    parent = next(folder for folder in path.absolute().parents if folder.exists())
+    if not os.access(path if path.exists() else parent, os.W_OK):
+        raise ValueError(f"{model} cannot be written: no permission for {parent}")
+
+
+def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
+    """Build a tagger; a parameter that is None keeps its default, and one that the ranker lacks is refused."""
+    from abound.rankers import ranker_class
+    from abound.tagger import Tagger
+
+    given = {name: value for name, value in params.items() if value is not None}
+    kind = given.get("ranker", inspect.signature(Tagger).parameters["ranker"].default)
+    known = inspect.signature(ranker_class(kind)).parameters
+    for name in ranker_params:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}"
+            raise ValueError(f"ranker {kind!r} has no parameter {name!r}; {hint}")
+    tagger = Tagger(ranker_params=ranker_params, **given)
+    if tagger.mode == "stream" and ranker_params.get("passes", 1) > 1:
+        raise ValueError("several passes need --mode corpus, where the words are counted first")
+    return tagger
+
+
+def parse_span(text: str) -> tuple[int, int]:
+    """Return the two numbers of a span such as 3-5; a single one is both."""
+    low, dash, high = text.partition("-")
+    try:
+        return int(low), int(high if dash else low)
+    except ValueError:
+        raise ValueError(f"--char-ngrams must be LO-HI, such as 3-5, got {text!r}") from None
+
+
+def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:
+    """Return NAME=VALUE pairs as a dict; a value is read as JSON, or else is the text itself."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--ranker-param must be NAME=VALUE, got {pair!r}")
+        try:
+            found[name] = json.loads(value)
+        except json.JSONDecodeError:
+            found[name] = value
+    return found
+
+
+def _held_out(tagger: "Tagger", documents: "Inputs", rule: "Holdout", apart: "Inputs | None") -> dict[str, Any] | None:
+    """Measure the model on the rows that it was not given, if there are any."""
+    if not rule.share and apart is None:
+        return None
+    from abound.cli.measures import HELD_OUT, check_measures, measure
+    from abound.cli.progress import Progress
+
+    source = documents if apart is None else apart
+    with Progress("measuring", source.share) as progress:
+        rows = source.held_out() if apart is None else iter(source)
+        return measure(tagger, rows, HELD_OUT, check_measures(HELD_OUT, 1), progress.update)
+
+
+def report(
+    tagger: "Tagger",
+    lesson: "Lesson",
+    model: str,
+    n_skipped: int,
+    held_out: dict[str, Any] | None,
+    as_json: bool | None,
+) -> None:
+    """Print what was learnt, and how good it is on what was held out."""
+    figures = {
+        "model": model,
+        **lesson.as_dict(),
+        "skipped": n_skipped,
+        "labels": tagger.n_labels,
+        "features": tagger.n_features,
+        "edges": tagger.n_edges,
+        "memory_bytes": tagger.nbytes,
+        "held_out": held_out,
+    }
+    if wants_json(as_json):
+        emit(figures)
+        return
+    from abound.cli.tables import facts, measures_table
+
+    shown = {**figures, "memory": show_size(tagger.nbytes), "rows/s": round(figures["rows_per_second"] or 0)}
+    if lesson.progressive_p1 is not None:
+        shown["progressive P@1"] = f"{lesson.progressive_p1:.4f} (the last {len(lesson.hits):,} rows tested)"
+    if lesson.dropped:
+        shown["dropped"] = ", ".join(f"{count:,} {name}" for name, count in lesson.dropped.items())
+    order = ("rows", "labels", "features", "edges", "memory", "dropped", "seconds", "rows/s", "progressive P@1")
+    facts(model, [(name, shown[name]) for name in order if shown.get(name) is not None])
+    if held_out is not None:
+        measures_table(f"on {held_out['labelled']:,} held-out rows", held_out["measures"])
+    note(f"saved to {model}; try: abound rank {model} 'a text'")
+
+
+def show_defaults(options: Iterable[Any]) -> None:
+    """Put the defaults of the tagger's parts into the help of the options that set them."""
+    from abound.rankers import ranker_class
+    from abound.tagger import Tagger
+    from abound.text import TextEncoder
+
+    defaults = dict(inspect.signature(Tagger).parameters)
+    defaults |= inspect.signature(TextEncoder).parameters
+    defaults |= inspect.signature(ranker_class(defaults["ranker"].default)).parameters
+    for option in options:
+        known = defaults.get(option.name)
+        if known is not None and known.default not in (None, inspect.Parameter.empty):
+            option.help = f"{option.help}  [default: {known.default}]"

@@ -1,0 +1,68 @@
+"""`abound info`: say what a model is."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, show_size, wants_json
+
+EPILOG = """\b
+Example:
+  abound info subjects
+  abound info subjects --json | jq .labels
+"""
+
+
+def info(
+    model: ModelArgument,
+    k: Annotated[int, typer.Option("-k", min=0, metavar="N", help="How many of the most frequent labels.")] = 10,
+    as_json: JsonOption = None,
+) -> None:
+    """Say what a model is: how it was made, what it has seen, how large it is."""
+    tagger = load_tagger(model)
+    params = tagger.params()
+    counts = tagger.label_counts
+    order = sorted(range(len(counts)), key=lambda number: (-counts[number], number))[:k]
+    names = tagger.rank_arrays([""], 1).names if order else ()
+    frequent = [{"label": str(names[number]), "rows": int(counts[number])} for number in order]
+    facts: dict[str, Any] = {
+        "model": model,
+        "format_version": _format_version(model),
+        "ranker": params.get("ranker"),
+        "params": params,
+        "rows": tagger.n_rows,
+        "labels": tagger.n_labels,
+        "features": tagger.n_features,
+        "edges": tagger.n_edges,
+        "memory_bytes": tagger.nbytes,
+        "disk_bytes": sum(path.stat().st_size for path in Path(model).rglob("*") if path.is_file()),
+        "label_names": len(tagger.label_names or ()),
+        "frequent": [{**entry, "name": tagger.name_of(str(entry["label"]))} for entry in frequent],
+    }
+    if wants_json(as_json):
+        emit(facts)
+    else:
+        _show(facts)
+
+
+def _format_version(model: str) -> int | None:
+    from abound.store.directory import MANIFEST
+
+    version = json.loads((Path(model) / MANIFEST).read_text(encoding="utf-8")).get("version")
+    return version if isinstance(version, int) else None
+
+
+def _show(known: dict[str, Any]) -> None:
+    from abound.cli.tables import facts, table
+
+    plain = ("format_version", "ranker", "rows", "labels", "features", "edges")
+    rows: list[tuple[str, object]] = [(name.replace("_", " "), known[name]) for name in plain]
+    rows += [("in memory", show_size(known["memory_bytes"])), ("on disk", show_size(known["disk_bytes"]))]
+    params = {name: value for name, value in known["params"].items() if name not in ("ranker", "ranker_params")}
+    rows += [*params.items(), *known["params"].get("ranker_params", {}).items()]
+    facts(known["model"], rows)
+    if known["frequent"]:
+        frequent = [(entry["name"], f"{entry['rows']:,}") for entry in known["frequent"]]
+        table("most frequent labels", ("label", "rows"), frequent, " r")

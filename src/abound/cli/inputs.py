@@ -1,0 +1,115 @@
+"""The rows of a command's input files, numbered through all of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from abound.cli.common import note
+from abound.cli.holdout import Holdout
+from abound.data import FORMATS, Document, read
+
+T = TypeVar("T")
+STANDARD = "-"
+
+
+class Inputs:
+    """The documents of one or several files, in order.
+
+    Parameters
+    ----------
+    paths : sequence of str
+    format_ : str or None
+        The format of all of them; told from each one's name when None.
+    on_error : str or None
+        "stop" or "skip"; the reader's own default when None.
+    options : dict
+        The readers' options.
+    limit : int or None
+        How many rows to read at the most.
+    holdout : Holdout
+        Which of the rows are held out.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        format_: str | None,
+        on_error: str | None,
+        options: dict[str, Any],
+        limit: int | None = None,
+        holdout: Holdout | None = None,
+    ) -> None:
+        policy: dict[str, Any] = {} if on_error is None else {"on_error": on_error}
+        self._readers = [read(path, format_, **policy, **options) for path in paths]
+        for reader in self._readers:
+            if FORMATS[reader.format].record is not Document:
+                known = ", ".join(name for name, found in FORMATS.items() if found.record is Document)
+                raise ValueError(
+                    f"format {reader.format!r} of {reader.path!r} has no texts; those with texts are {known}"
+                )
+        self.limit = limit
+        self._holdout = holdout or Holdout()
+        # Standard input cannot be read a second time, so what is held out of it is kept.
+        self._keeps = STANDARD in paths
+        self._kept: list[Document] = []
+        self._at = 0
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[Document]:
+        return islice(self._documents(), self.limit)
+
+    def _documents(self) -> Iterator[Document]:
+        self.rows = 0
+        for at, reader in enumerate(self._readers):
+            self._at = at
+            for document in reader:
+                self.rows += 1
+                yield document
+
+    def learnt(self) -> Iterator[Document]:
+        """Yield the rows that are not held out."""
+        self._kept = []
+        for row, document in enumerate(self):
+            if not self._holdout.holds(row):
+                yield document
+            elif self._keeps:
+                self._kept.append(document)
+
+    def held_out(self) -> Iterator[Document]:
+        """Yield the rows that are held out; they are read again, or kept from `learnt` where that cannot be."""
+        if self._keeps and self._kept:
+            yield from self._kept
+            return
+        for row, document in enumerate(self):
+            if self._holdout.holds(row):
+                yield document
+
+    def share(self) -> float | None:
+        """Return how much of the input was read, from 0 to 1, or None for a stream without an end."""
+        shares = [] if self.limit is None else [self.rows / self.limit]
+        sizes = [reader.size for reader in self._readers if reader.size is not None]
+        total = sum(sizes)
+        if len(sizes) == len(self._readers) and total:
+            done = sum(sizes[: self._at]) + self._readers[self._at].bytes_read
+            shares.append(done / total)
+        return min(max(shares), 1.0) if shares else None
+
+    @property
+    def n_skipped(self) -> int:
+        """How many malformed lines the latest loop passed over."""
+        return sum(reader.skipped.count for reader in self._readers)
+
+    def note_skipped(self) -> None:
+        """Say on stderr which lines were passed over."""
+        for reader in self._readers:
+            if reader.skipped.count:
+                first = "; the first: " + str(reader.skipped.errors[0])
+                note(f"passed over {reader.skipped.count:,} malformed lines of {reader.path}{first}")
+
+
+def chunks(rows: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:
+    """Cut rows into lists of `size`; the lists grow to it from `first` by doubling."""
+    rows, n_next = iter(rows), first or size
+    while chunk := list(islice(rows, n_next)):
+        yield chunk
+        n_next = min(2 * n_next, size)

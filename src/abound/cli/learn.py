@@ -1,0 +1,102 @@
+"""`abound learn`: teach a model more."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abound.cli.common import (
+    FormatOption,
+    IdFieldOption,
+    JsonOption,
+    LabelSeparatorOption,
+    LabelsFieldOption,
+    LimitOption,
+    ModelArgument,
+    OnErrorOption,
+    TextFieldOption,
+    emit,
+    load_tagger,
+    reader_options,
+    wants_json,
+)
+
+if TYPE_CHECKING:
+    from abound.tagger import Tagger
+
+EPILOG = """\b
+Example:
+  abound learn subjects new.jsonl
+  abound learn subjects --text "Growing roses in cold climates" --label roses --label gardening
+"""
+LOOKED_AT = 100  # ranks among which a taught label is looked for
+
+
+def learn(
+    model: ModelArgument,
+    input_: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and labels, or -.")] = None,
+    text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text to learn.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", metavar="LABEL", help="A label of the text; may be repeated.")
+    ] = None,
+    format_: FormatOption = None,
+    limit: LimitOption = None,
+    on_error: OnErrorOption = None,
+    as_json: JsonOption = None,
+    text_field: TextFieldOption = None,
+    labels_field: LabelsFieldOption = None,
+    id_field: IdFieldOption = None,
+    label_separator: LabelSeparatorOption = None,
+) -> None:
+    """Learn more rows, or one text with its labels, and save the model in place."""
+    if (input_ is None) == (text is None):
+        raise typer.BadParameter("give either INPUT, or --text with its labels")
+    if bool(label) != (text is not None):
+        raise typer.BadParameter("--text and --label go together")
+    if text is not None and label:
+        tagger = load_tagger(model)
+        result = teach(tagger, text, list(dict.fromkeys(label)))
+    else:
+        from abound.cli.inputs import Inputs
+        from abound.cli.lessons import learn_stream
+
+        options = reader_options(text_field, labels_field, id_field, label_separator)
+        inputs = Inputs([str(input_)], format_, on_error, options, limit)
+        tagger = load_tagger(model)
+        known = tagger.n_labels
+        lesson = learn_stream(tagger, inputs)
+        result = {**lesson.as_dict(), "skipped": inputs.n_skipped, "new_labels": tagger.n_labels - known}
+    tagger.save(model)
+    report(model, {**result, "rows_in_all": tagger.n_rows, "labels_in_all": tagger.n_labels}, as_json)
+
+
+def teach(tagger: "Tagger", text: str, labels: list[str]) -> dict[str, Any]:
+    """Learn one text, and find where its labels rank for it before and after."""
+    known, before = tagger.n_labels, ranks(tagger, text) if tagger.n_rows else {}
+    started = time.perf_counter()
+    tagger.learn(text, labels)
+    seconds, after = time.perf_counter() - started, ranks(tagger, text)
+    taught = [{"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels]
+    return {"rows": 1, "seconds": round(seconds, 6), "new_labels": tagger.n_labels - known, "taught": taught}
+
+
+def ranks(tagger: "Tagger", text: str) -> dict[str, int]:
+    """Return the rank of each label that a text gets."""
+    return {str(entry.label): entry.rank for entry in tagger.rank(text, k=LOOKED_AT)}
+
+
+def report(model: str, result: dict[str, Any], as_json: bool | None) -> None:
+    """Print what was learnt."""
+    if wants_json(as_json):
+        emit({"model": model, **result})
+        return
+    from abound.cli.tables import facts, table
+
+    hidden = ("taught", "dropped", "progressive_p1")
+    facts(model, [(name.replace("_", " "), value) for name, value in result.items() if name not in hidden])
+    if "taught" in result:
+        rows = [
+            (taught["label"], str(taught["rank_before"] or "-"), str(taught["rank_after"] or "-"))
+            for taught in result["taught"]
+        ]
+        table("ranks for this text", ("label", "before", "after"), rows, " rr")

@@ -1,0 +1,137 @@
+"""Learning a stream of documents: chunk by chunk, watched, within a memory limit."""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from abound.cli.common import note, show_size
+from abound.cli.inputs import Inputs, chunks
+from abound.cli.memory import SAMPLE_ROWS, SAMPLE_SHARE, Point, available_memory, forecast
+from abound.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from abound.data import Document
+    from abound.tagger import Tagger
+
+CHUNK = 2_000
+FIRST_CHUNK = 500  # small, so that the forecast has an earlier point to measure growth from
+TESTED = 100  # rows of each chunk that are ranked before they are learnt
+REMEMBERED = 1_000  # tested rows that the progressive figure is taken over
+
+
+@dataclass
+class Lesson:
+    """What was learnt, and what was seen on the way."""
+
+    rows: int = 0
+    unlabelled: int = 0
+    seconds: float = 0.0
+    hits: deque[bool] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def progressive_p1(self) -> float | None:
+        """The share of the latest tested rows whose first label was right before they were learnt."""
+        return sum(self.hits) / len(self.hits) if self.hits else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as they are printed."""
+        return {
+            "rows": self.rows,
+            "rows_without_label": self.unlabelled,
+            "seconds": round(self.seconds, 3),
+            "rows_per_second": round(self.rows / self.seconds, 1) if self.seconds else None,
+            "progressive_p1": self.progressive_p1,
+            "dropped": dict(self.dropped) or None,
+        }
+
+
+def learn_stream(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None, title: str = "learning") -> Lesson:
+    """Learn all rows of the inputs that are not held out, in order."""
+    lesson, forecaster = Lesson(), _Forecaster(inputs, max_bytes)
+    with Progress(title, inputs.share) as progress:
+        for chunk in chunks(inputs.learnt(), CHUNK, FIRST_CHUNK):
+            lesson.hits.extend(_test(tagger, chunk))
+            tagger.learn_many([document.text for document in chunk], [document.labels for document in chunk])
+            _count(lesson, chunk)
+            _prune(tagger, lesson, max_bytes)
+            forecaster.see(Point(lesson.rows, tagger.n_features + tagger.n_edges, tagger.nbytes))
+            right = lesson.progressive_p1
+            progress.update(lesson.rows, "" if right is None else f"P@1 {right:.3f}")
+        lesson.seconds = progress.seconds
+    inputs.note_skipped()
+    return lesson
+
+
+def learn_corpus(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None) -> Lesson:
+    """Collect all rows that are not held out, and learn them from scratch as one corpus."""
+    lesson = Lesson()
+    texts: list[str] = []
+    labels: list[tuple[str, ...]] = []
+    with Progress("reading", inputs.share) as progress:
+        for chunk in chunks(inputs.learnt(), CHUNK):
+            texts += [document.text for document in chunk]
+            labels += [document.labels for document in chunk]
+            _count(lesson, chunk)
+            progress.update(lesson.rows)
+    inputs.note_skipped()
+    with Progress("learning", lambda: None) as progress:
+        tagger.fit(texts, labels)
+        _prune(tagger, lesson, max_bytes)
+        lesson.seconds = progress.seconds
+    return lesson
+
+
+def _count(lesson: Lesson, chunk: Sequence["Document"]) -> None:
+    lesson.rows += len(chunk)
+    lesson.unlabelled += sum(not document.labels for document in chunk)
+
+
+def _prune(tagger: "Tagger", lesson: Lesson, max_bytes: int | None) -> None:
+    if max_bytes is not None and tagger.nbytes > max_bytes:
+        dropped = tagger.prune(max_bytes)
+        lesson.dropped.update({name: dropped[name] for name in ("terms", "edges")})
+
+
+def _test(tagger: "Tagger", chunk: Sequence["Document"]) -> Iterable[bool]:
+    """Rank some rows, spread over the chunk, before they are learnt."""
+    labelled = [document for document in chunk if document.labels]
+    if not tagger.n_rows or not labelled:
+        return ()
+    tested = labelled[:: -(-len(labelled) // TESTED)]
+    rankings = tagger.rank_many([document.text for document in tested], k=1)
+    return [
+        bool(ranking) and ranking[0].label in document.labels
+        for ranking, document in zip(rankings, tested, strict=True)
+    ]
+
+
+class _Forecaster:
+    """Says once, from the first rows, how much memory all of them will take."""
+
+    def __init__(self, inputs: Inputs, max_bytes: int | None) -> None:
+        self._inputs = inputs
+        self._max_bytes = max_bytes
+        self._points: list[Point] = []
+        self._done = False
+
+    def see(self, point: Point) -> None:
+        """Take note of the size after so many rows, and speak once when enough of them were seen."""
+        share = self._inputs.share()
+        if self._done or share is None:
+            return
+        self._points.append(point)
+        if point.rows >= SAMPLE_ROWS and share >= SAMPLE_SHARE:
+            self._done = True
+            if share < 1:
+                self._say(point.rows, round(point.rows / share))
+
+    def _say(self, rows: int, expected: int) -> None:
+        n_bytes, free = forecast(self._points, expected), available_memory()
+        words = f"forecast from {rows:,} rows: at most about {show_size(n_bytes)} of memory for about {expected:,} rows"
+        if self._max_bytes is not None and n_bytes > self._max_bytes:
+            words += f"; kept to {show_size(self._max_bytes)} by dropping what is least useful"
+        elif free is not None and n_bytes - self._points[-1].n_bytes > free:
+            words += f", more than the {show_size(free)} that are free; --max-memory keeps it to a limit"
+        note(words)

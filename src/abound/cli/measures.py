@@ -1,0 +1,67 @@
+"""How good a model is on rows that it has not learnt, with intervals."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from abound.cli.inputs import chunks
+
+if TYPE_CHECKING:
+    from abound.data import Document
+    from abound.tagger import Tagger
+
+CHUNK = 2_000
+HELD_OUT = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5")  # what `abound fit` measures
+
+
+def check_measures(names: Sequence[str], depth: int) -> int:
+    """Return how many ranks the measures need; raise on one that is not known.
+
+    Parameters
+    ----------
+    names : sequence of str
+    depth : int
+        How far down those look that have no number of their own, such as MRR.
+    """
+    from abound.metrics import metric
+
+    return max(metric(name)[1] or depth for name in names)
+
+
+def measure(
+    tagger: "Tagger",
+    documents: Iterable["Document"],
+    names: Sequence[str],
+    n_ranks: int,
+    watch: Callable[[int], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Rank documents and measure the rankings.
+
+    Returns
+    -------
+    dict
+        ``rows`` that were ranked, ``labelled`` rows among them, which alone count, and ``measures`` with value,
+        low and high by name.
+    """
+    import numpy as np
+
+    from abound.metrics import interval, judge
+    from abound.rankers.ranking import Ranking
+
+    indices, scores, labels = [], [], []
+    for chunk in chunks(documents, CHUNK):
+        ranking = tagger.rank_arrays([document.text for document in chunk], n_ranks)
+        indices.append(ranking.indices)
+        scores.append(ranking.scores)
+        labels += [document.labels for document in chunk]
+        watch(len(labels))
+    n_labelled = sum(map(bool, labels))
+    if not n_labelled:
+        raise ValueError(f"there is nothing to measure: none of the {len(labels):,} rows has a label")
+    judgement = judge(
+        tagger.truth(labels),
+        Ranking(np.concatenate(indices), np.concatenate(scores), ()),
+        label_counts=tagger.label_counts,
+        n_train_rows=tagger.n_rows,
+    )
+    figures = {name: interval(name, judgement)._asdict() for name in names}
+    return {"rows": len(labels), "labelled": n_labelled, "measures": figures}

@@ -1,0 +1,73 @@
+"""How much memory training will take, told from its first rows."""
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+SAMPLE_ROWS = 2_000
+SAMPLE_SHARE = 0.02
+
+
+class Point(NamedTuple):
+    """The size of a model after so many rows.
+
+    Memory is taken in blocks that double, so on few rows it grows in steps; the terms and edges in it grow
+    smoothly, and tell the trend.
+    """
+
+    rows: int
+    n_entries: int
+    n_bytes: int
+
+
+def growth_exponent(points: Sequence[Point]) -> float:
+    """Return b where terms and edges grow like rows ** b, between about half of the rows seen and all of them.
+
+    New words and new pairs of word and label become rarer, so b is below 1, and still falls on further rows:
+    what it forecasts is rather too much than too little.
+
+    Examples
+    --------
+    >>> growth_exponent([Point(1000, 40, 400), Point(4000, 80, 800)])
+    0.5
+    """
+    last = points[-1]
+    earlier = [point for point in points[:-1] if 0 < point.rows < last.rows and point.n_entries > 0]
+    if not earlier:
+        return 1.0
+    first = min(earlier, key=lambda point: abs(point.rows - last.rows / 2))
+    slope = math.log(last.n_entries / first.n_entries) / math.log(last.rows / first.rows)
+    return min(max(slope, 0.0), 1.0)
+
+
+def forecast(points: Sequence[Point], rows: int) -> int:
+    """Return the bytes expected after so many rows.
+
+    Examples
+    --------
+    >>> forecast([Point(1000, 40, 400), Point(4000, 80, 800)], 16_000)
+    1600
+    """
+    last = points[-1]
+    growth: float = (rows / last.rows) ** growth_exponent(points)
+    return round(last.n_bytes * growth)
+
+
+def available_memory() -> int | None:
+    """Return the bytes that this process may still take, or None where the system does not say."""
+    free: list[int] = []
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                free.append(int(line.split()[1]) * 1024)
+        # A container is ended at its own limit, however much the machine has.
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        if limit != "max":
+            free.append(int(limit) - int(Path("/sys/fs/cgroup/memory.current").read_text()))
+    except (OSError, ValueError, IndexError):
+        pass
+    if not free and hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
+        free.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return min(free, default=None)

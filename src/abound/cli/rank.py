@@ -1,0 +1,179 @@
+"""`abound rank`: rank labels for a text, or for every row of a file."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abound.cli.common import (
+    IdFieldOption,
+    JsonOption,
+    LimitOption,
+    ModelArgument,
+    OnErrorOption,
+    TextFieldOption,
+    emit,
+    load_tagger,
+    reader_options,
+    wants_json,
+)
+
+if TYPE_CHECKING:
+    from abound.data import Document
+    from abound.tagger import Entry, Tagger
+
+EPILOG = """\b
+Example:
+  abound rank subjects "Growing roses in cold climates" -k 5
+  abound rank subjects docs.jsonl > ranked.jsonl
+  head titles.txt | abound rank subjects -
+"""
+CHUNK = 500
+STANDARD = "-"
+LINES = "lines"  # no format of labelled documents, so it is known here only
+
+
+def rank(
+    model: ModelArgument,
+    what: Annotated[
+        str | None, typer.Argument(metavar="[TEXT|INPUT|-]", help="A text; a file; or - for stdin, a text a line.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="A text, even if it looks like a file.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("-k", min=1, metavar="N", help="How many labels.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", metavar="X", help="Leave out labels that score less.")
+    ] = None,
+    as_json: JsonOption = None,
+    names: Annotated[bool, typer.Option("--names/--no-names", help="Print the names of labels.")] = True,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", "-f", metavar="NAME", help="Format of the input; `lines` is a text a line."),
+    ] = None,
+    limit: LimitOption = None,
+    on_error: OnErrorOption = None,
+    text_field: TextFieldOption = None,
+    id_field: IdFieldOption = None,
+) -> None:
+    """Rank labels for a text, or for every row of a file: one line of JSON a row."""
+    if what is not None and text is not None:
+        raise typer.BadParameter("give a text once, as an argument or with --text")
+    if what is None and text is None:
+        if sys.stdin.isatty():
+            raise typer.BadParameter("give a text, a file, or - for stdin")
+        what = STANDARD
+    if what is not None and not is_input(what, format_):
+        what, text = None, what
+    if text is not None:
+        show_one(load_tagger(model), text, k, threshold, names, as_json)
+    elif what is not None:
+        documents = _documents(what, format_, on_error, reader_options(text_field, None, id_field))
+        show_many(load_tagger(model), documents, what == STANDARD, limit, (k, threshold, names))
+
+
+def is_input(argument: str, format_: str | None) -> bool:
+    """Tell a file from a text; what looks like a file and is none is most likely a slip."""
+    if argument == STANDARD or os.path.isfile(argument):
+        return True
+    looks_like_file = format_ is not None
+    if not looks_like_file and len(argument.split()) == 1 and "." in argument:
+        from abound.data import detect_format
+
+        with contextlib.suppress(ValueError):
+            looks_like_file = bool(detect_format(argument))
+    if looks_like_file:
+        raise ValueError(f"there is no file {argument!r}; --text ranks it as a text")
+    return False
+
+
+def _documents(path: str, format_: str | None, on_error: str | None, options: dict[str, Any]) -> Iterable["Document"]:
+    """Return the rows of a file; their labels, if it has any, are not looked at."""
+    from abound.cli.inputs import Inputs
+    from abound.data import FORMATS, detect_format
+
+    plain = path == STANDARD or os.path.splitext(path)[1] == ".txt"
+    if format_ == LINES or (format_ is None and plain):
+        return _lines(path)
+    name = detect_format(path) if format_ is None else format_
+    if name in FORMATS and "labels_field" in FORMATS[name].options:
+        options = {"labels_field": None, **options}
+    return Inputs([path], name, on_error, options)
+
+
+def _lines(path: str) -> Iterator["Document"]:
+    from abound.data import DataError, Document
+    from abound.data.formats import undecodable
+    from abound.data.streams import open_input
+
+    with open_input(path) as (stream, _):
+        for number, raw in enumerate(stream, 1):
+            try:
+                yield Document((), raw.decode().rstrip("\r\n"))
+            except UnicodeDecodeError as error:
+                raise DataError("<stdin>" if path == STANDARD else path, number, undecodable(error)) from None
+
+
+Choice = tuple[int | None, float | None, bool]  # k, threshold, names
+
+
+def show_many(tagger: "Tagger", documents: Iterable["Document"], live: bool, limit: int | None, how: Choice) -> None:
+    """Print one line of JSON a row; rows of a live stream are answered as they come."""
+    from itertools import islice
+
+    from abound.cli.inputs import Inputs, chunks
+    from abound.cli.progress import Progress
+
+    k, threshold, names = how
+    chosen: dict[str, int] = {} if k is None else {"k": k}
+    row = 0
+    share = documents.share if isinstance(documents, Inputs) else lambda: None
+    with Progress("ranking", share) as progress:
+        for chunk in chunks(islice(documents, limit), 1 if live else CHUNK):
+            rankings = tagger.rank_many([document.text for document in chunk], **chosen)
+            for document, entries in zip(chunk, rankings, strict=True):
+                about = {"row": row} if document.id is None else {"row": row, "id": document.id}
+                emit({**about, "labels": [_as_dict(tagger, entry, names) for entry in _kept(entries, threshold)]})
+                row += 1
+            if live:
+                sys.stdout.flush()
+            progress.update(row)
+    if isinstance(documents, Inputs):
+        documents.note_skipped()
+
+
+def show_one(
+    tagger: "Tagger", text: str, k: int | None, threshold: float | None, names: bool, as_json: bool | None
+) -> None:
+    """Print the ranking of one text."""
+    entries = _kept(tagger.rank(text) if k is None else tagger.rank(text, k=k), threshold)
+    if wants_json(as_json):
+        emit({"labels": [_as_dict(tagger, entry, names) for entry in entries]})
+        return
+    from abound.cli.tables import bar, table
+
+    best = max((entry.score for entry in entries), default=0.0)
+    named = names and bool(tagger.label_names)
+    rows = [
+        (
+            str(entry.rank),
+            tagger.name_of(entry.label) if named else entry.label,
+            f"{entry.score:.4f}",
+            bar(entry.score, best),
+            *((entry.label,) if named else ()),
+        )
+        for entry in entries
+    ]
+    table(text[:200], ("", "label", "score", "", *(("id",) if named else ())), rows, "r r")
+
+
+def _kept(entries: Iterable["Entry"], threshold: float | None) -> list["Entry"]:
+    return [entry for entry in entries if threshold is None or entry.score >= threshold]
+
+
+def _as_dict(tagger: "Tagger", entry: "Entry", names: bool) -> dict[str, Any]:
+    name = {"name": tagger.name_of(entry.label)} if names and tagger.label_names else {}
+    return {"label": entry.label, **name, "score": entry.score, "rank": entry.rank}

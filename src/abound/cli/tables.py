@@ -1,0 +1,63 @@
+"""Results as people read them, on a terminal."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+BAR_WIDTH = 20
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def table(title: str, headings: Sequence[str], rows: Iterable[Sequence["RenderableType"]], right: str = "") -> None:
+    """Print a table on stdout; `right` has an r for each column that is set flush right."""
+    from rich.box import ASCII_DOUBLE_HEAD, SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    # Labels may hold square brackets, which rich would take for markup.
+    box = SIMPLE_HEAD if _draws_blocks() else ASCII_DOUBLE_HEAD
+    grid = Table(title=Text(title), title_justify="left", box=box, show_header=any(headings))
+    for number, heading in enumerate(headings):
+        grid.add_column(heading, justify="right" if right[number : number + 1] == "r" else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    Console(highlight=False).print(grid)
+
+
+def facts(title: str, pairs: Iterable[tuple[str, object]]) -> None:
+    """Print names and values on stdout; whole numbers get their commas, None is left out."""
+    rows = [
+        (name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in pairs if value is not None
+    ]
+    table(title, ("", ""), rows)
+
+
+def bar(value: float, most: float, width: int = BAR_WIDTH) -> str:
+    """Return a bar for a value, full at the largest.
+
+    Examples
+    --------
+    >>> len(bar(0.5, 1.0)), len(bar(1.0, 1.0))
+    (10, 20)
+    """
+    eighths = round(8 * width * min(max(value / most, 0.0), 1.0)) if most > 0 else 0
+    if not _draws_blocks():
+        return "#" * (eighths // 8)
+    return EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else "")
+
+
+def _draws_blocks() -> bool:
+    return (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+def measures_table(title: str, measures: dict[str, dict[str, Any]]) -> None:
+    """Print measures with their intervals."""
+    rows = [
+        (name, f"{figure['value']:.4f}", f"{figure['low']:.4f} to {figure['high']:.4f}")
+        for name, figure in measures.items()
+    ]
+    table(title, ("measure", "value", "95% interval"), rows, " r")
