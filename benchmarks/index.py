@@ -235,7 +235,7 @@ def draw_drift(curves: dict[str, list[float]], window: int, drift_at: int) -> No
     for (name, curve), color, style in zip(curves.items(), ("#D55E00", "#0072B2"), ("--", "-"), strict=True):
         axes.plot([window * (i + 1) for i in range(len(curve))], curve, style, color=color, label=name)
     axes.axvline(drift_at, color="#777777", linewidth=1)
-    axes.annotate("every label is renamed", (drift_at, 0.0), xytext=(6, 4), textcoords="offset points", color="#555555")
+    axes.text(drift_at, 0.6, "  every label is renamed", transform=axes.get_xaxis_transform(), color="#555555")
     axes.set(xlabel="rows learnt", ylabel="P@1 before learning", title="A stream whose labels change half way", ylim=0)
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)

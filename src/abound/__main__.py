@@ -1,7 +1,5 @@
 """Run the command line as ``python -m abound``."""
 
-import sys
-
 from abound.cli import main
 
-sys.exit(main())
+main()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import DamagedModel, UnknownFormat
+from abound.kernels.pool import EDGE_BYTES, FEATURE_BYTES
 from abound.rankers import ranker_class
 from abound.rankers.base import Rows
 from abound.rankers.feature_focus import IndexRanker
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 CHUNK = 4096  # texts that are encoded at once
 RANKER_PREFIX = "ranker_"
+# What pruning reckons with: a term's header, its place in the vocabulary, and its name.
+BYTES_A_TERM = FEATURE_BYTES + 16 + 16 + 4
+COMPACT_SHARE = 0.75  # giving back spare room is enough if the rest is below this share of the budget
+PRUNED_SHARE = 0.6  # and otherwise so much of it is left in use
+MOST_COUNT = 1000
 
 
 class Entry(NamedTuple):
@@ -251,22 +257,42 @@ class Tagger:
         return {**ranker, "mode": self.mode, **self.encoder.params()}
 
     def prune(self, max_bytes: int) -> dict[str, int]:
-        """Forget the rarest terms until the tagger holds at most so many bytes.
+        """Bring the tagger under so many bytes, if it holds more, by forgetting the rarest terms.
 
-        Terms of equal count leave together, so that a run of words never outlives its words. Returns how many terms and
-        edges were forgotten, and the least count that is left.
+        Spare room goes first. If that does not do, terms are forgotten from the rarest on until a good part of the
+        budget is free again, so that the next call is far off; terms of equal count leave together, so that a run of
+        words never outlives its words. While it works, it needs about as much memory again as is left.
+
+        Returns
+        -------
+        dict
+            How many terms and edges were forgotten, and the least count that is left.
         """
         if not isinstance(self.ranker, IndexRanker):
             raise ValueError(f"a {self.ranker.kind} ranker cannot be pruned")
         terms, edges, least = self.n_features, self.n_edges, 0
-        while self.nbytes > max_bytes and self.n_features:
+        if self.nbytes > max_bytes:
             counts = self.encoder.vocabulary.counts()
-            least = int(counts.min()) + 1
+            least = self._least_count(counts, max_bytes)
             wanted = counts >= least
-            self.encoder.keep(wanted)
-            self.ranker._keep_features(np.flatnonzero(wanted))
-            self.ranker.n_features_in_ = self.n_features
+            del counts
+            self.ranker._keep_features(wanted)
+            if least > 0:
+                self.encoder.keep(wanted)
+                self.ranker.n_features_in_ = self.n_features
         return {"terms": terms - self.n_features, "edges": edges - self.n_edges, "least_count": least}
+
+    def _least_count(self, counts: NDArray[np.int32], max_bytes: int) -> int:
+        """Return the lowest count to keep, so that what is kept leaves room to grow; 0 if all may stay."""
+        lengths = np.zeros(len(counts), np.int64)
+        in_index = np.diff(self.ranker._pool.headers()[0])  # type: ignore[attr-defined]
+        lengths[: len(in_index)] = in_index
+        needs = BYTES_A_TERM + EDGE_BYTES * lengths
+        if needs.sum() <= COMPACT_SHARE * max_bytes:
+            return 0
+        by_count = np.bincount(np.minimum(counts, MOST_COUNT), needs, MOST_COUNT + 1)
+        kept = by_count[::-1].cumsum()[::-1]  # bytes of terms with at least so many texts
+        return int(np.argmax(kept <= PRUNED_SHARE * max_bytes)) if kept[-1] <= PRUNED_SHARE * max_bytes else MOST_COUNT
 
     # -- keeping -------------------------------------------------------------------------------------
 

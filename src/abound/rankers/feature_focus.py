@@ -53,17 +53,19 @@ class IndexRanker(Ranker):
         """Give spare room back; what is ranked and learnt stays the same."""
         self._use(self._pool.compacted())
 
-    def _keep_features(self, kept: NDArray[np.int64]) -> None:
-        """Forget all features but the kept ones, which are numbered anew in their order."""
-        kept = kept[kept < self._pool.n_features]
+    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
+        """Forget all features but the wanted ones, which are numbered anew in their order."""
         indptr, totals, seen = self._pool.headers()
-        edges = self._pool.edges(0, self._pool.n_features)
-        lengths = np.diff(indptr)
-        wanted = np.zeros(len(lengths), bool)
-        wanted[kept] = True
-        edges = edges[np.repeat(wanted, lengths)]
-        new_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
-        self._use(EdgePool.from_arrays(new_indptr, edges, totals[wanted], seen[wanted]))
+        wanted, lengths = wanted[: len(totals)], np.diff(indptr)
+        edges, at = np.empty(int(lengths[wanted].sum()), EDGE_DTYPE), 0
+        for start in range(0, len(wanted), SAVE_FEATURES):  # in parts: a second whole copy might not fit
+            part = slice(start, start + SAVE_FEATURES)
+            kept = self._pool.edges(start, min(start + SAVE_FEATURES, len(wanted)))
+            kept = kept[np.repeat(wanted[part], lengths[part])]
+            edges[at : at + len(kept)] = kept
+            at += len(kept)
+        kept_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
+        self._use(EdgePool.from_arrays(kept_indptr, edges, totals[wanted], seen[wanted]))
 
     def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
         votes = self._borrow_scratch()
