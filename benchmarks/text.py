@@ -51,14 +51,15 @@ print(json.dumps({"train_seconds": seconds, "P@1": hits / n, "texts_a_second": n
 
 
 def write_files(folder: Path) -> tuple[Path, Path]:
-    """Write the titles as fastText's files, lower-cased and cut into words as ours are."""
+    """Write the titles as fastText's files, lower-cased and cut into words as ours are, and as ours beside them."""
     from abound.text.words import prepare, words_of
 
     rows = [row for row, _ in zip(sets.finna_rows(), range(N_TRAIN + N_TEST), strict=False)]
     paths = folder / "train.ft", folder / "test.ft"
     for path, part in zip(paths, (rows[:N_TRAIN], rows[N_TRAIN:]), strict=True):
         records = (data.Document(tuple(labels), " ".join(words_of(prepare(text)))) for text, labels in part)
-        data.write(path, records, "fasttext")
+        data.write(path, list(records), "fasttext")
+        data.write(path.with_suffix(".tsv"), data.read(path, "fasttext"), "labels-tsv")
     return paths
 
 
@@ -72,7 +73,7 @@ def ours(train: Path, test: Path) -> dict[str, Any]:
     """Read, tokenise, weigh and learn a file in chunks, timing each step, then rank the test file."""
     tagger, steps, chunk = Tagger(), dict.fromkeys(("read", "tokenise and weigh", "learn"), 0.0), 2048
     begin = time.perf_counter()
-    reader = iter(data.read(train, "fasttext"))
+    reader = iter(data.read(train.with_suffix(".tsv"), "labels-tsv"))
     while True:
         start = time.perf_counter()
         records = [record for record, _ in zip(reader, range(chunk), strict=False)]

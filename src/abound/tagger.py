@@ -97,7 +97,8 @@ class Tagger:
         self.ranker = ranker_class(ranker)(**dict(ranker_params or {}))
         self.ranker._check_params()
         self.encoder = TextEncoder(**text)
-        self.label_names: dict[str, list[str]] = {}
+        self._label_names: dict[str, list[str]] | None = {}
+        self._saved_names: tuple[NDArray[Any], ...] = ()
         self.ranker._start()
 
     # -- learning ------------------------------------------------------------------------------------
@@ -214,6 +215,21 @@ class Tagger:
         return self.ranker.truth([_listed(names) for names in labels])
 
     # -- what it holds -------------------------------------------------------------------------------
+
+    @property
+    def label_names(self) -> dict[str, list[str]]:
+        """Names that a person reads, by label: the preferred one first, then synonyms."""
+        if self._label_names is None:  # read when asked for: there may be more names than a ranking ever shows
+            self._label_names = {}
+            labels, label_offsets, names, name_offsets = self._saved_names
+            found = zip(decode_names(labels, label_offsets), decode_names(names, name_offsets), strict=True)
+            for label, name in found:
+                self._label_names.setdefault(_unnumbered(label), []).append(_unnumbered(name))
+        return self._label_names
+
+    @label_names.setter
+    def label_names(self, names: Mapping[str, Sequence[str]]) -> None:
+        self._label_names = {str(label): list(found) for label, found in names.items()}
 
     def name_of(self, label: Any) -> str:
         """Return the name that a person reads for a label: the first of its names, or the label itself."""
@@ -336,10 +352,8 @@ class Tagger:
             }
             columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}
             content = {"params": model.content["params"]["ranker_params"], "columns": columns}
-            labels = decode_names(model.arrays["display_labels"], model.arrays["display_label_offsets"])
-            names = decode_names(model.arrays["display_names"], model.arrays["display_name_offsets"])
-            for label, name in zip(labels, names, strict=True):
-                tagger.label_names.setdefault(_unnumbered(label), []).append(_unnumbered(name))
+            keys = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
+            tagger._saved_names, tagger._label_names = tuple(model.arrays[key] for key in keys), None
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
         tagger.ranker = type(tagger.ranker).from_model(Model(content, arrays), **params)

@@ -1,5 +1,6 @@
 """`abound explain`: show the words that vote for a label."""
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -79,8 +80,11 @@ def coloured(text: str, reason: "TextExplanation") -> "Text":
 
     votes = strengths(text, reason)
     most, shown = max(votes, default=0.0), Text(text)
-    for at, vote in enumerate(votes):
-        level = round(vote / most * (len(STYLES) - 1)) if most > 0 else 0
-        if vote > 0:
-            shown.stylize(STYLES[max(level, 1)], at, at + 1)
+    levels = [max(round(vote / most * (len(STYLES) - 1)), 1) if vote > 0 else 0 for vote in votes]
+    start = 0
+    for level, run in groupby(levels):
+        end = start + sum(1 for _ in run)
+        if level:
+            shown.stylize(STYLES[level], start, end)
+        start = end
     return shown

@@ -38,7 +38,6 @@ Example:
   abound fit docs.jsonl.gz --model subjects --holdout every:20 --max-memory 300M
   abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
 """
-MANIFEST = "manifest.json"
 
 
 InputsArgument = Annotated[
@@ -127,6 +126,8 @@ def fit(
 
 def check_target(model: str, force: bool) -> None:
     """Raise unless a model can be written to the path without losing anything that the user wants to keep."""
+    from abound.store.directory import MANIFEST
+
     path = Path(model)
     if path.exists() and not path.is_dir():
         raise ValueError(f"--model must be a directory, and {model} is a file")

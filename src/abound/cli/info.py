@@ -29,7 +29,7 @@ def info(
     frequent = [{"label": str(names[number]), "rows": int(counts[number])} for number in order]
     facts: dict[str, Any] = {
         "model": model,
-        "format_version": _format_version(model),
+        **_manifest(model),
         "ranker": params.get("ranker"),
         "params": params,
         "rows": tagger.n_rows,
@@ -47,11 +47,12 @@ def info(
         _show(facts)
 
 
-def _format_version(model: str) -> int | None:
+def _manifest(model: str) -> dict[str, Any]:
+    """Return what the manifest says of itself; loading has checked it."""
     from abound.store.directory import MANIFEST
 
-    version = json.loads((Path(model) / MANIFEST).read_text(encoding="utf-8")).get("version")
-    return version if isinstance(version, int) else None
+    content = json.loads((Path(model) / MANIFEST).read_text(encoding="utf-8"))["content"]
+    return {name: content.get(name) for name in ("format_version", "state_hash")}
 
 
 def _show(known: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from abound.data import FORMATS, Document, read
 
 T = TypeVar("T")
 STANDARD = "-"
+GULP = 1 << 18  # bytes that a reader takes at once; what it has taken is ahead of its rows by up to so many
 
 
 class Inputs:
@@ -91,7 +92,7 @@ class Inputs:
         total = sum(sizes)
         if len(sizes) == len(self._readers) and total:
             done = sum(sizes[: self._at]) + self._readers[self._at].bytes_read
-            shares.append(done / total)
+            shares.append(1.0 if done >= total else max(done - GULP, 0) / total)
         return min(max(shares), 1.0) if shares else None
 
     @property

@@ -61,6 +61,7 @@ def learn_stream(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None,
             progress.update(lesson.rows, "" if right is None else f"P@1 {right:.3f}")
         lesson.seconds = progress.seconds
     inputs.note_skipped()
+    _note_excess(tagger, max_bytes)
     return lesson
 
 
@@ -80,6 +81,7 @@ def learn_corpus(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None)
         tagger.fit(texts, labels)
         _prune(tagger, lesson, max_bytes)
         lesson.seconds = progress.seconds
+    _note_excess(tagger, max_bytes)
     return lesson
 
 
@@ -92,6 +94,11 @@ def _prune(tagger: "Tagger", lesson: Lesson, max_bytes: int | None) -> None:
     if max_bytes is not None and tagger.nbytes > max_bytes:
         dropped = tagger.prune(max_bytes)
         lesson.dropped.update({name: dropped[name] for name in ("terms", "edges")})
+
+
+def _note_excess(tagger: "Tagger", max_bytes: int | None) -> None:
+    if max_bytes is not None and tagger.nbytes > max_bytes:  # a limit below what an almost empty model needs
+        note(f"the model takes {show_size(tagger.nbytes)}, more than the limit of {show_size(max_bytes)}; raise it")
 
 
 def _test(tagger: "Tagger", chunk: Sequence["Document"]) -> Iterable[bool]:

@@ -20,12 +20,13 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Sequence["Renderab
 
     # Labels may hold square brackets, which rich would take for markup.
     box = SIMPLE_HEAD if _draws_blocks() else ASCII_DOUBLE_HEAD
-    grid = Table(title=Text(title), title_justify="left", box=box, show_header=any(headings))
+    grid = Table(box=box, show_header=any(headings))
     for number, heading in enumerate(headings):
         grid.add_column(heading, justify="right" if right[number : number + 1] == "r" else "left", overflow="fold")
     for row in rows:
         grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-    Console(highlight=False).print(grid)
+    # Not the table's own title, which would be folded to the width of a narrow table.
+    Console(highlight=False).print(Text(title, style="bold"), grid, sep="\n")
 
 
 def facts(title: str, pairs: Iterable[tuple[str, object]]) -> None:

@@ -13,6 +13,7 @@ from abound.kernels.votes cimport Vote, Votes, add_votes
 import numpy as np
 
 cdef enum:
+    UNKNOWN = -2
     EDGES_A_LINE = 8                        # edges in one cache line
 cdef double SMALLEST = 2.0 ** -126          # the smallest normal single; a value below it is taken as absent
 cdef double FULL_RATING = 10.0              # sightings after which a feature votes at full strength
@@ -118,18 +119,54 @@ cdef inline void rise(Edge* edges, int64_t i) noexcept nogil:
     edges[i] = moved
 
 
-cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double value,
+cdef int32_t find_edge(const Edge* edges, int64_t n, int32_t label) noexcept nogil:
+    """Position of a label's edge in a list, or -1; four at a time, for most lists do not have it."""
+    cdef int64_t i = 0
+    while i + 4 <= n:
+        if ((edges[i].label == label) | (edges[i + 1].label == label)
+                | (edges[i + 2].label == label) | (edges[i + 3].label == label)):
+            break
+        i += 4
+    while i < n:
+        if edges[i].label == label:
+            return <int32_t> i
+        i += 1
+    return -1
+
+
+cdef double find_label(EdgePool pool, IndexSettings s, const int32_t[::1] indices, const double[::1] data,
+                       int64_t start, int64_t stop, int32_t label, int32_t* positions) except? -1.0 nogil:
+    """Write where a label's edge stands in the list of each feature of a row; return the label's score."""
+    cdef int64_t p
+    cdef double score = 0.0
+    cdef int32_t at
+    cdef Feature* feature
+    for p in range(start, stop):
+        feature = feature_at(pool, indices[p])
+        at = -1
+        if feature.length and data[p] >= SMALLEST:
+            at = find_edge(edges_of(pool, feature), feature.length, label)
+            if 0 <= at < s.d_max:
+                score += scale_of(feature, data[p], s) * feature.edges[at].weight
+        positions[p - start] = at
+    return score
+
+
+cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double value, int64_t i,
                         IndexSettings s) except -1 nogil:
-    """The feature streaming update of one feature for one true label (figure 4c), in place."""
-    cdef int64_t n = feature.length, i = 0
+    """The feature streaming update of one feature for one true label (figure 4c), in place.
+
+    `i` is where the label's edge was found, -1 if there was none, or UNKNOWN; updates for other labels of the row may have moved it since.
+    """
+    cdef int64_t n = feature.length
     cdef Edge* edges = NULL
     cdef float weight = <float> value
     feature.total += value
     if n:
         edges = edges_of(pool, feature)
-        while i < n and edges[i].label != label:
-            i += 1
-    if i < n:
+        if i == UNKNOWN or i >= n or (i >= 0 and edges[i].label != label):
+            i = find_edge(edges, n, label)
+    if n and i >= 0:
         edges[i].weight = <float> (edges[i].weight + value)
         rise(edges, i)
     elif weight / feature.total >= s.w_min:
@@ -204,8 +241,9 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
     sightings of its features, which a later pass over the same rows must not.
     """
     cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_features, n_votes
+    cdef int32_t* positions = NULL
     cdef double rival = 0.0
-    cdef bint scored = s.margin < 1e300     # an infinite margin updates always: no need to rank
+    cdef bint scored
     cdef Feature* feature
     if indices.shape[0]:
         n_features = np.max(indices) + 1
@@ -223,6 +261,14 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
                         feature_at(pool, indices[p]).seen += 1
             if first == last:
                 continue
+            scored = False
+            if s.margin < 1e300:
+                positions = votes.make_positions((last - first) * (stop - start))
+            for i in range(first, last if s.margin < 1e300 else first):
+                # A label that scores no more than the margin cannot win by more, and needs no comparison.
+                if find_label(pool, s, indices, data, start, stop, labels[i],
+                              positions + (i - first) * (stop - start)) > s.margin:
+                    scored = True
             if scored:
                 n_votes = count_votes(pool, s, indices, start, stop, n_labels)
                 score_row(pool, votes, s, indices, data, start, stop, n_votes)
@@ -234,7 +280,9 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
                 for p in range(start, stop):
                     if data[p] >= SMALLEST:
                         update_feature(pool, feature_at(pool, indices[p]), labels[i],
-                                       1.0 if s.boolean else data[p], s)
+                                       1.0 if s.boolean else data[p],
+                                       positions[(i - first) * (stop - start) + p - start] if positions else UNKNOWN,
+                                       s)
             votes.clear()
     return n_updates
 

@@ -17,10 +17,13 @@ cdef class Votes:
     cdef int64_t n_touched
     cdef Vote* best
     cdef int64_t best_room
+    cdef int32_t* positions                 # scratch for whoever learns a row
+    cdef int64_t position_room
 
     cdef int open(self, int64_t n_votes) except -1 nogil
     cdef void clear(self) noexcept nogil
     cdef int64_t find(self, int32_t label) noexcept nogil
+    cdef int32_t* make_positions(self, int64_t n) except NULL nogil
     cdef int64_t take_top(self, int64_t k) except -1 nogil
 
 

@@ -26,6 +26,7 @@ cdef class Votes:
         free(self.slots)
         free(self.touched)
         free(self.best)
+        free(self.positions)
 
     cdef int open(self, int64_t n_votes) except -1 nogil:
         """Lay out an empty table for at most n_votes distinct labels: small, so that it stays in cache."""
@@ -46,6 +47,17 @@ cdef class Votes:
             self.n_slots = n
         self.mask = n - 1
         return 0
+
+    cdef int32_t* make_positions(self, int64_t n) except NULL nogil:
+        """Room for n positions."""
+        if n >= self.position_room:
+            free(self.positions)
+            self.position_room = 0
+            self.positions = <int32_t*> malloc(2 * (n + 1) * sizeof(int32_t))
+            if self.positions == NULL:
+                out_of_memory("the edges of a row")
+            self.position_room = 2 * (n + 1)
+        return self.positions
 
     cdef void clear(self) noexcept nogil:
         cdef int64_t i
