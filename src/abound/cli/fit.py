@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from abound.cli import memory
 from abound.cli.common import (
     FormatOption,
     IdFieldOption,
@@ -97,7 +98,7 @@ def fit(
 ) -> None:
     """Learn a model from files of texts and labels."""
     check_target(model, force)
-    max_bytes = None if max_memory is None else parse_size(max_memory)
+    limit_bytes = None if max_memory is None else parse_size(max_memory)
     from abound import data
     from abound.cli.holdout import parse_holdout
     from abound.cli.inputs import Inputs
@@ -115,6 +116,7 @@ def fit(
         stem=stem,
         min_count=min_count,
     )
+    max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
     tagger.label_names = {} if label_names is None else data.read_label_names(label_names)
     lesson = (learn_corpus if tagger.mode == "corpus" else learn_stream)(tagger, documents, max_bytes)
     n_skipped = documents.n_skipped

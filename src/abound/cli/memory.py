@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 SAMPLE_ROWS = 2_000
-SAMPLE_SHARE = 0.02
+SAMPLE_SHARE = 0.05  # of the stored bytes; a decompressor reads ahead, so less would tell too few rows
+RESERVED = 64 << 20  # for what is imported to measure, for the rows at hand, and for saving
+WORKING = 2.3  # the memory of a model that is being pruned or grows, in terms of what it holds
 
 
 class Point(NamedTuple):
@@ -53,6 +55,23 @@ def forecast(points: Sequence[Point], rows: int) -> int:
     last = points[-1]
     growth: float = (rows / last.rows) ** growth_exponent(points)
     return round(last.n_bytes * growth)
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process takes now, or a fair guess where the system does not say."""
+    try:
+        status = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:")) * 1024
+    except (OSError, StopIteration):
+        return 64 << 20
+
+
+def model_budget(limit: int) -> int:
+    """Return how many bytes a model may hold, so that the whole process stays within the limit."""
+    own = resident_bytes() + RESERVED
+    if limit <= own + (1 << 20):
+        raise ValueError(f"--max-memory must be more than the {own >> 20} MiB that abound takes without a model")
+    return int((limit - own) / WORKING)
 
 
 def available_memory() -> int | None:

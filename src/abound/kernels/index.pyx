@@ -119,6 +119,14 @@ cdef inline void rise(Edge* edges, int64_t i) noexcept nogil:
     edges[i] = moved
 
 
+cdef inline bint is_below(float weight, double total, double w_min) noexcept nogil:
+    """Tell whether weight / total < w_min; a multiplication settles all but the closest cases."""
+    cdef double limit = total * w_min
+    if weight > limit * 1.000001:
+        return False
+    return weight / total < w_min
+
+
 cdef int32_t find_edge(const Edge* edges, int64_t n, int32_t label) noexcept nogil:
     """Position of a label's edge in a list, or -1; four at a time, for most lists do not have it."""
     cdef int64_t i = 0
@@ -169,7 +177,7 @@ cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double v
     if n and i >= 0:
         edges[i].weight = <float> (edges[i].weight + value)
         rise(edges, i)
-    elif weight / feature.total >= s.w_min:
+    elif not is_below(weight, feature.total, s.w_min):
         if n == pool.capacity(feature):
             pool.grow(feature)
         edges = edges_of(pool, feature)
@@ -180,7 +188,7 @@ cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double v
         pool.n_edges += 1
     elif not s.leak:                        # dropped before it was stored
         feature.total -= value
-    while feature.length and edges[feature.length - 1].weight / feature.total < s.w_min:
+    while feature.length and is_below(edges[feature.length - 1].weight, feature.total, s.w_min):
         feature.length -= 1
         pool.n_edges -= 1
         if not s.leak:

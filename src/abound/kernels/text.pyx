@@ -20,7 +20,7 @@ cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 ch)
 
 cdef enum:
-    INSERTION_MOST = 48
+    INSERTION_MOST = 160
     COMBINING_DOT = 0x307                   # what is left of a capital I with a dot when it is made small
     SUBWORD = 1                             # the byte that tells a part of a word from a word
 
