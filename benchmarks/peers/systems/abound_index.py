@@ -2,7 +2,7 @@
 
 import harness
 
-import abound
+from abound import FeatureFocus  # here, because importing it must not count as training
 
 
 class Index(harness.System):
@@ -15,7 +15,7 @@ class Index(harness.System):
         return version("abound")
 
     def train(self, X, Y, folder):
-        return abound.FeatureFocus().fit(X, Y)
+        return FeatureFocus().fit(X, Y)
 
     def save(self, model, folder):
         model.save(folder)

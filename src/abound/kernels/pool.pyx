@@ -348,10 +348,6 @@ cdef class EdgePool:
         indptr, totals, seen = self.headers(limit)
         return EdgePool.from_arrays(indptr, self.edges(0, self.n_features, limit), totals, seen)
 
-    def resize(self, int64_t n_features):
-        """Make at least `n_features` features exist."""
-        self.ensure_features(n_features)
-
     def __reduce__(self):
         indptr, totals, seen = self.headers()
         return EdgePool.from_arrays, (indptr, self.edges(0, self.n_features), totals, seen)
