@@ -222,9 +222,9 @@ class Tagger:
         if self._label_names is None:  # read when asked for: there may be more names than a ranking ever shows
             self._label_names = {}
             labels, label_offsets, names, name_offsets = self._saved_names
-            found = zip(decode_names(labels, label_offsets), decode_names(names, name_offsets), strict=True)
-            for label, name in found:
-                self._label_names.setdefault(_unnumbered(label), []).append(_unnumbered(name))
+            all_labels = decode_names(labels, label_offsets, unique=False)
+            for label, name in zip(all_labels, decode_names(names, name_offsets, unique=False), strict=True):
+                self._label_names.setdefault(str(label), []).append(str(name))
         return self._label_names
 
     @label_names.setter
@@ -315,8 +315,8 @@ class Tagger:
     def _arrays(self) -> dict[str, Source]:
         ranker: dict[str, Source] = {RANKER_PREFIX + key: source for key, source in self.ranker._arrays().items()}
         named = [(label, name) for label, names in sorted(self.label_names.items()) for name in names]
-        labels, label_offsets = encode_names(f"{i} {label}" for i, (label, _) in enumerate(named))
-        names, name_offsets = encode_names(f"{i} {name}" for i, (_, name) in enumerate(named))
+        labels, label_offsets = encode_names(label for label, _ in named)
+        names, name_offsets = encode_names(name for _, name in named)
         display: dict[str, Source] = {"display_labels": labels, "display_label_offsets": label_offsets}
         display |= {"display_names": names, "display_name_offsets": name_offsets}
         return {**ranker, **self.encoder.arrays(), **display}
@@ -366,7 +366,3 @@ def _listed(names: Iterable[Any]) -> list[Any]:
     if isinstance(names, str):
         raise TypeError(f"labels must be a list for each text, got the text {names!r}; give [{names!r}]")
     return list(names)
-
-
-def _unnumbered(name: Any) -> str:
-    return str(name).partition(" ")[2]

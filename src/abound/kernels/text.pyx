@@ -25,6 +25,7 @@ cdef enum:
     SUBWORD = 1                             # the byte that tells a part of a word from a word
 
     N_LOG = 10
+    AHEAD = 16
 
 cdef double[N_LOG] LOG_SERIES
 for _i in range(N_LOG):
@@ -405,8 +406,9 @@ cdef class Vocabulary:
                     const uint8_t[::1] names, sightings=None):
         """Build a vocabulary from what `arrays` gave; what it cannot have given raises ValueError."""
         cdef Vocabulary v = cls(sightings)
-        cdef int64_t n = starts.shape[0], i, cell, at = 0
+        cdef int64_t n = starts.shape[0], i, ahead, cell, at = 0
         cdef uint64_t h
+        cdef uint64_t[AHEAD] hashes
         cdef const char* data
         if lengths.shape[0] != n or counts.shape[0] != n or n > INT32_MAX:
             raise ValueError("the arrays of the vocabulary differ in length")
@@ -416,19 +418,25 @@ cdef class Vocabulary:
             memcpy(v.names, &names[0], names.shape[0])
         while v.n_cells < 2 * n + 2:
             v.grow_cells()
-        for i in range(n):
+        for ahead in range(n + AHEAD):
+            i = ahead - AHEAD
+            h = hashes[ahead % AHEAD]       # that of term i, which has waited for its turn
+            if ahead < n:                   # ask memory for a term's cell well before it is needed
+                hashes[ahead % AHEAD] = stored_hash(starts[ahead], lengths[ahead], v.names, names.shape[0])
+                prefetch(&v.cells[hashes[ahead % AHEAD] & <uint64_t> (v.n_cells - 1)])
+            if i < 0:
+                continue
             if counts[i] < 0:
                 raise ValueError(f"term {i} has a negative count")
             if lengths[i] < 0:
                 if not (0 <= starts[i] < i and -1 - <int64_t> lengths[i] < i):
                     raise ValueError(f"term {i} is made of terms that come after it")
-                h, data = hash_pair(starts[i], -1 - <int64_t> lengths[i]), NULL
+                data = NULL
             else:
                 if starts[i] != at or at + lengths[i] > names.shape[0] or lengths[i] == 0:
                     raise ValueError(f"the name of term {i} is not where it must be")
                 at += lengths[i]
                 data = v.names + starts[i]
-                h = hash_bytes(data, lengths[i])
             cell = v.cell_of(h, starts[i], lengths[i], data)
             if v.cells[cell].number >= 0:
                 raise ValueError(f"term {i} occurs twice")
@@ -449,6 +457,15 @@ def _rebuilt(starts, lengths, counts, names, sightings, n_texts, n_distinct):
     vocabulary = Vocabulary.from_arrays(starts, lengths, counts, names, sightings)
     vocabulary.n_texts, vocabulary.n_distinct = n_texts, n_distinct
     return vocabulary
+
+
+cdef uint64_t stored_hash(int64_t start, int64_t length, const char* names, int64_t n_bytes) noexcept:
+    """Hash of a term that was read from a file and is not checked yet; of a wrong one it does not matter."""
+    if length < 0:
+        return hash_pair(start, -1 - length)
+    if start < 0 or start > n_bytes - length:
+        return 0
+    return hash_bytes(names + start, length)
 
 
 cdef inline bint is_word(Py_UCS4 ch) noexcept:

@@ -53,8 +53,8 @@ def encode_names(names: Iterable[Name]) -> tuple[NDArray[np.uint8], NDArray[np.i
     return np.frombuffer(b"".join(raw), np.uint8), offsets
 
 
-def decode_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Sequence[Name]:
-    """Undo `encode_names`; what it cannot have written raises DamagedModel."""
+def decode_names(data: NDArray[np.uint8], offsets: NDArray[np.int64], *, unique: bool = True) -> Sequence[Name]:
+    """Undo `encode_names`; what it cannot have written, or a repeated name, raises DamagedModel."""
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(data) or np.any(np.diff(offsets) < 0):
         raise DamagedModel("the offsets of the names do not fit their bytes")
     raw, ends = data.tobytes(), offsets.tolist()
@@ -62,6 +62,6 @@ def decode_names(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Sequenc
         names = [_decode(raw[i:j]) for i, j in itertools.pairwise(ends)]
     except ValueError as error:
         raise DamagedModel(f"a name cannot be read: {error}") from None
-    if len(set(names)) != len(names):
+    if unique and len(set(names)) != len(names):
         raise DamagedModel("a name occurs twice")
     return names
