@@ -27,8 +27,8 @@ def test_a_txt_file_numbers_its_lines_from_zero(names):
 
 
 def test_compressed_files_and_annif_vocabularies(names):
-    assert names(gzip.compress(b"<http://u>\tname\n"), "labels.tsv.gz") == {"http://u": ["name"]}
-    assert names(gzip.compress(b"name\n"), "labels.txt.gz") == {"0": ["name"]}
+    assert names(gzip.compress(b"<http://u>\tname\n", mtime=0), "labels.tsv.gz") == {"http://u": ["name"]}
+    assert names(gzip.compress(b"name\n", mtime=0), "labels.txt.gz") == {"0": ["name"]}
 
 
 MALFORMED = [
@@ -43,7 +43,7 @@ MALFORMED = [
     ("labels.tsv", b"\xff\xfe3\x00", 1, "the file is UTF-16; save it as UTF-8"),
     ("labels.txt", b"one\n\ntwo\n", 2, "the name is empty"),
     ("labels.txt", b"one\n\xff\n", 2, "byte 0xff at position 1 is not UTF-8"),
-    ("labels.tsv.gz", gzip.compress(b"3\tname\n" * 9)[:-8], 1, "the compressed data ends early"),
+    ("labels.tsv.gz", gzip.compress(b"3\tname\n" * 9, mtime=0)[:-8], 1, "the compressed data ends early"),
     ("labels.tsv.gz", b"3\tname\n", 1, "the compressed data is damaged"),
 ]
 

@@ -160,11 +160,12 @@ cdef double find_label(EdgePool pool, IndexSettings s, const int32_t[::1] indice
     return score
 
 
-cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double value, int64_t i,
+cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double value, int64_t i, int64_t n_more,
                         IndexSettings s) except -1 nogil:
     """The feature streaming update of one feature for one true label (figure 4c), in place.
 
-    `i` is where the label's edge was found, -1 if there was none, or UNKNOWN; updates for other labels of the row may have moved it since.
+    `i` is where the label's edge was found, -1 if there was none, or UNKNOWN; updates for other labels of the row
+    may have moved it since. `n_more` labels of the row are still to come.
     """
     cdef int64_t n = feature.length
     cdef Edge* edges = NULL
@@ -179,7 +180,7 @@ cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double v
         rise(edges, i)
     elif not is_below(weight, feature.total, s.w_min):
         if n == pool.capacity(feature):
-            pool.grow(feature)
+            pool.grow(feature, n + 1 if n else 1 + n_more)   # a new list will have them all
         edges = edges_of(pool, feature)
         edges[n].label = label
         edges[n].weight = weight
@@ -290,7 +291,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
                         update_feature(pool, feature_at(pool, indices[p]), labels[i],
                                        1.0 if s.boolean else data[p],
                                        positions[(i - first) * (stop - start) + p - start] if positions else UNKNOWN,
-                                       s)
+                                       last - i - 1, s)
             votes.clear()
     return n_updates
 

@@ -79,7 +79,7 @@ cdef class EdgePool:
     cdef int64_t capacity(self, const Feature* feature) noexcept nogil
     cdef bint holds(self, const Feature* feature) noexcept nogil
     cdef int move(self, Feature* feature, int size) except -1 nogil
-    cdef int grow(self, Feature* feature) except -1 nogil
+    cdef int grow(self, Feature* feature, int64_t n) except -1 nogil
 
 
 cdef inline Feature* feature_at(EdgePool pool, int64_t f) except NULL nogil:

@@ -268,9 +268,9 @@ cdef class EdgePool:
         feature.edges, feature.slab = target.edges, target.slab
         return 0
 
-    cdef int grow(self, Feature* feature) except -1 nogil:
-        """Move a feature's list to a block with room for at least one more edge."""
-        return self.move(feature, size_holding(<int64_t> feature.length + 1))
+    cdef int grow(self, Feature* feature, int64_t n) except -1 nogil:
+        """Move a feature's list to a block with room for at least n edges."""
+        return self.move(feature, size_holding(n))
 
     # -- in and out ------------------------------------------------------------------------------
 

@@ -119,14 +119,14 @@ class LabelBook:
         for row in rows:
             if isinstance(row, str):
                 raise TypeError(f"labels must be a list for each row, got the text {row!r} among lists")
-            found = set()
+            found = []
             for name in row:
                 plain = name if type(name) is str else _plain(name)
                 i = known.setdefault(plain, len(names))
                 if i == len(names):
                     names.append(plain)
-                found.add(i)
-            ids.extend(sorted(found))
+                found.append(i)
+            ids.extend(found if len(found) == 1 else sorted(set(found)))
             indptr.append(len(ids))
         return Targets(np.array(indptr, np.int64), np.array(ids, np.int32))
 

@@ -110,7 +110,11 @@ class TextEncoder:
         self, texts: list[str], *, learn: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the three arrays of a CSR matrix; with `learn`, texts are counted first and bring new terms."""
-        prepared = [self._prepared(text) for text in texts]
+        if self._stem is None:
+            # The plain case in place: a call for each text would be felt.
+            prepared = [text.lower() if type(text) is str and text.isascii() else prepare(text) for text in texts]
+        else:
+            prepared = [self._prepared(text) for text in texts]
         return text_rows(self.vocabulary, prepared, self._settings(), learn and not self.frozen)
 
     def count_corpus(self, texts: list[str]) -> None:
