@@ -132,6 +132,24 @@ def test_mistakes_get_one_sentence(call, error, message):
         call()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda tagger: tagger.fit(["a"], []),
+        lambda tagger: tagger.fit(["a", None], [["x"], ["y"]]),
+        lambda tagger: tagger.learn("new words", "label"),
+        lambda tagger: tagger.learn(7, ["label"]),
+        lambda tagger: tagger.learn("new words", ["new label", {}]),
+        lambda tagger: tagger.learn_many(["new", "words"], [["x"]]),
+    ],
+)
+def test_a_call_that_is_refused_changes_nothing(tagger, call):
+    before = tagger.state_hash()
+    with pytest.raises((TypeError, ValueError)):
+        call(tagger)
+    assert tagger.state_hash() == before
+
+
 def test_other_models_are_told_apart(tagger, tmp_path):
     abound.FeatureFocus().fit([[1.0]], ["a"]).save(tmp_path / "ranker")
     with pytest.raises(UnknownFormat, match="holds a 'feature-focus', not a tagger"):

@@ -13,11 +13,12 @@ from abound.kernels.pool import EDGE_BYTES, FEATURE_BYTES
 from abound.rankers import ranker_class
 from abound.rankers.base import Rows
 from abound.rankers.feature_focus import IndexRanker
+from abound.rankers.labels import plain_name
 from abound.rankers.ranking import Ranking
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source
 from abound.store.names import Name
-from abound.text import TextEncoder
+from abound.text import TextEncoder, prepare
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -116,15 +117,12 @@ class Tagger:
         -------
         self
         """
+        texts, labels = _checked(list(texts), list(labels))
+        if self.mode == "stream" and getattr(self.ranker, "passes", 1) > 1:
+            raise ValueError("several passes need frozen frequencies: use mode='corpus'")
         self.encoder.reset()
         self.ranker._start()
-        texts, labels = list(texts), list(labels)
-        if len(texts) != len(labels):
-            raise ValueError(f"there are {len(texts)} texts but labels for {len(labels)}; give labels for each text")
-        passes = getattr(self.ranker, "passes", 1)
         if self.mode == "stream":
-            if passes > 1:
-                raise ValueError("several passes need frozen frequencies: use mode='corpus'")
             self.learn_many(texts, labels)
             return self
         self.encoder.count_corpus(texts)
@@ -139,10 +137,15 @@ class Tagger:
         self.learn_many([text], [labels])
 
     def learn_many(self, texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> None:
-        """Learn texts in order; the state is the same as after one `learn` for each."""
+        """Learn texts in order; the state is the same as after one `learn` for each.
+
+        What is wrong with them is said before any is learnt. In corpus mode, words that `fit` has not counted stay
+        unknown.
+        """
+        texts, labels = _checked(texts, labels)
         for start in range(0, len(texts), CHUNK):
-            rows = Rows(*self.encoder.rows(list(texts[start : start + CHUNK]), learn=True))
-            chunk = [_listed(names) for names in labels[start : start + CHUNK]]
+            rows = Rows(*self.encoder.rows(texts[start : start + CHUNK], learn=True))
+            chunk = labels[start : start + CHUNK]
             self._learn(rows, self.ranker.labels_.encode(chunk, rows.n_rows, learn=True))
 
     def _learn(self, rows: Rows, targets: Any) -> None:
@@ -360,6 +363,21 @@ class Tagger:
         if isinstance(tagger.ranker, IndexRanker) and tagger.ranker._pool.n_features > tagger.encoder.n_terms:
             raise DamagedModel("the index has features that the vocabulary does not know")
         return tagger
+
+
+def _checked(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> tuple[list[str], list[list[Any]]]:
+    """Return texts and lists of labels that can be learnt, or say what is wrong, before anything has changed."""
+    if len(texts) != len(labels):
+        raise ValueError(f"there are {len(texts)} texts but labels for {len(labels)}; give labels for each text")
+    for text in texts:
+        if not isinstance(text, str):
+            prepare(text)  # raises, and says what a text must be
+    listed = [_listed(names) for names in labels]
+    for names in listed:
+        for name in names:
+            if type(name) is not str:
+                plain_name(name)
+    return list(texts), listed
 
 
 def _listed(names: Iterable[Any]) -> list[Any]:

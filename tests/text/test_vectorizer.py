@@ -1,5 +1,7 @@
 """The text front end as a scikit-learn transformer; the generic checks pass over those of texts."""
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 from abound import FeatureFocus, TextVectorizer
+from abound.text import TextEncoder
 
 TEXTS = ["the red apple", "the red car", "a blue car and a red car", "blue"]
 
@@ -52,6 +55,11 @@ def test_works_in_a_pipeline_and_a_grid_search():
     pipeline = make_pipeline(TextVectorizer(), FeatureFocus())
     search = GridSearchCV(pipeline, {"textvectorizer__ngrams": [1, 2]}, cv=KFold(2)).fit(TEXTS * 6, labels)
     assert search.best_score_ == 1.0
+
+
+def test_its_defaults_are_the_encoders():
+    assert inspect.signature(TextVectorizer).parameters.keys() == inspect.signature(TextEncoder).parameters.keys()
+    assert TextVectorizer().get_params() == TextEncoder().params()
 
 
 def test_unknown_words_have_no_say():

@@ -253,7 +253,6 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
     cdef int32_t* positions = NULL
     cdef double rival = 0.0
     cdef bint scored
-    cdef Feature* feature
     if indices.shape[0]:
         n_features = np.max(indices) + 1
         pool.ensure_features(n_features)

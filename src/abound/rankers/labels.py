@@ -21,7 +21,7 @@ class Targets(NamedTuple):
     ids: NDArray[np.int32]
 
 
-def _plain(name: Any) -> Name:
+def plain_name(name: Any) -> Name:
     """Return a name as Python's own string or number."""
     if isinstance(name, np.generic):
         name = name.item()
@@ -68,14 +68,14 @@ class LabelBook:
     def add(self, names: Iterable[Any]) -> None:
         """Make labels known without an example."""
         for name in names:
-            plain = _plain(name)
+            plain = plain_name(name)
             if self._ids.setdefault(plain, len(self.names)) == len(self.names):
                 self.names.append(plain)
         self._widen()
 
     def id_of(self, name: Any) -> int:
         """Return a label's number; an unknown one raises KeyError."""
-        return self._ids[_plain(name)]
+        return self._ids[plain_name(name)]
 
     def _widen(self) -> None:
         if len(self.names) > len(self.counts):  # by half as much again: appending stays cheap
@@ -121,7 +121,7 @@ class LabelBook:
                 raise TypeError(f"labels must be a list for each row, got the text {row!r} among lists")
             found = []
             for name in row:
-                plain = name if type(name) is str else _plain(name)
+                plain = name if type(name) is str else plain_name(name)
                 i = known.setdefault(plain, len(names))
                 if i == len(names):
                     names.append(plain)
