@@ -17,7 +17,7 @@ def test_every_step_from_a_file_to_a_ranking_is_timed(tmp_path):
     figures = text.ours(*text.write_files(tmp_path))
     assert sum(figures["share"].values()) == pytest.approx(1.0, abs=0.1)
     assert figures["P@1"].value > 0.02
-    assert figures["median_microseconds_one"] < 1_000
+    assert figures["median_microseconds_one"] < 5_000
 
 
 def test_a_correction_is_learnt_at_once():
