@@ -1,0 +1,187 @@
+"""MMP, one perceptron a label and Rocchio in plain Python, to read beside the paper (SIGIR 2002), sections 3 and 4.3.
+
+It imports nothing of the package, works in doubles, and compares all pairs of labels. Labels and features are numbers;
+a feature of a row is active when its value is positive.
+"""
+
+import math
+from collections.abc import Iterable
+
+Row = dict[int, float]
+Weights = dict[int, dict[int, float]]
+
+
+def active(row: Row) -> Row:
+    """Return the features that are on, ascending."""
+    return {f: float(row[f]) for f in sorted(row) if row[f] > 0}
+
+
+class Prototypes:
+    """One weight vector a label, kept as label -> feature -> weight; labels are ranked by its product with a row.
+
+    Attributes
+    ----------
+    w : dict of label to (dict of feature to float)
+        A pair is stored once it was updated by an amount other than zero, and stays so.
+    n_labels : int
+        Labels known so far; their numbers are below it.
+    """
+
+    def __init__(self) -> None:
+        self.w: Weights = {}
+        self.n_labels = 0
+
+    def score(self, row: Row, label: int) -> float:
+        """Return a label's score; a plain sum, for Python's own compensates from 3.12 on."""
+        weights, total = self.w.get(label, {}), 0.0
+        for f, v in active(row).items():
+            total += v * weights.get(f, 0.0)
+        return total
+
+    def scores(self, row: Row) -> dict[int, float]:
+        """Return the score of every known label."""
+        return {label: self.score(row, label) for label in range(self.n_labels)}
+
+    def touched(self, row: Row) -> set[int]:
+        """Return the labels with a stored weight on an active feature."""
+        return {label for label, weights in self.w.items() if not weights.keys().isdisjoint(active(row))}
+
+    def rank(self, row: Row) -> list[tuple[int, float]]:
+        """Return all known labels and their scores, best first."""
+        return sorted(self.scores(row).items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def add(self, label: int, amount: float, row: Row) -> None:
+        """Add a multiple of a row to a label's prototype."""
+        for f, v in active(row).items():
+            if amount * v != 0:
+                weights = self.w.setdefault(label, {})
+                weights[f] = weights.get(f, 0.0) + amount * v
+
+
+class MMPReference(Prototypes):
+    """The topic-ranking algorithm of figure 2.
+
+    Parameters
+    ----------
+    loss : {1, 2, 3}
+        What c is: |E|, 1, or |y| (k - |y|), where k is the number of labels known, whichever take part.
+    candidates : {"all", "touched"}
+        Which labels take part: all known ones as in the paper, or the relevant ones and those that have a stored
+        weight on an active feature.
+    margin : float
+        A pair is an error unless the relevant label scores higher by more than this.
+    stores : {"updated", "relevant"}
+        When a pair of a feature and a label is stored: once it was updated, or already once the label was relevant in a
+        row with the feature, at weight 0. With "touched", the first alone never learns anything: where nothing
+        is stored no label competes, and where no label competes nothing is updated.
+    """
+
+    def __init__(self, loss: int = 1, candidates: str = "all", margin: float = 0.0, stores: str = "updated") -> None:
+        super().__init__()
+        self.loss, self.candidates, self.margin, self.stores = loss, candidates, margin, stores
+
+    def error_set(self, row: Row, labels: Iterable[int]) -> list[tuple[int, int]]:
+        """Return all pairs of a relevant and another label of which the relevant one does not score higher."""
+        relevant = set(labels)
+        known = set(range(self.n_labels))
+        if not relevant or relevant == known:
+            return []
+        others = (known if self.candidates == "all" else self.touched(row)) - relevant
+        scores = self.scores(row)
+        return [(r, s) for r in sorted(relevant) for s in sorted(others) if scores[r] - scores[s] <= self.margin]
+
+    def divisor(self, errors: list[tuple[int, int]], labels: Iterable[int]) -> int:
+        """Return c."""
+        n_relevant = len(set(labels))
+        return {1: len(errors), 2: 1, 3: n_relevant * (self.n_labels - n_relevant)}[self.loss]
+
+    def amounts(self, row: Row, labels: Iterable[int]) -> dict[int, float]:
+        """Return by what multiple of the row each prototype moves: n_r / c, and -n_s / c."""
+        errors = self.error_set(row, labels)
+        count: dict[int, int] = {}
+        for r, s in errors:
+            count[r] = count.get(r, 0) + 1
+            count[s] = count.get(s, 0) - 1
+        return {label: n / self.divisor(errors, labels) for label, n in count.items()}
+
+    def losses(self, row: Row, labels: Iterable[int]) -> tuple[float, float, float]:
+        """Return the three losses of the ranking of a row, over the labels that take part."""
+        errors, n_relevant = self.error_set(row, labels), len(set(labels))
+        most = n_relevant * (self.n_labels - n_relevant)
+        return float(bool(errors)), float(len(errors)), len(errors) / most if most else 0.0
+
+    def learn(self, row: Row, labels: Iterable[int], n_labels: int) -> tuple[float, float, float]:
+        """Learn a row, with so many labels known by now; return the losses that it had before."""
+        self.n_labels = max(self.n_labels, n_labels)
+        labels = list(labels)
+        losses = self.losses(row, labels)
+        for label, amount in sorted(self.amounts(row, labels).items()):
+            self.add(label, amount, row)
+        if self.stores == "relevant":
+            for label in labels:
+                for f in active(row):
+                    self.w.setdefault(label, {}).setdefault(f, 0.0)
+        return losses
+
+
+class PerceptronReference(Prototypes):
+    """One binary perceptron a label, which starts at zero when its label is first known."""
+
+    def learn(self, row: Row, labels: Iterable[int], n_labels: int) -> int:
+        """Learn a row for every known label; return how many perceptrons were wrong or undecided."""
+        self.n_labels = max(self.n_labels, n_labels)
+        relevant, scores, mistakes = set(labels), self.scores(row), 0
+        for label in range(self.n_labels):
+            side = 1 if label in relevant else -1
+            if side * scores[label] <= 0:
+                self.add(label, side, row)
+                mistakes += 1
+        return mistakes
+
+
+class RocchioReference(Prototypes):
+    """Weighted difference of the mean rows with and without a label, cut at zero, of unit length (section 4.3)."""
+
+    def __init__(self, positive: float = 16.0, negative: float = 4.0) -> None:
+        super().__init__()
+        self.positive, self.negative = positive, negative
+        self.rows: list[tuple[Row, set[int]]] = []
+
+    def learn(self, row: Row, labels: Iterable[int], n_labels: int) -> None:
+        """Take up a row."""
+        self.n_labels = max(self.n_labels, n_labels)
+        self.rows.append((active(row), set(labels)))
+        self.w = {label: unit_norm(self.raw(label)) for label in range(self.n_labels)}
+
+    def raw(self, label: int) -> dict[int, float]:
+        """Return the positive weights of a label before they are brought to unit length; without rows it has none."""
+        inside = [row for row, labels in self.rows if label in labels]
+        outside = [row for row, labels in self.rows if label not in labels]
+        if not inside:
+            return {}
+        weights = {}
+        for f in sorted({f for row in inside for f in row}):
+            weight = self.positive * sum(row.get(f, 0.0) for row in inside) / len(inside)
+            if outside:
+                weight -= self.negative * sum(row.get(f, 0.0) for row in outside) / len(outside)
+            if weight > 0:
+                weights[f] = weight
+        return weights
+
+    def selected(self, least: int = 100, share: float = 0.025) -> set[int]:
+        """Return the terms that some label takes: its heaviest, max(least, share of its positive ones) of them.
+
+        A share is rounded up, and of equal weights the smaller feature goes first (section 4.4).
+        """
+        chosen: set[int] = set()
+        for label in range(self.n_labels):
+            weights = self.raw(label)
+            order = sorted(weights, key=lambda f: (-weights[f], f))
+            chosen.update(order[: max(least, math.ceil(share * len(weights)))])
+        return chosen
+
+
+def unit_norm(weights: dict[int, float]) -> dict[int, float]:
+    """Return weights divided by their length."""
+    length = math.sqrt(sum(w * w for w in weights.values()))
+    return {f: w / length for f, w in weights.items()} if length else {}
