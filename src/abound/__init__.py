@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from abound.loading import load
     from abound.rankers.estimators import FeatureFocus, Frequency, Independent
     from abound.rankers.ranking import Explanation, Ranking
+    from abound.rankers.selection import RocchioSelector
     from abound.tagger import Entry, Tagger
+    from abound.text.pivoted import PivotedWeights
     from abound.text.vectorizer import TextVectorizer
 
 # Imported when first asked for: scikit-learn alone takes longer to import than a model to load and to rank a text.
@@ -19,7 +21,9 @@ _LAZY = {
     "FeatureFocus": "rankers.estimators",
     "Frequency": "rankers.estimators",
     "Independent": "rankers.estimators",
+    "PivotedWeights": "text.pivoted",
     "Ranking": "rankers.ranking",
+    "RocchioSelector": "rankers.selection",
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
     "load": "loading",
@@ -35,7 +39,9 @@ __all__ = [
     "Frequency",
     "Independent",
     "ModelError",
+    "PivotedWeights",
     "Ranking",
+    "RocchioSelector",
     "Tagger",
     "TextVectorizer",
     "UnknownFormat",
