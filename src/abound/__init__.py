@@ -7,7 +7,7 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 
 if TYPE_CHECKING:
     from abound.loading import load
-    from abound.rankers.estimators import FeatureFocus, Frequency, Independent
+    from abound.rankers.estimators import MMP, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
     from abound.rankers.ranking import Explanation, Ranking
     from abound.rankers.selection import RocchioSelector
     from abound.tagger import Entry, Tagger
@@ -21,8 +21,11 @@ _LAZY = {
     "FeatureFocus": "rankers.estimators",
     "Frequency": "rankers.estimators",
     "Independent": "rankers.estimators",
+    "MMP": "rankers.estimators",
+    "Perceptron": "rankers.estimators",
     "PivotedWeights": "text.pivoted",
     "Ranking": "rankers.ranking",
+    "Rocchio": "rankers.estimators",
     "RocchioSelector": "rankers.selection",
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
@@ -30,6 +33,7 @@ _LAZY = {
 }
 
 __all__ = [
+    "MMP",
     "AboundError",
     "DamagedModel",
     "DataError",
@@ -39,8 +43,10 @@ __all__ = [
     "Frequency",
     "Independent",
     "ModelError",
+    "Perceptron",
     "PivotedWeights",
     "Ranking",
+    "Rocchio",
     "RocchioSelector",
     "Tagger",
     "TextVectorizer",

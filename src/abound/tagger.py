@@ -13,7 +13,7 @@ from abound.kernels.pool import EDGE_BYTES, FEATURE_BYTES
 from abound.rankers import ranker_class
 from abound.rankers.base import Rows
 from abound.rankers.feature_focus import IndexRanker
-from abound.rankers.labels import plain_name
+from abound.rankers.labels import Targets, plain_name
 from abound.rankers.ranking import Ranking
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source
@@ -127,9 +127,7 @@ class Tagger:
             return self
         self.encoder.count_corpus(texts)
         rows = Rows(*self.encoder.rows(texts))
-        targets = self.ranker.labels_.encode(labels, len(texts), learn=True)
-        self._learn(rows, targets)
-        self.ranker._finish_fit(rows, targets)
+        self.ranker._learn_all(rows, self._encode(rows, labels))
         return self
 
     def learn(self, text: str, labels: Iterable[Any]) -> None:
@@ -145,15 +143,16 @@ class Tagger:
         texts, labels = _checked(texts, labels)
         for start in range(0, len(texts), CHUNK):
             rows = Rows(*self.encoder.rows(texts[start : start + CHUNK], learn=True))
-            chunk = labels[start : start + CHUNK]
-            self._learn(rows, self.ranker.labels_.encode(chunk, rows.n_rows, learn=True))
+            self.ranker._learn(rows, self._encode(rows, labels[start : start + CHUNK]))
 
-    def _learn(self, rows: Rows, targets: Any) -> None:
+    def _encode(self, rows: Rows, labels: Sequence[Iterable[Any]]) -> Targets:
+        """Make the labels of rows that are to be learnt known, and count them."""
+        targets = self.ranker.labels_.encode(labels, rows.n_rows, learn=True)
         self.ranker.labels_.count(targets)
         self.ranker.n_rows_seen_ += rows.n_rows
         self.ranker.n_features_in_ = self.encoder.n_terms
         self.ranker._form = "lists"
-        self.ranker._learn(rows, targets)
+        return targets
 
     # -- ranking -------------------------------------------------------------------------------------
 

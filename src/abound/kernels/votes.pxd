@@ -55,3 +55,36 @@ cdef inline void add_votes(Votes votes, const Edge* edges, int64_t n, double sca
 cdef inline bint is_worse(const Vote* a, const Vote* b) noexcept nogil:
     """Tell whether a ranks below b: by score, then the larger label."""
     return a.score < b.score or (a.score == b.score and a.label > b.label)
+
+
+cdef inline void insert(Vote* best, int64_t i) noexcept nogil:
+    """Move best[i] up to its place among the sorted votes before it."""
+    cdef Vote moved = best[i]
+    while i > 0 and is_worse(&best[i - 1], &moved):
+        best[i] = best[i - 1]
+        i -= 1
+    best[i] = moved
+
+
+cdef inline void sift_up(Vote* heap, int64_t i) noexcept nogil:
+    """Move heap[i] up to its place; the worst vote is on top."""
+    cdef Vote moved = heap[i]
+    while i > 0 and is_worse(&moved, &heap[(i - 1) >> 1]):
+        heap[i] = heap[(i - 1) >> 1]
+        i = (i - 1) >> 1
+    heap[i] = moved
+
+
+cdef inline void sift_down(Vote* heap, int64_t n) noexcept nogil:
+    """Move heap[0] down to its place among n votes."""
+    cdef Vote moved = heap[0]
+    cdef int64_t i = 0, child = 1
+    while child < n:
+        if child + 1 < n and is_worse(&heap[child + 1], &heap[child]):
+            child += 1
+        if not is_worse(&heap[child], &moved):
+            break
+        heap[i] = heap[child]
+        i = child
+        child = 2 * i + 1
+    heap[i] = moved

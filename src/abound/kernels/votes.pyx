@@ -126,34 +126,3 @@ cdef class Votes:
                 best[i] = found
                 sift_down(best, i)
         return n
-
-
-cdef inline void insert(Vote* best, int64_t i) noexcept nogil:
-    """Move best[i] up to its place among the sorted votes before it."""
-    cdef Vote moved = best[i]
-    while i > 0 and is_worse(&best[i - 1], &moved):
-        best[i] = best[i - 1]
-        i -= 1
-    best[i] = moved
-
-
-cdef void sift_up(Vote* heap, int64_t i) noexcept nogil:
-    cdef Vote moved = heap[i]
-    while i > 0 and is_worse(&moved, &heap[(i - 1) >> 1]):
-        heap[i] = heap[(i - 1) >> 1]
-        i = (i - 1) >> 1
-    heap[i] = moved
-
-
-cdef void sift_down(Vote* heap, int64_t n) noexcept nogil:
-    cdef Vote moved = heap[0]
-    cdef int64_t i = 0, child = 1
-    while child < n:
-        if child + 1 < n and is_worse(&heap[child + 1], &heap[child]):
-            child += 1
-        if not is_worse(&heap[child], &moved):
-            break
-        heap[i] = heap[child]
-        i = child
-        child = 2 * i + 1
-    heap[i] = moved

@@ -10,6 +10,9 @@ _KINDS = {
     "feature-focus": ("feature_focus", "FeatureFocus"),
     "frequency": ("frequency", "Frequency"),
     "independent": ("independent", "Independent"),
+    "mmp": ("mmp", "MMP"),
+    "perceptron": ("perceptron", "Perceptron"),
+    "rocchio": ("rocchio", "Rocchio"),
 }
 KINDS = tuple(_KINDS)
 

@@ -85,8 +85,9 @@ class Ranker:
     def _learn(self, rows: Rows, targets: Targets) -> None:
         """Learn rows in order, as one online pass."""
 
-    def _finish_fit(self, rows: Rows, targets: Targets) -> None:
-        """Do what `fit` does beyond one online pass."""
+    def _learn_all(self, rows: Rows, targets: Targets) -> None:
+        """Learn all that there is from scratch: one online pass, if a ranker does not know better."""
+        self._learn(rows, targets)
 
     @abstractmethod
     def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
@@ -122,8 +123,7 @@ class Ranker:
         """
         self._check_params()
         self._start()
-        rows, targets = self._take(X, Y)
-        self._finish_fit(rows, targets)
+        self._learn_all(*self._encode(X, Y))
         return self
 
     def partial_fit(self, X: Any, Y: Any, classes: Iterable[Any] | None = None) -> Self:
@@ -147,7 +147,7 @@ class Ranker:
             self._start()
         if classes is not None:
             self.labels_.add(classes)
-        self._take(X, Y)
+        self._learn(*self._encode(X, Y))
         return self
 
     def _start(self) -> None:
@@ -156,7 +156,8 @@ class Ranker:
         self.n_features_in_ = 0
         self._reset()
 
-    def _take(self, X: Any, Y: Any) -> tuple[Rows, Targets]:
+    def _encode(self, X: Any, Y: Any) -> tuple[Rows, Targets]:
+        """Check rows that are to be learnt, and make their labels and columns known."""
         if Y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         rows = self._rows(X, learn=True)
@@ -164,7 +165,6 @@ class Ranker:
         self._form: TargetForm = target_form(Y)
         self.labels_.count(targets)
         self.n_rows_seen_ += rows.n_rows
-        self._learn(rows, targets)
         return rows, targets
 
     def _rows(self, X: Any, *, learn: bool) -> Rows:

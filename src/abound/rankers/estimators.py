@@ -7,6 +7,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from abound.rankers.feature_focus import FeatureFocusRanker
 from abound.rankers.frequency import FrequencyRanker
 from abound.rankers.independent import IndependentRanker
+from abound.rankers.mmp import MMPRanker
+from abound.rankers.perceptron import PerceptronRanker
+from abound.rankers.rocchio import RocchioRanker
 
 
 class Estimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -32,3 +35,15 @@ class Frequency(FrequencyRanker, Estimator):
 
 class Independent(IndependentRanker, Estimator):
     __doc__ = IndependentRanker.__doc__
+
+
+class MMP(MMPRanker, Estimator):
+    __doc__ = MMPRanker.__doc__
+
+
+class Perceptron(PerceptronRanker, Estimator):
+    __doc__ = PerceptronRanker.__doc__
+
+
+class Rocchio(RocchioRanker, Estimator):
+    __doc__ = RocchioRanker.__doc__

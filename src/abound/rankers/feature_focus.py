@@ -196,10 +196,11 @@ class FeatureFocusRanker(IndexRanker):
 
     def _learn(self, rows: Rows, targets: Targets, *, count: bool = True) -> None:
         votes = self._borrow_scratch()
-        index_learn(self._pool, votes, self._settings(), *rows, *targets, len(self.labels_), count)
+        index_learn(self._pool, votes, self._settings(), *rows, targets.indptr, targets.ids, len(self.labels_), count)
         self._scratch.append(votes)
 
-    def _finish_fit(self, rows: Rows, targets: Targets) -> None:
+    def _learn_all(self, rows: Rows, targets: Targets) -> None:
+        self._learn(rows, targets)
         for _ in range(self.passes - 1):
             self._learn(rows, targets, count=False)
 

@@ -5,13 +5,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from abound.errors import DamagedModel
 from abound.kernels.index import IndexSettings
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.rankers.base import Rows, check_number
 from abound.rankers.feature_focus import UNLIMITED, IndexRanker
+from abound.rankers.held_out import held_out_score, split
 from abound.rankers.labels import Targets
 from abound.store import Model
 from abound.store.directory import Source
@@ -108,20 +108,16 @@ class IndependentRanker(IndexRanker):
         Y = sp.csr_array((ones, targets.ids, targets.indptr), shape=(rows.n_rows, len(self.labels_)))
         return sp.csr_array(X.T @ Y), np.bincount(rows.indices, active, self.n_features_in_).astype(np.int64)
 
-    def _finish_fit(self, rows: Rows, targets: Targets) -> None:
+    def _learn_all(self, rows: Rows, targets: Targets) -> None:
+        self._learn(rows, targets)
         if self.p_ind is not None or rows.n_rows < 5:
             return
-        kept, held = train_test_split(np.arange(rows.n_rows), test_size=HELD_OUT, random_state=self.random_state)
-        joint, seen = self._count(*_select(rows, targets, kept))
-        held_rows, held_targets = _select(rows, targets, held)
-        labels, scores = np.empty((len(held), 1), np.int32), np.empty((len(held), 1))
-        owner = np.repeat(np.arange(len(held)), np.diff(held_targets.indptr))
+        kept, held = split(rows, targets, HELD_OUT, self.random_state)
+        joint, seen = self._count(*kept)
         hits = []
         for p in P_IND_GRID:
-            labels.fill(-1)
             self._use(_pool_of(joint, seen, p))
-            self._rank(held_rows, labels, scores)
-            hits.append(np.count_nonzero(labels[owner, 0] == held_targets.ids))
+            hits.append(held_out_score(self, held, "P@1", 1))
         self.p_ind_ = P_IND_GRID[int(np.argmax(hits))]
 
     def _index(self) -> None:
@@ -148,16 +144,6 @@ class IndependentRanker(IndexRanker):
         if np.any(counts <= 0) or np.any(np.repeat(self._seen, np.diff(indptr)) < counts):
             raise DamagedModel("a feature was seen with a label more often than it was seen")
         self._index()
-
-
-def _select(rows: Rows, targets: Targets, chosen: NDArray[np.int64]) -> tuple[Rows, Targets]:
-    """Return the chosen rows and their labels."""
-    X = sp.csr_array((rows.data, rows.indices, rows.indptr))[chosen]
-    Y = sp.csr_array((np.ones(len(targets.ids), np.int8), targets.ids, targets.indptr))[chosen]
-    return (
-        Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data),
-        Targets(Y.indptr.astype(np.int64), Y.indices.astype(np.int32)),
-    )
 
 
 def _pool_of(joint: "sp.csr_array[Any]", seen: NDArray[np.int64], p_ind: float) -> EdgePool:

@@ -19,6 +19,7 @@ class Targets(NamedTuple):
 
     indptr: NDArray[np.int64]
     ids: NDArray[np.int32]
+    n_known: int  # labels that were known before the first row
 
 
 def plain_name(name: Any) -> Name:
@@ -115,7 +116,7 @@ class LabelBook:
 
     def _encode_lists(self, rows: Iterable[Iterable[Any]]) -> Targets:
         known, names = self._ids, self.names
-        indptr, ids = [0], []
+        indptr, ids, n_known = [0], [], len(names)
         for row in rows:
             if isinstance(row, str):
                 raise TypeError(f"labels must be a list for each row, got the text {row!r} among lists")
@@ -128,7 +129,7 @@ class LabelBook:
                 found.append(i)
             ids.extend(found if len(found) == 1 else sorted(set(found)))
             indptr.append(len(ids))
-        return Targets(np.array(indptr, np.int64), np.array(ids, np.int32))
+        return Targets(np.array(indptr, np.int64), np.array(ids, np.int32), n_known)
 
     def _encode_indicator(self, Y: "sp.csr_array[Any]") -> Targets:
         if np.any((Y.data != 0) & (Y.data != 1)):
@@ -139,7 +140,7 @@ class LabelBook:
         self.add(range(Y.shape[1]))
         ids = np.array([self._ids[column] for column in range(Y.shape[1])], np.int32)[Y.indices]
         rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
-        return Targets(Y.indptr.astype(np.int64), ids[np.lexsort((ids, rows))])
+        return Targets(Y.indptr.astype(np.int64), ids[np.lexsort((ids, rows))], len(self.names))
 
     def count(self, targets: Targets) -> None:
         """Add rows to the counts of their labels."""

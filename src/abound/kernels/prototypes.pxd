@@ -1,0 +1,60 @@
+"""Declarations of the prototype store, for the kernels that learn on it."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from abound.kernels.votes cimport Vote
+
+cdef struct Column:
+    void* block                             # labels, weights and traces one after the other; no labels when dense
+    int32_t length                          # pairs; when dense, the labels 0 .. length - 1
+    int32_t room                            # pairs that the block has room for
+    bint dense
+
+cdef struct Change:
+    int32_t label
+    int32_t position                        # in the column at hand, -1 if the label is new there
+    double amount                           # what a unit of a feature's value adds to its weight
+
+cdef class Prototypes:
+    cdef readonly bint traced               # whether each pair has a second number beside its weight
+    cdef readonly bint may_be_dense
+    cdef readonly int64_t n_features, n_pairs
+    cdef Column* columns
+    cdef int64_t column_room
+    cdef int64_t bytes_in_blocks
+
+    cdef int ensure_features(self, int64_t n) except -1 nogil
+    cdef int widen(self, Column* column, int64_t room, bint dense) except -1 nogil
+    cdef int apply(self, int64_t f, double value, Change* changes, int64_t n_changes, double trace,
+                   int64_t n_labels) except -1 nogil
+
+
+cdef class RowScores:
+    cdef double* score                      # by label; 0 for labels that are not touched
+    cdef char* marks
+    cdef int32_t* touched
+    cdef int64_t n_touched
+    cdef int64_t room
+    cdef Change* changes
+    cdef int64_t n_changes
+    cdef double* keys
+    cdef int64_t* tally
+    cdef int64_t key_room
+    cdef Vote* best
+    cdef int64_t best_room
+
+    cdef int ensure(self, int64_t n_labels, int64_t n_keys) except -1 nogil
+    cdef Vote* make_best(self, int64_t n) except? NULL nogil
+    cdef void clear(self) noexcept nogil
+
+
+cdef inline int32_t* labels_of(const Column* c) noexcept nogil:
+    return <int32_t*> c.block
+
+
+cdef inline float* weights_of(const Column* c) noexcept nogil:
+    return <float*> c.block + (0 if c.dense else c.room)
+
+
+cdef inline float* traces_of(const Column* c) noexcept nogil:
+    return weights_of(c) + c.room

@@ -1,0 +1,119 @@
+"""MMP category ranking: prototypes that move until every relevant label ranks above every other."""
+
+from typing import Literal
+
+from abound.kernels.prototypes import RULES, Prototypes
+from abound.rankers.base import LARGEST_VALUE, Rows, check_number
+from abound.rankers.held_out import held_out_score, split
+from abound.rankers.labels import Targets
+from abound.rankers.prototypes import UNLIMITED, PrototypeRanker
+
+
+class MMPRanker(PrototypeRanker):
+    """Rank labels by prototypes learnt with the multiclass multilabel perceptron.
+
+    A row's relevant labels should all score higher than every other label. Where they do not, each relevant label
+    moves towards the row, each label above it away, in proportion to the pairs that stand wrong.
+
+    Parameters
+    ----------
+    loss : {1, 2, 3}
+        What a row's update is divided by: 1, the number of wrong pairs, which aims at perfect rankings; 2, nothing,
+        which aims at few wrong pairs; 3, the number of all pairs, which aims at a small share of them.
+    margin : float
+        A relevant label must beat the others by more than this; 0 is the paper's.
+    rivals : int or None
+        Only so many of the highest-scoring other labels are compared with the relevant ones; None is the paper's, and
+        spreads an update thinly where labels are many.
+    passes : int
+        How often `fit` goes through the rows at the most.
+    averaged : bool
+        Whether `fit` keeps the mean of the weights after each row of its last pass. Rows learnt later are added to it
+        at full step.
+    candidates : {"all", "touched"}
+        "all" lets every known label take part, as in the paper. "touched" leaves out labels without a weight on any
+        feature of the row, unless they are relevant, and is what scales to many labels.
+    early_stopping : float or None
+        A share of the rows that `fit` holds out; it stops when another pass ranks them no better and keeps the best
+        weights. None learns all rows in all passes.
+    random_state : int or None
+        Chooses the rows that are held out.
+
+    Attributes
+    ----------
+    n_pairs_ : int
+        (feature, label) pairs with a weight.
+    passes_ : int
+        The passes after which `fit` kept the weights.
+
+    References
+    ----------
+    K. Crammer, Y. Singer, "A new family of online algorithms for category ranking", SIGIR 2002.
+
+    Examples
+    --------
+    >>> from abound import MMP
+    >>> ranker = MMP().fit([[1, 0], [0, 1]], [["cat", "pet"], ["dog", "pet"]])
+    >>> [label for label, score in ranker.rank([[0, 1]], 2)[0]]
+    ['dog', 'pet']
+    """
+
+    kind = "mmp"
+
+    def __init__(
+        self,
+        *,
+        loss: Literal[1, 2, 3] = 1,
+        margin: float = 1.0,
+        rivals: int | None = 5,
+        passes: int = 3,
+        averaged: bool = True,
+        candidates: Literal["all", "touched"] = "all",
+        early_stopping: float | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.loss = loss
+        self.margin = margin
+        self.rivals = rivals
+        self.passes = passes
+        self.averaged = averaged
+        self.candidates = candidates
+        self.early_stopping = early_stopping
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        self._check_candidates()
+        if self.loss not in (1, 2, 3):
+            raise ValueError(f"loss must be 1, 2 or 3, got {self.loss!r}")
+        check_number("margin", self.margin, 0.0, LARGEST_VALUE)
+        if self.rivals is not None:
+            check_number("rivals", self.rivals, 1)
+        check_number("passes", self.passes, 1)
+        if self.early_stopping is not None:
+            check_number("early_stopping", self.early_stopping, 0.0, 0.9)
+
+    def _rule(self) -> int:
+        return RULES[f"mmp{self.loss}"]
+
+    def _margin(self) -> tuple[float, int]:
+        return self.margin, UNLIMITED if self.rivals is None else self.rivals
+
+    def _learn_all(self, rows: Rows, targets: Targets) -> None:
+        held = None
+        if self.early_stopping:
+            (rows, targets), held = split(rows, targets, self.early_stopping, self.random_state)
+        best, best_score = Prototypes(may_be_dense=self._all), -1.0
+        for done, learnt in enumerate(self._passes(rows, targets, self.passes, self.averaged), 1):
+            if held is not None:
+                self._use(learnt)
+                score = held_out_score(self, held)
+                if score <= best_score:
+                    break
+                best_score = score
+            best = learnt if self.averaged or held is None else _copy(learnt, len(self.labels_))
+            self.passes_ = done
+        self._use(best)
+
+
+def _copy(store: Prototypes, n_labels: int) -> Prototypes:
+    return Prototypes.from_arrays(*store.arrays(), n_labels, may_be_dense=store.may_be_dense)

@@ -1,0 +1,51 @@
+"""One binary perceptron a label: the baseline of the category rankers."""
+
+from typing import Literal
+
+from abound.rankers.base import Rows, check_number
+from abound.rankers.labels import Targets
+from abound.rankers.prototypes import PrototypeRanker
+
+
+class PerceptronRanker(PrototypeRanker):
+    """Rank labels by perceptrons, each of which learns by itself whether a row has its label.
+
+    Parameters
+    ----------
+    candidates : {"all", "touched"}
+        "all" lets every known label learn from every row. "touched" leaves out labels without a weight on any
+        feature of the row, unless it is theirs, and is what scales to many labels.
+    passes : int
+        How often `fit` goes through the rows.
+    averaged : bool
+        Whether `fit` keeps the mean of the weights after each row of its last pass.
+
+    References
+    ----------
+    K. Crammer, Y. Singer, "A new family of online algorithms for category ranking", SIGIR 2002, section 4.
+
+    Examples
+    --------
+    >>> from abound import Perceptron
+    >>> ranker = Perceptron().fit([[1, 0], [0, 1]], [["cat", "pet"], ["dog", "pet"]])
+    >>> ranker.predict([[0, 1]]).tolist()
+    ['dog']
+    """
+
+    kind = "perceptron"
+    rule = "perceptron"
+
+    def __init__(
+        self, *, candidates: Literal["all", "touched"] = "all", passes: int = 1, averaged: bool = False
+    ) -> None:
+        self.candidates = candidates
+        self.passes = passes
+        self.averaged = averaged
+
+    def _check_params(self) -> None:
+        self._check_candidates()
+        check_number("passes", self.passes, 1)
+
+    def _learn_all(self, rows: Rows, targets: Targets) -> None:
+        for learnt in self._passes(rows, targets, self.passes, self.averaged):
+            self._use(learnt)
