@@ -116,6 +116,17 @@ def _finna_10k() -> LabelSet:
     return _finna("finna-10k", 10_000, 2_000)
 
 
+def _finna_20k() -> LabelSet:
+    return _finna("finna-20k", 20_000, 1_000)
+
+
+def _newsgroups() -> LabelSet:
+    parts: dict[str, list[tuple[str, list[str]]]] = {"train": [], "test": []}
+    for message in json_lines("20news/20news-bydate.jsonl.xz"):
+        parts[message["split"]].append((message["text"], [message["group"]]))
+    return _from_texts("20news", parts["train"], parts["test"])
+
+
 def _debian_tags() -> LabelSet:
     rows = [
         (" ".join((package["package"], package["summary"], package["description"])), package["tags"])
@@ -189,10 +200,12 @@ def _austen() -> LabelSet:
 
 
 RECIPES: dict[str, Callable[[], LabelSet]] = {
+    "20news": _newsgroups,
     "austen-words": _austen,
     "debian-tags": _debian_tags,
     "finna-100k": _finna_100k,
     "finna-10k": _finna_10k,
+    "finna-20k": _finna_20k,
     "reuters-90": _reuters_90,
 }
 

@@ -7,7 +7,7 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 
 if TYPE_CHECKING:
     from abound.loading import load
-    from abound.rankers.estimators import MMP, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
+    from abound.rankers.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
     from abound.rankers.ranking import Explanation, Ranking
     from abound.rankers.selection import RocchioSelector
     from abound.tagger import Entry, Tagger
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Imported when first asked for: scikit-learn alone takes longer to import than a model to load and to rank a text.
 _LAZY = {
+    "Cascade": "rankers.estimators",
     "Entry": "tagger",
     "Explanation": "rankers.ranking",
     "FeatureFocus": "rankers.estimators",
@@ -35,6 +36,7 @@ _LAZY = {
 __all__ = [
     "MMP",
     "AboundError",
+    "Cascade",
     "DamagedModel",
     "DataError",
     "Entry",

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import DamagedModel, UnknownFormat
-from abound.kernels.pool import EDGE_BYTES, FEATURE_BYTES
+from abound.kernels.pool import FEATURE_BYTES
 from abound.rankers import ranker_class
 from abound.rankers.base import Rows
-from abound.rankers.feature_focus import IndexRanker
+from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets, plain_name
 from abound.rankers.ranking import Ranking
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
@@ -302,10 +302,9 @@ class Tagger:
 
     def _least_count(self, counts: NDArray[np.int32], max_bytes: int) -> int:
         """Return the lowest count to keep, so that what is kept leaves room to grow; 0 if all may stay."""
-        lengths = np.zeros(len(counts), np.int64)
-        in_index = np.diff(self.ranker._pool.headers()[0])  # type: ignore[attr-defined]
-        lengths[: len(in_index)] = in_index
-        needs = BYTES_A_TERM + EDGE_BYTES * lengths
+        needs = np.full(len(counts), BYTES_A_TERM, np.int64)
+        edges = self.ranker._feature_bytes()  # type: ignore[attr-defined]
+        needs[: len(edges)] += edges
         if needs.sum() <= COMPACT_SHARE * max_bytes:
             return 0
         by_count = np.bincount(np.minimum(counts, MOST_COUNT), needs, MOST_COUNT + 1)

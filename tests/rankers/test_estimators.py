@@ -55,6 +55,8 @@ def test_a_label_may_be_given_in_any_form(kind):
         fresh.set_params(p_ind=0.05)  # partial_fit chooses none
     if kind == "mmp":
         fresh.set_params(passes=1, averaged=False)  # what partial_fit does
+    if kind == "cascade":
+        fresh.set_params(passes=1)
     dense, lists = clone(fresh).fit(X, indicator), clone(fresh)
     lists.partial_fit(X, Y, classes=names)  # so that labels are numbered as the columns are
     sparse = clone(fresh).fit(X, sp.csr_array(indicator))
@@ -75,7 +77,7 @@ def test_a_label_may_be_given_in_any_form(kind):
         ({"d_max": 0}, "d_max must be at least 1, got 0"),
         ({"passes": 0}, "passes must be at least 1, got 0"),
         ({"horizon": 1e9}, "horizon must be between 1 and 65536, got 1000000000.0"),
-        ({"rating": "high"}, "rating must be 'seen' or 'none', got 'high'"),
+        ({"rating": "high"}, "rating must be 'seen', 'none' or 'learned', got 'high'"),
     ],
 )
 def test_a_bad_parameter_is_named(params, message):

@@ -7,15 +7,14 @@ O(active features x d_max) to rank and O(active features x labels / w_min) to le
 
 from libc.stdint cimport int32_t, int64_t
 
+from abound.kernels.lists cimport SMALLEST, UNKNOWN, find_edge, update_feature
 from abound.kernels.pool cimport Edge, EdgePool, Feature, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Vote, Votes, add_votes
 
 import numpy as np
 
 cdef enum:
-    UNKNOWN = -2
     EDGES_A_LINE = 8                        # edges in one cache line
-cdef double SMALLEST = 2.0 ** -126          # the smallest normal single; a value below it is taken as absent
 cdef double FULL_RATING = 10.0              # sightings after which a feature votes at full strength
 
 
@@ -109,39 +108,6 @@ def index_rank(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] i
                 out_scores[row, i] = votes.best[i].score
 
 
-cdef inline void rise(Edge* edges, int64_t i) noexcept nogil:
-    """Move edge i up to its place: heavier first, equal weights by label."""
-    cdef Edge moved = edges[i]
-    while i > 0 and (edges[i - 1].weight < moved.weight
-                     or (edges[i - 1].weight == moved.weight and edges[i - 1].label > moved.label)):
-        edges[i] = edges[i - 1]
-        i -= 1
-    edges[i] = moved
-
-
-cdef inline bint is_below(float weight, double total, double w_min) noexcept nogil:
-    """Tell whether weight / total < w_min; a multiplication settles all but the closest cases."""
-    cdef double limit = total * w_min
-    if weight > limit * 1.000001:
-        return False
-    return weight / total < w_min
-
-
-cdef int32_t find_edge(const Edge* edges, int64_t n, int32_t label) noexcept nogil:
-    """Position of a label's edge in a list, or -1; four at a time, for most lists do not have it."""
-    cdef int64_t i = 0
-    while i + 4 <= n:
-        if ((edges[i].label == label) | (edges[i + 1].label == label)
-                | (edges[i + 2].label == label) | (edges[i + 3].label == label)):
-            break
-        i += 4
-    while i < n:
-        if edges[i].label == label:
-            return <int32_t> i
-        i += 1
-    return -1
-
-
 cdef double find_label(EdgePool pool, IndexSettings s, const int32_t[::1] indices, const double[::1] data,
                        int64_t start, int64_t stop, int32_t label, int32_t* positions) except? -1.0 nogil:
     """Write where a label's edge stands in the list of each feature of a row; return the label's score."""
@@ -158,50 +124,6 @@ cdef double find_label(EdgePool pool, IndexSettings s, const int32_t[::1] indice
                 score += scale_of(feature, data[p], s) * feature.edges[at].weight
         positions[p - start] = at
     return score
-
-
-cdef int update_feature(EdgePool pool, Feature* feature, int32_t label, double value, int64_t i, int64_t n_more,
-                        IndexSettings s) except -1 nogil:
-    """The feature streaming update of one feature for one true label (figure 4c), in place.
-
-    `i` is where the label's edge was found, -1 if there was none, or UNKNOWN; updates for other labels of the row
-    may have moved it since. `n_more` labels of the row are still to come.
-    """
-    cdef int64_t n = feature.length
-    cdef Edge* edges = NULL
-    cdef float weight = <float> value
-    feature.total += value
-    if n:
-        edges = edges_of(pool, feature)
-        if i == UNKNOWN or i >= n or (i >= 0 and edges[i].label != label):
-            i = find_edge(edges, n, label)
-    if n and i >= 0:
-        edges[i].weight = <float> (edges[i].weight + value)
-        rise(edges, i)
-    elif not is_below(weight, feature.total, s.w_min):
-        if n == pool.capacity(feature):
-            pool.grow(feature, n + 1 if n else 1 + n_more)   # a new list will have them all
-        edges = edges_of(pool, feature)
-        edges[n].label = label
-        edges[n].weight = weight
-        rise(edges, n)
-        feature.length += 1
-        pool.n_edges += 1
-    elif not s.leak:                        # dropped before it was stored
-        feature.total -= value
-    while feature.length and is_below(edges[feature.length - 1].weight, feature.total, s.w_min):
-        feature.length -= 1
-        pool.n_edges -= 1
-        if not s.leak:
-            feature.total -= edges[feature.length].weight
-    while feature.total > s.horizon:
-        feature.total *= 0.5
-        while feature.length and edges[feature.length - 1].weight < 2 * SMALLEST:
-            feature.length -= 1             # its half would be rounded, which could break the order of the list
-            pool.n_edges -= 1
-        for i in range(feature.length):
-            edges[i].weight *= 0.5
-    return 0
 
 
 cdef double margin_score(Votes votes, int32_t label, int64_t candidates) noexcept nogil:
@@ -253,6 +175,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
     cdef int32_t* positions = NULL
     cdef double rival = 0.0
     cdef bint scored
+    cdef Feature* feature
     if indices.shape[0]:
         n_features = np.max(indices) + 1
         pool.ensure_features(n_features)
@@ -287,10 +210,11 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
                 n_updates += 1
                 for p in range(start, stop):
                     if data[p] >= SMALLEST:
-                        update_feature(pool, feature_at(pool, indices[p]), labels[i],
+                        feature = feature_at(pool, indices[p])
+                        update_feature(pool, feature, edges_of(pool, feature), labels[i],
                                        1.0 if s.boolean else data[p],
                                        positions[(i - first) * (stop - start) + p - start] if positions else UNKNOWN,
-                                       last - i - 1, s)
+                                       last - i - 1, s.w_min, s.horizon, s.leak)
             votes.clear()
     return n_updates
 

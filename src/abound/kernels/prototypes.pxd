@@ -15,6 +15,11 @@ cdef struct Change:
     int32_t position                        # in the column at hand, -1 if the label is new there
     double amount                           # what a unit of a feature's value adds to its weight
 
+cdef struct Step:
+    double size                             # of AdaGrad; 0 adds what is to be added
+    double start
+    double row                              # what is added to a trace, times the change
+
 cdef class Prototypes:
     cdef readonly bint traced               # whether each pair has a second number beside its weight
     cdef readonly bint may_be_dense
@@ -25,7 +30,8 @@ cdef class Prototypes:
 
     cdef int ensure_features(self, int64_t n) except -1 nogil
     cdef int widen(self, Column* column, int64_t room, bint dense) except -1 nogil
-    cdef int apply(self, int64_t f, double value, Change* changes, int64_t n_changes, double trace,
+    cdef bint is_kept(self, const Column* c, int64_t i) noexcept nogil
+    cdef int apply(self, int64_t f, double value, Change* changes, int64_t n_changes, Step* step,
                    int64_t n_labels) except -1 nogil
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ class Prototypes:
     def nbytes(self) -> int: ...
     @property
     def n_dense(self) -> int: ...
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]: ...
+    def arrays(self) -> tuple[NDArray[Any], ...]: ...
     @classmethod
     def from_arrays(
         cls,
@@ -21,9 +23,11 @@ class Prototypes:
         labels: NDArray[np.int32],
         weights: NDArray[np.float32],
         n_labels: int,
+        traces: NDArray[np.float32] | None = None,
         *,
         may_be_dense: bool = False,
     ) -> Prototypes: ...
+    def kept(self, wanted: NDArray[np.bool_]) -> Prototypes: ...
     def forget_traces(self) -> None: ...
     def averaged(self, steps: float) -> Prototypes: ...
 
@@ -47,16 +51,24 @@ def prototypes_learn(
     all_labels: bool,
     margin: float,
     rivals: int,
+    step_size: float,
+    step_start: float,
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     data: NDArray[np.float64],
     label_indptr: NDArray[np.int64],
     labels: NDArray[np.int32],
     n_known: int,
+    wrong_indptr: NDArray[np.int64],
+    wrong: NDArray[np.int32],
 ) -> int: ...
 def prototypes_explain(
     store: Prototypes, indices: NDArray[np.int32], data: NDArray[np.float64], label: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
 def check_prototypes(
-    indptr: NDArray[np.int64], labels: NDArray[np.int32], weights: NDArray[np.float32], n_labels: int
+    indptr: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    n_labels: int,
+    slopes: NDArray[np.float32] | None = None,
 ) -> str | None: ...

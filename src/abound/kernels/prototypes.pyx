@@ -5,10 +5,12 @@ feature: a list sorted by label, or, where every label is a candidate and many h
 the labels. Weights are single, scores double precision. Rows are the three arrays of a CSR matrix.
 """
 
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
+from abound.kernels.lists cimport SMALLEST
 from abound.kernels.pool cimport CHECKED, out_of_memory, out_of_range
 from abound.kernels.votes cimport Vote, insert, is_worse, sift_down, sift_up
 
@@ -19,9 +21,21 @@ cdef enum:
     FEWEST_DENSE = 16
     SEARCH_FACTOR = 8                       # changes so much fewer than pairs are searched for one by one
     INSERTION_MOST = 32
-cdef double SMALLEST = 2.0 ** -126          # the smallest normal single; a value below it is taken as absent
 
-RULES = {"mmp1": 1, "mmp2": 2, "mmp3": 3, "perceptron": 4, "sum": 5}
+RULES = {"mmp1": 1, "mmp2": 2, "mmp3": 3, "perceptron": 4, "sum": 5, "hinge": 6}
+
+
+cdef inline void add(float* weights, float* traces, int64_t at, double added, const Step* step) noexcept nogil:
+    """Add to a weight: as it is, remembering row * added in its trace, or as a step of AdaGrad."""
+    cdef double slope
+    if step.size > 0.0:
+        slope = traces[at] + added * added
+        traces[at] = <float> slope
+        weights[at] = <float> (weights[at] + step.size * added / sqrt(slope + step.start))
+        return
+    weights[at] = <float> (weights[at] + added)
+    if traces != NULL:
+        traces[at] = <float> (traces[at] + step.row * added)
 
 
 cdef class Prototypes:
@@ -79,15 +93,14 @@ cdef class Prototypes:
         column[0] = wider
         return 0
 
-    cdef int apply(self, int64_t f, double value, Change* changes, int64_t n_changes, double trace,
+    cdef int apply(self, int64_t f, double value, Change* changes, int64_t n_changes, Step* step,
                    int64_t n_labels) except -1 nogil:
-        """Add value * amount to the weights of a feature, for changes sorted by label; remember trace * that."""
+        """Add value * amount to the weights of a feature, for changes sorted by label."""
         cdef Column* c = &self.columns[f]
         cdef int64_t i, at, missing = 0, room, last
         cdef float* weights
         cdef float* traces = NULL
         cdef int32_t* labels
-        cdef double added
         if CHECKED and not 0 <= f < self.n_features:
             out_of_range("feature outside the prototypes")
         if c.dense:
@@ -101,10 +114,7 @@ cdef class Prototypes:
             if self.traced:
                 traces = traces_of(c)
             for i in range(n_changes):
-                added = value * changes[i].amount
-                weights[changes[i].label] = <float> (weights[changes[i].label] + added)
-                if traces != NULL:
-                    traces[changes[i].label] = <float> (traces[changes[i].label] + trace * added)
+                add(weights, traces, changes[i].label, value * changes[i].amount, step)
             return 0
         if c.length:
             missing = find_all(labels_of(c), c.length, changes, n_changes)
@@ -116,7 +126,7 @@ cdef class Prototypes:
             if (self.may_be_dense and n_labels >= FEWEST_DENSE
                     and (c.length + missing) * DENSE_SHARE >= n_labels):
                 self.widen(c, n_labels, True)
-                return self.apply(f, value, changes, n_changes, trace, n_labels)
+                return self.apply(f, value, changes, n_changes, step, n_labels)
             if c.length + missing > c.room:
                 room = c.length + missing
                 self.widen(c, room + (room // 4 + 2 if c.length else 0), False)
@@ -149,11 +159,7 @@ cdef class Prototypes:
                     missing -= 1
                 i -= 1
         for i in range(n_changes):
-            at = changes[i].position
-            added = value * changes[i].amount
-            weights[at] = <float> (weights[at] + added)
-            if traces != NULL:
-                traces[at] = <float> (traces[at] + trace * added)
+            add(weights, traces, changes[i].position, value * changes[i].amount, step)
         return 0
 
     # -- in and out --------------------------------------------------------------------------------
@@ -172,38 +178,47 @@ cdef class Prototypes:
         return n
 
     def arrays(self):
-        """Return (indptr, labels, weights) by feature, then label; of dense columns what is not 0."""
+        """Return (indptr, labels, weights), and traces if there are, by feature, then label.
+
+        Where a column may be dense, pairs that are 0 throughout are left out.
+        """
         cdef int64_t f, i, n = 0
         cdef Column* c
         indptr_ = np.zeros(self.n_features + 1, np.int64)
         cdef int64_t[::1] indptr = indptr_
         for f in range(self.n_features):
             c = &self.columns[f]
-            if self.may_be_dense:
-                for i in range(c.length):
-                    n += weights_of(c)[i] != 0.0
-            else:
-                n += c.length
+            for i in range(c.length):
+                n += self.is_kept(c, i)
             indptr[f + 1] = n
         labels_, weights_ = np.empty(n, np.int32), np.empty(n, np.float32)
+        traces_ = np.empty(n if self.traced else 0, np.float32)
         cdef int32_t[::1] labels = labels_
-        cdef float[::1] weights = weights_
+        cdef float[::1] weights = weights_, traces = traces_
         n = 0
         for f in range(self.n_features):
             c = &self.columns[f]
             for i in range(c.length):
-                if not self.may_be_dense or weights_of(c)[i] != 0.0:
+                if self.is_kept(c, i):
                     labels[n] = <int32_t> i if c.dense else labels_of(c)[i]
                     weights[n] = weights_of(c)[i]
+                    if self.traced:
+                        traces[n] = traces_of(c)[i]
                     n += 1
-        return indptr_, labels_, weights_
+        return (indptr_, labels_, weights_, traces_) if self.traced else (indptr_, labels_, weights_)
+
+    cdef bint is_kept(self, const Column* c, int64_t i) noexcept nogil:
+        """Tell whether a pair is part of the state."""
+        return not self.may_be_dense or weights_of(c)[i] != 0.0 or (self.traced and traces_of(c)[i] != 0.0)
 
     @classmethod
     def from_arrays(cls, const int64_t[::1] indptr, const int32_t[::1] labels, const float[::1] weights,
-                    int64_t n_labels, *, bint may_be_dense=False):
+                    int64_t n_labels, traces=None, *, bint may_be_dense=False):
         """Build a store from what `arrays` gave; a column is laid out as learning would have done."""
-        cdef Prototypes store = cls(may_be_dense=may_be_dense)
-        cdef int64_t f, i, n, start
+        cdef Prototypes store = cls(traced=traces is not None, may_be_dense=may_be_dense)
+        cdef const float[::1] traced = traces if store.traced else np.zeros(0, np.float32)
+        cdef int64_t f, i, n, start, at
+        cdef bint dense
         cdef Column* c
         store.ensure_features(indptr.shape[0] - 1)
         for f in range(indptr.shape[0] - 1):
@@ -211,23 +226,33 @@ cdef class Prototypes:
             if n == 0:
                 continue
             c = &store.columns[f]
-            if may_be_dense and n_labels >= FEWEST_DENSE and n * DENSE_SHARE >= n_labels:
-                store.widen(c, n_labels, True)
-                c.length = labels[start + n - 1] + 1
-                for i in range(n):
-                    weights_of(c)[labels[start + i]] = weights[start + i]
-            else:
-                store.widen(c, n, False)
-                c.length = <int32_t> n
-                memcpy(labels_of(c), &labels[start], n * sizeof(int32_t))
-                memcpy(weights_of(c), &weights[start], n * sizeof(float))
+            dense = may_be_dense and n_labels >= FEWEST_DENSE and n * DENSE_SHARE >= n_labels
+            store.widen(c, n_labels if dense else n, dense)
+            c.length = <int32_t> (labels[start + n - 1] + 1 if dense else n)
+            for i in range(n):
+                at = labels[start + i] if dense else i
+                if not dense:
+                    labels_of(c)[i] = labels[start + i]
+                weights_of(c)[at] = weights[start + i]
+                if store.traced:
+                    traces_of(c)[at] = traced[start + i]
             store.n_pairs += c.length
         return store
 
-    def __reduce__(self):
-        indptr, labels, weights = self.arrays()
+    def kept(self, wanted):
+        """Return a store of the wanted features alone, numbered anew in their order."""
+        indptr, labels, *values = self.arrays()
+        wanted, lengths = wanted[: self.n_features], np.diff(indptr)
+        chosen = np.repeat(wanted, lengths)
+        kept_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
+        labels, weights, *traces = (array[chosen] for array in (labels, *values))
         n_labels = int(labels.max(initial=-1)) + 1
-        return rebuild, (indptr, labels, weights, n_labels, self.may_be_dense)
+        return Prototypes.from_arrays(kept_indptr, labels, weights, n_labels, *traces, may_be_dense=self.may_be_dense)
+
+    def __reduce__(self):
+        indptr, labels, weights, *traces = self.arrays()
+        n_labels = int(labels.max(initial=-1)) + 1
+        return rebuild, (self.may_be_dense, indptr, labels, weights, n_labels, *traces)
 
     def forget_traces(self):
         """Set all traces to 0."""
@@ -257,9 +282,9 @@ cdef class Prototypes:
         return store
 
 
-def rebuild(indptr, labels, weights, n_labels, may_be_dense):
+def rebuild(may_be_dense, *arrays):
     """Take a store out of a pickle."""
-    return Prototypes.from_arrays(indptr, labels, weights, n_labels, may_be_dense=may_be_dense)
+    return Prototypes.from_arrays(*arrays, may_be_dense=may_be_dense)
 
 
 cdef int64_t find_all(const int32_t* labels, int64_t n, Change* changes, int64_t n_changes) noexcept nogil:
@@ -594,17 +619,56 @@ cdef void hold_relevant(RowScores scores, const int32_t[::1] labels, int64_t fir
             change(scores, labels[i], 0.0)
 
 
+cdef int find_violations(RowScores scores, bint all_labels, double margin, int64_t rivals, const int32_t[::1] labels,
+                         int64_t first, int64_t last, int64_t n_labels) except -1 nogil:
+    """Note the gradient of the squared hinge: relevant labels should score 1 + margin, others at most 1 - margin.
+
+    Scores are counted from 1 on, so that a label without weights is taken to be wrong and needs none.
+    """
+    cdef int64_t i, n_rivals
+    cdef double score
+    scores.n_changes = 0
+    n_rivals = find_rivals(scores, all_labels, 1.0 - margin, rivals, labels, first, last, n_labels)
+    for i in range(n_rivals):
+        if scores.best[i].score > 1.0 - margin:
+            change(scores, scores.best[i].label, 1.0 - margin - scores.best[i].score)
+    for i in range(first, last):
+        score = scores.score[labels[i]]
+        if score < 1.0 + margin:
+            change(scores, labels[i], 1.0 + margin - score)
+    return 0
+
+
+cdef void add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t first, int64_t last,
+                         double margin) noexcept nogil:
+    """Note labels that were said to be wrong, to be pushed down whatever their score."""
+    cdef int64_t i, j, n = scores.n_changes
+    for i in range(first, last):
+        for j in range(n):
+            if scores.changes[j].label == wrong[i]:
+                break
+        else:
+            change(scores, wrong[i], -margin - max(0.0, scores.score[wrong[i]]))
+
+
 def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labels, double margin,
-                     int64_t rivals, const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,
-                     const int64_t[::1] label_indptr, const int32_t[::1] labels, int64_t n_known):
+                     int64_t rivals, double step_size, double step_start, const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,
+                     const int64_t[::1] label_indptr, const int32_t[::1] labels, int64_t n_known,
+                     const int64_t[::1] wrong_indptr, const int32_t[::1] wrong):
     """Learn rows in order, in place; return how many rows changed something.
 
     The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending; `n_known` labels were known before
     the first row, and a row makes its own known. A change in row i
-    adds i times itself to its trace.
+    adds i times itself to its trace. Labels known to be wrong are given like the others, or not at all; only the hinge
+    takes them.
     """
     cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_errors
     cdef double divisor
+    cdef bint rejects = wrong_indptr.shape[0] > 0
+    cdef Step step
+    step.size, step.start = step_size, step_start
+    if step_size > 0.0 and not store.traced:
+        raise ValueError("AdaGrad needs a store with traces")
     if indices.shape[0]:
         store.ensure_features(<int64_t> np.max(indices) + 1)
     cdef int64_t n_labels = max(n_known, <int64_t> np.max(labels) + 1 if labels.shape[0] else 0)
@@ -615,10 +679,11 @@ def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labe
             first, last = label_indptr[row], label_indptr[row + 1]
             if last > first and labels[last - 1] >= n_known:
                 n_known = labels[last - 1] + 1
-            if rule <= 3 and first == last:
+            if first == last and (rule <= 3 or (rule == 6 and not rejects)):
                 continue
             scores.ensure(n_labels, last - first)
             scores.n_changes = 0
+            step.row = <double> row
             if rule == 5:
                 for i in range(first, last):
                     change(scores, labels[i], 1.0)
@@ -627,7 +692,12 @@ def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labe
                     score_all(store, scores, indices, data, start, stop, n_known)
                 else:
                     score_touched(store, scores, indices, data, start, stop)
-                if rule == 4:
+                if rule == 6:
+                    if first < last:
+                        find_violations(scores, all_labels, margin, rivals, labels, first, last, n_known)
+                    if rejects:
+                        add_rejections(scores, wrong, wrong_indptr[row], wrong_indptr[row + 1], margin)
+                elif rule == 4:
                     find_mistakes(scores, all_labels, labels, first, last, n_known)
                 else:
                     n_errors = find_errors(scores, all_labels, margin, rivals, labels, first, last, n_known)
@@ -646,7 +716,7 @@ def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labe
                 qsort(scores.changes, scores.n_changes, sizeof(Change), by_label)
                 for p in range(start, stop):
                     if data[p] >= SMALLEST:
-                        store.apply(indices[p], data[p], scores.changes, scores.n_changes, <double> row, n_known)
+                        store.apply(indices[p], data[p], scores.changes, scores.n_changes, &step, n_known)
         if all_labels:
             memset(scores.score, 0, n_labels * sizeof(double))
     return n_updates
@@ -677,7 +747,7 @@ def prototypes_explain(Prototypes store, const int32_t[::1] indices, const doubl
 
 
 def check_prototypes(const int64_t[::1] indptr, const int32_t[::1] labels, const float[::1] weights,
-                     int64_t n_labels):
+                     int64_t n_labels, slopes=None):
     """Say what is wrong with arrays that claim to be prototypes; None if nothing is."""
     cdef int64_t f, i
     if indptr.shape[0] == 0 or indptr[0] != 0 or indptr[indptr.shape[0] - 1] != labels.shape[0]:
@@ -689,6 +759,11 @@ def check_prototypes(const int64_t[::1] indptr, const int32_t[::1] labels, const
             return f"the list of feature {f} has a negative length"
     if not np.isfinite(weights).all():
         return "a weight is not a finite number"
+    if slopes is not None:
+        if slopes.shape != (labels.shape[0],) or slopes.dtype != np.float32:
+            return "there are not as many sums of squares as labels"
+        if not np.isfinite(slopes).all() or np.any(slopes < 0):
+            return "a sum of squares is negative or not finite"
     for f in range(indptr.shape[0] - 1):
         for i in range(indptr[f], indptr[f + 1]):
             if not 0 <= labels[i] < n_labels:

@@ -7,6 +7,7 @@ from abound.rankers.base import Ranker
 
 # Where each kind lives: its bare ranker, and its estimator, which brings scikit-learn along. Imported when asked for.
 _KINDS = {
+    "cascade": ("cascade", "Cascade"),
     "feature-focus": ("feature_focus", "FeatureFocus"),
     "frequency": ("frequency", "Frequency"),
     "independent": ("independent", "Independent"),

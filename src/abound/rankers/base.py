@@ -8,7 +8,7 @@ import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,9 @@ class Rows(NamedTuple):
 
 
 LARGEST_VALUE = float(np.finfo(np.float32).max)
+UNLIMITED = np.iinfo(np.int64).max
+Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # of labels: ids[indptr[i]:indptr[i+1]] for row i
+NOTHING: Lists = (np.zeros(0, np.int64), np.zeros(0, np.int32))
 
 
 def _is_plain_csr(X: Any) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from abound.rankers.cascade import CascadeRanker
 from abound.rankers.feature_focus import FeatureFocusRanker
 from abound.rankers.frequency import FrequencyRanker
 from abound.rankers.independent import IndependentRanker
@@ -23,6 +24,10 @@ class Estimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         # Votes are made for many sparse features; the checks' blobs of two dense ones are not that.
         tags.classifier_tags.poor_score = True
         return tags
+
+
+class Cascade(CascadeRanker, Estimator):
+    __doc__ = CascadeRanker.__doc__
 
 
 class FeatureFocus(FeatureFocusRanker, Estimator):

@@ -1,100 +1,15 @@
 """The feature-focus index: each feature votes for the few labels that it was seen with."""
 
-from collections.abc import Iterator
-from typing import Any, Literal, cast
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from abound.errors import DamagedModel
-from abound.kernels.index import IndexSettings, index_explain, index_learn, index_rank
-from abound.kernels.pool import EDGE_DTYPE, EdgePool, check_arrays
-from abound.kernels.votes import Votes
-from abound.rankers.base import LARGEST_VALUE, Ranker, Rows, check_number
+from abound.kernels.index import IndexSettings, index_learn
+from abound.kernels.rated import RatedSettings
+from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number
+from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
 from abound.rankers.labels import Targets
-from abound.store import Blocks, Model
-from abound.store.directory import Source
+from abound.store import Model
 
-UNLIMITED = np.iinfo(np.int64).max
-# Above this total, single precision would begin to lose small increments of an edge's weight.
-LONGEST_HORIZON = 65536.0
-SAVE_FEATURES = 1 << 17  # features in a block of edges while saving
-
-
-class IndexRanker(Ranker):
-    """What the rankers with an index share: an edge pool, ranked and saved by the same kernels."""
-
-    def _settings(self) -> IndexSettings:
-        raise NotImplementedError
-
-    def _reset(self) -> None:
-        self._use(EdgePool())
-
-    def _use(self, pool: EdgePool) -> None:
-        self._pool = pool
-        self._scratch: list[Votes] = []  # vote tables that wait for the next call
-
-    def _borrow_scratch(self) -> Votes:
-        # One table serves one thread at a time; popping is atomic. A table that a failed call left half full is
-        # simply not given back.
-        return self._scratch.pop() if self._scratch else Votes()
-
-    @property
-    def n_edges_(self) -> int:
-        """The number of feature-to-label edges."""
-        return self._pool.n_edges
-
-    @property
-    def nbytes_(self) -> int:
-        """Bytes of memory that the index holds."""
-        return self._pool.nbytes
-
-    def compact(self) -> None:
-        """Give spare room back; what is ranked and learnt stays the same."""
-        self._use(self._pool.compacted())
-
-    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features but the wanted ones, which are numbered anew in their order."""
-        indptr, totals, seen = self._pool.headers()
-        wanted, lengths = wanted[: len(totals)], np.diff(indptr)
-        edges, at = np.empty(int(lengths[wanted].sum()), EDGE_DTYPE), 0
-        for start in range(0, len(wanted), SAVE_FEATURES):  # in parts: a second whole copy might not fit
-            part = slice(start, start + SAVE_FEATURES)
-            kept = self._pool.edges(start, min(start + SAVE_FEATURES, len(wanted)))
-            kept = kept[np.repeat(wanted[part], lengths[part])]
-            edges[at : at + len(kept)] = kept
-            at += len(kept)
-        kept_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
-        self._use(EdgePool.from_arrays(kept_indptr, edges, totals[wanted], seen[wanted]))
-
-    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
-        votes = self._borrow_scratch()
-        index_rank(self._pool, votes, self._settings(), *rows, len(self.labels_), out_labels, out_scores)
-        self._scratch.append(votes)
-
-    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        positions, votes = index_explain(self._pool, self._settings(), rows.indices, rows.data, label)
-        return rows.indices[positions].astype(np.int64), votes, 0.0
-
-    def _edge_blocks(self) -> Iterator[NDArray[Any]]:
-        for start in range(0, self._pool.n_features, SAVE_FEATURES):
-            yield self._pool.edges(start, min(start + SAVE_FEATURES, self._pool.n_features))
-
-    def _state(self) -> dict[str, Source]:
-        indptr, totals, seen = self._pool.headers()
-        edges = Blocks(EDGE_DTYPE, self._pool.n_edges, self._edge_blocks)
-        return {"edges": edges, "edge_indptr": indptr, "feature_totals": totals, "feature_seen": seen}
-
-    def _restore(self, model: Model) -> None:
-        names = ("edge_indptr", "edges", "feature_totals", "feature_seen")
-        indptr, edges, totals, seen = (model.arrays[name] for name in names)
-        wrong = check_arrays(indptr, edges, totals, seen, len(self.labels_))
-        if wrong:
-            raise DamagedModel(f"the index is damaged: {wrong}")
-        self._use(EdgePool.from_arrays(indptr, edges, totals, seen))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**cast("dict[str, Any]", super().__getstate__()), "_scratch": []}
+RATINGS = ("seen", "none", "learned")
 
 
 class FeatureFocusRanker(IndexRanker):
@@ -113,8 +28,9 @@ class FeatureFocusRanker(IndexRanker):
         The heaviest edges of a feature that vote; None lets all of them.
     passes : int
         How often `fit` goes through the rows.
-    rating : {"seen", "none"}
-        "seen" lets a feature vote at full strength only from its tenth sighting on.
+    rating : {"seen", "none", "learned"}
+        "seen" lets a feature vote at full strength only from its tenth sighting on. "learned" learns one number for
+        each feature, by which its votes are multiplied; every row is learnt then, whatever the margin.
     leak : bool
         Whether the weight of dropped edges stays in a feature's total, which damps words that fit everything.
     boolean : bool
@@ -153,7 +69,7 @@ class FeatureFocusRanker(IndexRanker):
         w_min: float = 0.01,
         d_max: int | None = 25,
         passes: int = 1,
-        rating: Literal["seen", "none"] = "seen",
+        rating: Literal["seen", "none", "learned"] = "seen",
         leak: bool = True,
         boolean: bool = False,
         candidates: int | None = None,
@@ -179,8 +95,22 @@ class FeatureFocusRanker(IndexRanker):
                 check_number(name, getattr(self, name), 1)
         if self.horizon is not None:
             check_number("horizon", self.horizon, 1.0, LONGEST_HORIZON)
-        if self.rating not in ("seen", "none"):
-            raise ValueError(f"rating must be 'seen' or 'none', got {self.rating!r}")
+        if self.rating not in RATINGS:
+            raise ValueError(f"rating must be 'seen', 'none' or 'learned', got {self.rating!r}")
+
+    def _is_rated(self) -> bool:
+        return self.rating == "learned"
+
+    def _rated_settings(self) -> RatedSettings:
+        return RatedSettings(
+            w_min=self.w_min,
+            d_max=UNLIMITED if self.d_max is None else self.d_max,
+            horizon=LONGEST_HORIZON if self.horizon is None else self.horizon,
+            leak=self.leak,
+            boolean=self.boolean,
+            step=0.0,
+            **LEARNING,
+        )
 
     def _settings(self) -> IndexSettings:
         return IndexSettings(
@@ -194,18 +124,20 @@ class FeatureFocusRanker(IndexRanker):
             candidates=UNLIMITED if self.candidates is None else self.candidates,
         )
 
-    def _learn(self, rows: Rows, targets: Targets, *, count: bool = True) -> None:
+    def _learn(self, rows: Rows, targets: Targets, *, again: bool = False) -> None:
+        if self._is_rated():
+            self._learn_rated(rows, targets, again=again)
+            return
         votes = self._borrow_scratch()
-        index_learn(self._pool, votes, self._settings(), *rows, targets.indptr, targets.ids, len(self.labels_), count)
+        labels = (targets.indptr, targets.ids)
+        index_learn(self._pool, votes, self._settings(), *rows, *labels, len(self.labels_), not again)
         self._scratch.append(votes)
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
         self._learn(rows, targets)
         for _ in range(self.passes - 1):
-            self._learn(rows, targets, count=False)
+            self._learn(rows, targets, again=True)
 
     def _restore(self, model: Model) -> None:
         super()._restore(model)
-        stored = model.content["params"].get("d_max")
-        if self.d_max is not None and (stored is None or self.d_max < stored):
-            self._use(self._pool.compacted(self.d_max))  # a copy: the map is let go, the rest never read again
+        self._cut_to(self.d_max, model.content["params"].get("d_max"))

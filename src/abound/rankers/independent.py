@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel
 from abound.kernels.index import IndexSettings
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
-from abound.rankers.base import Rows, check_number
-from abound.rankers.feature_focus import UNLIMITED, IndexRanker
+from abound.rankers.base import UNLIMITED, Rows, check_number
 from abound.rankers.held_out import held_out_score, split
+from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets
 from abound.store import Model
 from abound.store.directory import Source

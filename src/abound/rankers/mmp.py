@@ -2,11 +2,13 @@
 
 from typing import Literal
 
+import numpy as np
+
 from abound.kernels.prototypes import RULES, Prototypes
-from abound.rankers.base import LARGEST_VALUE, Rows, check_number
+from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.labels import Targets
-from abound.rankers.prototypes import UNLIMITED, PrototypeRanker
+from abound.rankers.prototypes import PrototypeRanker
 
 
 class MMPRanker(PrototypeRanker):
@@ -110,10 +112,6 @@ class MMPRanker(PrototypeRanker):
                 if score <= best_score:
                     break
                 best_score = score
-            best = learnt if self.averaged or held is None else _copy(learnt, len(self.labels_))
+            best = learnt if self.averaged or held is None else learnt.kept(np.ones(learnt.n_features, bool))
             self.passes_ = done
         self._use(best)
-
-
-def _copy(store: Prototypes, n_labels: int) -> Prototypes:
-    return Prototypes.from_arrays(*store.arrays(), n_labels, may_be_dense=store.may_be_dense)

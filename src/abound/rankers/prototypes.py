@@ -16,13 +16,12 @@ from abound.kernels.prototypes import (
     prototypes_learn,
     prototypes_rank,
 )
-from abound.rankers.base import Ranker, Rows
+from abound.rankers.base import NOTHING, UNLIMITED, Ranker, Rows
 from abound.rankers.labels import Targets
 from abound.store import Model
 from abound.store.directory import Source
 
 CANDIDATES = ("all", "touched")
-UNLIMITED = np.iinfo(np.int64).max
 
 
 class PrototypeRanker(Ranker):
@@ -77,7 +76,9 @@ class PrototypeRanker(Ranker):
     def _learn(self, rows: Rows, targets: Targets) -> None:
         scratch = self._borrow_scratch()
         margin, rivals = self._margin()
-        prototypes_learn(self._store, scratch, self._rule(), self._all, margin, rivals, *rows, *targets)
+        prototypes_learn(
+            self._store, scratch, self._rule(), self._all, margin, rivals, 0.0, 0.0, *rows, *targets, *NOTHING
+        )
         self._scratch.append(scratch)
 
     def _passes(self, rows: Rows, targets: Targets, passes: int, averaged: bool) -> Iterator[Prototypes]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from abound.errors import DamagedModel, UnknownFormat
 from abound.kernels.pool import EDGE_DTYPE
+from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
 
 FORMAT = "abound model"
 FORMAT_VERSION = 1
@@ -41,6 +42,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "float32": np.dtype("<f4"),
     "float64": np.dtype("<f8"),
     "edge": EDGE_DTYPE,
+    "rated edge": RATED_DTYPE,
+    "rating": RATING_DTYPE,
 }
 
 

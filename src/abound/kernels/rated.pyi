@@ -1,0 +1,59 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.kernels.pool import EdgePool
+from abound.kernels.votes import Votes
+
+RATED_DTYPE: np.dtype[np.void]
+RATING_DTYPE: np.dtype[np.void]
+
+class RatedSettings:
+    def __init__(
+        self,
+        *,
+        w_min: float,
+        d_max: int,
+        horizon: float,
+        leak: bool,
+        boolean: bool,
+        kappa: float,
+        shrink: float,
+        rate: float,
+        rate_start: float,
+        step: float,
+        step_start: float,
+    ) -> None: ...
+
+def rated_rank(
+    pool: EdgePool,
+    votes: Votes,
+    s: RatedSettings,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+    n_labels: int,
+    out_labels: NDArray[np.int32],
+    out_scores: NDArray[np.float64],
+) -> None: ...
+def rated_learn(
+    pool: EdgePool,
+    votes: Votes,
+    s: RatedSettings,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+    label_indptr: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    wrong_indptr: NDArray[np.int64],
+    wrong: NDArray[np.int32],
+    n_labels: int,
+    again: bool,
+) -> float: ...
+def rated_explain(
+    pool: EdgePool, s: RatedSettings, indices: NDArray[np.int32], data: NDArray[np.float64], label: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
+def check_rated(
+    indptr: NDArray[np.int64], edges: NDArray[Any], totals: NDArray[np.float64], ratings: NDArray[Any], n_labels: int
+) -> str | None: ...

@@ -1,0 +1,364 @@
+"""The index with learned ratings and corrections: votes as in the paper, weighted by what a feature has proved worth.
+
+score(c) = sum over active f of kappa * exp(l[f]) * v[f] * w'[f,c] / (W[f] + shrink) + v[f] * th[f,c]
+
+over the d_max heaviest edges of each feature. The ratings l and the corrections th follow the gradient of the softmax
+loss over the labels that get a vote, by AdaGrad. A row is scored before its own counts are added, so that the gradient
+is honest; in a later pass over the same rows their own counts are taken off again. Rows are the three arrays of a CSR
+matrix. Cost a row is O(active features x d_max) to rank and O(active features x labels / w_min) to learn.
+"""
+
+from libc.math cimport isfinite, sqrt
+from libc.stdint cimport INT32_MAX, int32_t, int64_t
+
+from abound.kernels.exponential cimport exp_of
+from abound.kernels.lists cimport SMALLEST, UNKNOWN, Rating, RatedEdge, find_edge, rating_of, update_feature
+from abound.kernels.pool cimport EdgePool, Feature, edges_of, feature_at, prefetch
+from abound.kernels.votes cimport Vote, Votes
+
+import numpy as np
+
+RATED_DTYPE = np.dtype([("label", "<i4"), ("weight", "<f4"), ("correction", "<f4"), ("slope", "<f4")])
+RATING_DTYPE = np.dtype([("log", "<f4"), ("slope", "<f4")])
+
+cdef enum:
+    PLACES = 2                              # of the pool that a rated edge takes
+cdef double NEGLIGIBLE = 0.001              # a label that the softmax gets as right as this is not corrected
+cdef double GONE = 1e-6                     # what is left of an edge that only the row itself had made
+cdef double LOWEST = -6.0                   # of a rating's logarithm
+cdef double HIGHEST = 4.0
+cdef double FARTHEST = -40.0                # below the best score by so much, a label has no share in the softmax
+
+
+cdef class RatedSettings:
+    """The options of the rated index, as the kernels read them."""
+
+    cdef readonly double w_min, horizon, kappa, shrink, rate, rate_start, step, step_start
+    cdef readonly int64_t d_max
+    cdef readonly bint leak, boolean
+
+    def __init__(self, *, double w_min, int64_t d_max, double horizon, bint leak, bint boolean, double kappa,
+                 double shrink, double rate, double rate_start, double step, double step_start):
+        self.w_min, self.d_max, self.horizon, self.leak, self.boolean = w_min, d_max, horizon, leak, boolean
+        self.kappa, self.shrink = kappa, shrink
+        self.rate, self.rate_start, self.step, self.step_start = rate, rate_start, step, step_start
+
+
+cdef inline RatedEdge* list_of(EdgePool pool, const Feature* feature) except? NULL nogil:
+    return <RatedEdge*> edges_of(pool, feature)
+
+
+cdef inline int64_t voters(const Feature* feature, RatedSettings s) noexcept nogil:
+    """How many edges of a feature vote."""
+    return min(<int64_t> (feature.length // PLACES), s.d_max)
+
+
+cdef inline double scale_of(Feature* feature, double value, double total, RatedSettings s) noexcept nogil:
+    """What a unit of w' is worth in a vote."""
+    return s.kappa * exp_of(rating_of(feature).log) * value / (total + s.shrink)
+
+
+cdef inline bint is_among(const int32_t[::1] labels, int64_t first, int64_t last, int32_t label) noexcept nogil:
+    cdef int64_t i
+    for i in range(first, last):
+        if labels[i] == label:
+            return True
+    return False
+
+
+cdef int64_t count_votes(EdgePool pool, RatedSettings s, const int32_t[::1] indices, int64_t start, int64_t stop,
+                         int64_t n_labels) except -1 nogil:
+    """Count the labels that a row may vote for at the most, and ask memory for the lists that hold them."""
+    cdef int64_t p, n, i, n_votes = 0
+    cdef Feature* feature
+    cdef const RatedEdge* edges
+    for p in range(start, stop):
+        if indices[p] < pool.n_features:
+            feature = feature_at(pool, indices[p])
+            n = voters(feature, s)
+            if n:
+                edges = list_of(pool, feature)
+                for i in range(0, n, 4):    # four edges a cache line
+                    prefetch(edges + i)
+                n_votes += n
+    return min(n_votes, n_labels)
+
+
+cdef int ask_for_headers(EdgePool pool, const int64_t[::1] indptr, const int32_t[::1] indices,
+                         int64_t row) except -1 nogil:
+    """Ask memory for the headers of a row's features, if there is such a row."""
+    cdef int64_t p
+    if row + 1 < indptr.shape[0]:
+        for p in range(indptr[row], indptr[row + 1]):
+            if indices[p] < pool.n_features:
+                prefetch(feature_at(pool, indices[p]))
+    return 0
+
+
+cdef int score_row(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices, const double[::1] data,
+                   int64_t start, int64_t stop, const int32_t[::1] labels, int64_t first, int64_t last,
+                   int64_t most_votes) except -1 nogil:
+    """Fill the empty `votes` with the score of every label that gets a vote from the row.
+
+    labels[first:last] are labels that the row itself has been counted for, and whose counts are taken off.
+    """
+    cdef int64_t p, e, n, slot, mask, n_touched = 0
+    cdef Feature* feature
+    cdef const RatedEdge* edges
+    cdef double value, total, scale, weight
+    cdef int32_t label, found
+    cdef Vote* slots
+    cdef int32_t* touched
+    votes.open(most_votes)
+    slots, touched, mask = votes.slots, votes.touched, votes.mask
+    for p in range(start, stop):
+        if indices[p] >= pool.n_features or data[p] < SMALLEST:
+            continue
+        feature = feature_at(pool, indices[p])
+        n = voters(feature, s)
+        if n == 0:
+            continue
+        edges = list_of(pool, feature)
+        value = 1.0 if s.boolean else data[p]
+        total = max(0.0, feature.total - value * (last - first))
+        scale = scale_of(feature, value, total, s)
+        for e in range(n):
+            label, weight = edges[e].label, edges[e].weight
+            if last > first and is_among(labels, first, last, label):
+                weight -= value
+                if weight <= GONE:
+                    continue
+            slot = label & mask
+            found = slots[slot].label
+            while found != label and found != -1:
+                slot = (slot + 1) & mask
+                found = slots[slot].label
+            touched[n_touched] = <int32_t> slot
+            n_touched += found == -1
+            slots[slot].label = label
+            slots[slot].score += scale * weight + value * edges[e].correction
+    votes.n_touched = n_touched
+    return 0
+
+
+def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
+               const double[::1] data, int64_t n_labels, int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
+    """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
+    cdef int64_t row, i, n, n_votes = 0, n_votes_next = 0, n_rows = out_labels.shape[0]
+    with nogil:
+        if n_rows:
+            n_votes_next = count_votes(pool, s, indices, indptr[0], indptr[1], n_labels)
+        for row in range(n_rows):
+            n_votes = n_votes_next
+            ask_for_headers(pool, indptr, indices, row + 2)
+            if row + 1 < n_rows:
+                n_votes_next = count_votes(pool, s, indices, indptr[row + 1], indptr[row + 2], n_labels)
+            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], indices, 0, 0, n_votes)
+            n = votes.take_top(out_labels.shape[1])
+            for i in range(n):
+                out_labels[row, i] = votes.best[i].label
+                out_scores[row, i] = votes.best[i].score
+
+
+cdef double take_errors(Votes votes, const int32_t[::1] labels, int64_t first, int64_t last) noexcept nogil:
+    """Turn scores into errors p(c) - t(c); return the loss, or -1 if no true label got a vote.
+
+    p is the softmax of the scores, t is 1 / (true labels that got a vote) for each of those.
+    """
+    cdef int64_t i, n_true = 0
+    cdef double best, total = 0.0, loss = 0.0
+    cdef Vote* slot
+    for i in range(first, last):
+        n_true += votes.slots[votes.find(labels[i])].label == labels[i]
+    if n_true == 0:
+        return -1.0
+    best = votes.slots[votes.touched[0]].score
+    for i in range(1, votes.n_touched):
+        best = max(best, votes.slots[votes.touched[i]].score)
+    for i in range(votes.n_touched):
+        slot = &votes.slots[votes.touched[i]]
+        slot.score = exp_of(slot.score - best) if slot.score - best > FARTHEST else 0.0
+        total += slot.score
+    total = 1.0 / total
+    for i in range(votes.n_touched):
+        votes.slots[votes.touched[i]].score *= total
+    for i in range(first, last):
+        slot = &votes.slots[votes.find(labels[i])]
+        if slot.label == labels[i]:
+            loss += 1.0 - slot.score
+            slot.score -= 1.0 / n_true
+    return loss / n_true
+
+
+cdef int follow_gradient(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices,
+                         const double[::1] data, int64_t start, int64_t stop, const int32_t[::1] labels,
+                         int64_t first, int64_t last) except -1 nogil:
+    """Move ratings and corrections of a row's features against the errors that `take_errors` left in `votes`."""
+    cdef int64_t p, e, n, slot, mask = votes.mask
+    cdef Feature* feature
+    cdef RatedEdge* edges
+    cdef Rating* rating
+    cdef double value, total, scale, weight, error, gradient, slope
+    cdef const Vote* slots = votes.slots
+    cdef int32_t label
+    for p in range(start, stop):
+        if indices[p] >= pool.n_features or data[p] < SMALLEST:
+            continue
+        feature = feature_at(pool, indices[p])
+        n = voters(feature, s)
+        if n == 0:
+            continue
+        edges = list_of(pool, feature)
+        value = 1.0 if s.boolean else data[p]
+        total = max(0.0, feature.total - value * (last - first))
+        scale = scale_of(feature, value, total, s)
+        gradient = 0.0
+        for e in range(n):
+            label, weight = edges[e].label, edges[e].weight
+            if last > first and is_among(labels, first, last, label):
+                weight -= value
+                if weight <= GONE:
+                    continue
+            slot = label & mask
+            while slots[slot].label != label:
+                slot = (slot + 1) & mask
+            error = slots[slot].score
+            gradient += error * scale * weight
+            if s.step > 0.0 and (error > NEGLIGIBLE or error < -NEGLIGIBLE):
+                correct(&edges[e], error * value, s)
+        rating = rating_of(feature)
+        slope = rating.slope + gradient * gradient
+        rating.slope = <float> slope
+        rating.log = <float> min(HIGHEST, max(LOWEST, rating.log - s.rate * gradient / sqrt(slope + s.rate_start)))
+    return 0
+
+
+cdef inline void correct(RatedEdge* edge, double gradient, RatedSettings s) noexcept nogil:
+    """One AdaGrad step of an edge's correction."""
+    cdef double slope = edge.slope + gradient * gradient
+    edge.slope = <float> slope
+    edge.correction = <float> (edge.correction - s.step * gradient / sqrt(slope + s.step_start))
+
+
+cdef int reject(EdgePool pool, RatedSettings s, const int32_t[::1] indices, const double[::1] data, int64_t start,
+                int64_t stop, int32_t label) except -1 nogil:
+    """Push a label down on every feature of a row that votes for it, as if it had stood first."""
+    cdef int64_t p, at
+    cdef Feature* feature
+    for p in range(start, stop):
+        if indices[p] >= pool.n_features or data[p] < SMALLEST:
+            continue
+        feature = feature_at(pool, indices[p])
+        if feature.length:
+            at = find_edge(list_of(pool, feature), feature.length // PLACES, label)
+            if at >= 0:
+                correct(&list_of(pool, feature)[at], 1.0 if s.boolean else data[p], s)
+    return 0
+
+
+def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
+                const double[::1] data, const int64_t[::1] label_indptr, const int32_t[::1] labels,
+                const int64_t[::1] wrong_indptr, const int32_t[::1] wrong, int64_t n_labels, bint again):
+    """Learn rows in order, in place; return the mean softmax loss of the rows before each was learnt.
+
+    The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending; wrong labels are given the same way,
+    or not at all. `again` is a later pass over rows that were learnt before: their counts stay, and are taken off
+    while they are scored.
+    """
+    cdef int64_t row, p, i, start, stop, first, last, n_votes, n_scored = 0
+    cdef double loss, total_loss = 0.0
+    cdef Feature* feature
+    if indices.shape[0]:
+        pool.ensure_features(<int64_t> np.max(indices) + 1)
+    with nogil:
+        for row in range(indptr.shape[0] - 1):
+            ask_for_headers(pool, indptr, indices, row + 2)
+            start, stop = indptr[row], indptr[row + 1]
+            if row + 2 < indptr.shape[0]:
+                count_votes(pool, s, indices, stop, indptr[row + 2], n_labels)
+            first, last = label_indptr[row], label_indptr[row + 1]
+            if first < last:
+                n_votes = count_votes(pool, s, indices, start, stop, n_labels)
+                score_row(pool, votes, s, indices, data, start, stop, labels, first, last if again else first, n_votes)
+                loss = take_errors(votes, labels, first, last)
+                if loss >= 0.0:
+                    n_scored += 1
+                    total_loss += loss
+                    follow_gradient(pool, votes, s, indices, data, start, stop, labels, first,
+                                    last if again else first)
+                votes.clear()
+            if wrong_indptr.shape[0] and not again:
+                for i in range(wrong_indptr[row], wrong_indptr[row + 1]):
+                    reject(pool, s, indices, data, start, stop, wrong[i])
+            for i in range(first, first if again else last):
+                for p in range(start, stop):
+                    if data[p] >= SMALLEST:
+                        feature = feature_at(pool, indices[p])
+                        update_feature(pool, feature, list_of(pool, feature), labels[i],
+                                       1.0 if s.boolean else data[p], UNKNOWN, last - i - 1, s.w_min, s.horizon, s.leak)
+    return total_loss / n_scored if n_scored else 0.0
+
+
+def rated_explain(EdgePool pool, RatedSettings s, const int32_t[::1] indices, const double[::1] data, int32_t label):
+    """Return the positions in a row that vote for a label, their votes in the order of summation, and corrections."""
+    cdef int64_t p, e
+    cdef Feature* feature
+    cdef const RatedEdge* edges
+    cdef double value
+    positions, votes, corrections = [], [], []
+    for p in range(indices.shape[0]):
+        if indices[p] >= pool.n_features or data[p] < SMALLEST:
+            continue
+        feature = feature_at(pool, indices[p])
+        if feature.length == 0:
+            continue
+        edges = list_of(pool, feature)
+        value = 1.0 if s.boolean else data[p]
+        e = find_edge(edges, voters(feature, s), label)
+        if e >= 0:
+            positions.append(p)
+            corrections.append(value * edges[e].correction)
+            votes.append(scale_of(feature, value, feature.total, s) * edges[e].weight + corrections[-1])
+    return np.array(positions, np.int64), np.array(votes, np.float64), np.array(corrections, np.float64)
+
+
+def check_rated(const int64_t[::1] indptr, edges, const double[::1] totals, ratings, int64_t n_labels):
+    """Return what is wrong with the arrays of a rated index in one phrase, or None.
+
+    What passes here cannot make a kernel read or write outside its arrays.
+    """
+    cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], f, i
+    if edges.dtype != RATED_DTYPE or ratings.dtype != RATING_DTYPE:
+        return "edges or ratings have another form"
+    cdef const int32_t[:] labels = edges["label"]
+    cdef const float[:] weights = edges["weight"]
+    if indptr.shape[0] != n + 1 or ratings.shape[0] != n:
+        return "indptr, totals and ratings disagree about the number of features"
+    if indptr[0] != 0 or indptr[n] != n_edges:
+        return "indptr does not begin at 0 and end at the number of edges"
+    for name in ("correction", "slope"):
+        if not np.isfinite(edges[name]).all():
+            return f"a {name} is not a finite number"
+    if not np.isfinite(ratings["log"]).all() or not np.isfinite(ratings["slope"]).all():
+        return "a rating is not a finite number"
+    if np.any(edges["slope"] < 0) or np.any(ratings["slope"] < 0) or np.any(np.abs(ratings["log"]) > 6):
+        return "a rating or a sum of squares is outside its limits"
+    last_ = np.full(n_labels, -1, np.int64)
+    cdef int64_t[::1] last = last_          # the feature in whose list a label was met last
+    for f in range(n):
+        if indptr[f + 1] < indptr[f] or indptr[f + 1] > n_edges or indptr[f + 1] - indptr[f] > INT32_MAX // PLACES:
+            return f"indptr falls or leaves the edges at feature {f}"
+        if not isfinite(totals[f]) or totals[f] < 0:
+            return f"feature {f} has a negative or infinite total"
+        for i in range(indptr[f], indptr[f + 1]):
+            if labels[i] < 0 or labels[i] >= n_labels:
+                return f"feature {f} has an edge to a label that does not exist"
+            if not isfinite(weights[i]) or weights[i] < 0:
+                return f"feature {f} has an edge with a negative or infinite weight"
+            if i > indptr[f] and (weights[i] > weights[i - 1]
+                                  or (weights[i] == weights[i - 1] and labels[i] < labels[i - 1])):
+                return f"the edges of feature {f} are not sorted"
+            if last[labels[i]] == f:
+                return f"feature {f} has two edges to one label"
+            last[labels[i]] = f
+    return None

@@ -1,0 +1,288 @@
+"""The cascade: the index recalls, learned ratings and corrections rank; where labels are few, every one is weighed."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.errors import DamagedModel
+from abound.kernels.pool import EdgePool
+from abound.kernels.prototypes import (
+    RULES,
+    Prototypes,
+    RowScores,
+    check_prototypes,
+    prototypes_explain,
+    prototypes_learn,
+    prototypes_rank,
+)
+from abound.kernels.rated import RatedSettings
+from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number
+from abound.rankers.held_out import select
+from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
+from abound.rankers.labels import Targets
+from abound.store import Model
+from abound.store.directory import Source
+
+TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
+FEW_PASSES, MANY_PASSES = 3, 1
+BYTES_A_PAIR = 12
+PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
+# The squared hinge of few labels: its margin, how many wrong labels learn from a row, and AdaGrad's step and start.
+HINGE = (1.0, 10, 1.0, 30.0)
+
+
+class CascadeRanker(IndexRanker):
+    """Rank labels by rated votes and learned corrections, one example at a time.
+
+    Many labels: each feature keeps the few labels that it was seen with, as in the feature-focus index; a rating for
+    each feature and a correction for each edge are learnt beside the counts, so that the true labels of a row win
+    over the others that it recalls. Few labels: every pair of a feature and a label may have a weight of its own, and
+    every label is weighed for every row.
+
+    Parameters
+    ----------
+    w_min : float
+        An edge whose share of its feature falls below this is dropped.
+    d_max : int or None
+        The heaviest edges of a feature that vote; None lets all of them.
+    passes : int or None
+        How often `fit` goes through the rows; later passes over few labels go in random order. None takes 3 where
+        labels are few and 1 where they are many.
+    few_labels : int
+        Up to so many labels are few. A stream decides by its first 5,000 rows.
+    horizon : float or None
+        The total at which a feature's weights are halved, so that it can follow a drifting stream; None is the
+        longest history that single precision can keep.
+    random_state : int
+        Orders the rows of later passes.
+
+    Attributes
+    ----------
+    n_edges_ : int
+        Edges of the index.
+    n_pairs_ : int
+        Pairs of a feature and a label with a weight of their own.
+
+    References
+    ----------
+    O. Madani, M. Connor, W. Greiner, "Learning when concepts abound", JMLR 10 (2009), for the index;
+    K. Crammer, Y. Singer, "A new family of online algorithms for category ranking", SIGIR 2002, for the corrections.
+
+    Examples
+    --------
+    >>> from abound import Cascade
+    >>> ranker = Cascade().fit([[1, 0], [0, 1]], [["cat", "pet"], ["dog", "pet"]])
+    >>> sorted(label for label, score in ranker.rank([[0, 1]], 2)[0])
+    ['dog', 'pet']
+    """
+
+    kind = "cascade"
+
+    def __init__(
+        self,
+        *,
+        w_min: float = 0.005,
+        d_max: int | None = 40,
+        passes: int | None = None,
+        few_labels: int = 1000,
+        horizon: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.w_min = w_min
+        self.d_max = d_max
+        self.passes = passes
+        self.few_labels = few_labels
+        self.horizon = horizon
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        check_number("w_min", self.w_min, 0.0, 0.99)
+        check_number("few_labels", self.few_labels, 0)
+        check_number("random_state", self.random_state, 0)
+        for name in ("d_max", "passes"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), 1)
+        if self.horizon is not None:
+            check_number("horizon", self.horizon, 1.0, LONGEST_HORIZON)
+
+    def _is_rated(self) -> bool:
+        return True
+
+    def _rated_settings(self) -> RatedSettings:
+        return RatedSettings(
+            w_min=self.w_min,
+            d_max=UNLIMITED if self.d_max is None else self.d_max,
+            horizon=LONGEST_HORIZON if self.horizon is None else self.horizon,
+            leak=True,
+            boolean=False,
+            step=1.0,
+            **LEARNING,
+        )
+
+    # -- few or many -------------------------------------------------------------------------------
+
+    # A stream begins with both; the one that is not needed is let go, and is None from then on.
+
+    def _reset(self) -> None:
+        self._n_learnt = 0
+        self._indexed = True
+        self._pairs: Prototypes | None = Prototypes(traced=True, may_be_dense=True)
+        self._pair_scratch: list[RowScores] = []
+        super()._reset()
+
+    def _let_go_of_pairs(self) -> None:
+        self._pairs, self._pair_scratch = None, []
+
+    def _let_go_of_index(self) -> None:
+        self._indexed = False
+        self._use(EdgePool())
+
+    @property
+    def n_pairs_(self) -> int:
+        """The number of (feature, label) pairs with a weight of their own."""
+        return 0 if self._pairs is None else self._pairs.n_pairs
+
+    @property
+    def nbytes_(self) -> int:
+        """Bytes of memory that index and pairs hold."""
+        return super().nbytes_ + (0 if self._pairs is None else self._pairs.nbytes)
+
+    def _feature_bytes(self) -> NDArray[np.int64]:
+        held = super()._feature_bytes()
+        if self._pairs is None:
+            return held
+        lengths = np.diff(self._pairs.arrays()[0]) * BYTES_A_PAIR
+        both = np.zeros(max(len(held), len(lengths)), np.int64)
+        both[: len(held)] += held
+        both[: len(lengths)] += lengths
+        return both
+
+    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
+        super()._keep_features(wanted)
+        if self._pairs is not None:
+            self._pairs = self._pairs.kept(wanted)
+
+    # -- learning ----------------------------------------------------------------------------------
+
+    def _learn(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
+        """Learn rows online, cut where a stream turns out to have few labels or many."""
+        start, n_known = 0, targets.n_known
+        while start < rows.n_rows:
+            stop = self._next_turn(start, rows.n_rows, targets, n_known)
+            part, labels = _slice(rows, targets, start, stop, n_known)
+            n_known = max(n_known, int(labels.ids.max(initial=-1)) + 1)
+            rejected = wrong if not len(wrong[0]) else _cut(wrong, start, stop)
+            if self._pairs is not None:
+                self._learn_pairs(part, labels, rejected)
+            if self._indexed:
+                self._learn_rated(part, labels, rejected)
+            self._n_learnt += stop - start
+            start = stop
+            if self._indexed and self._pairs is not None:
+                if n_known > self.few_labels:
+                    self._let_go_of_pairs()
+                elif self._n_learnt >= TRIAL_ROWS:
+                    self._let_go_of_index()
+
+    def _next_turn(self, start: int, stop: int, targets: Targets, n_known: int) -> int:
+        """Return the row before which a stream has decided, or `stop`."""
+        if self._pairs is None or not self._indexed:
+            return stop
+        stop = min(stop, start + TRIAL_ROWS - self._n_learnt)
+        ids = targets.ids[targets.indptr[start] : targets.indptr[stop]]
+        if n_known > self.few_labels:
+            return start + 1
+        beyond = np.flatnonzero(ids >= self.few_labels)
+        if len(beyond):  # the first row with a label too many is the last that both learn
+            at = targets.indptr[start] + int(beyond[0])
+            stop = int(np.searchsorted(targets.indptr, at, side="right"))
+        return stop
+
+    def _learn_pairs(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
+        assert self._pairs is not None
+        margin, rivals, step, start = HINGE
+        scratch = self._pair_scratch.pop() if self._pair_scratch else RowScores()
+        how = (RULES["hinge"], True, margin, rivals, step, start)
+        prototypes_learn(self._pairs, scratch, *how, *rows, *targets, *wrong)
+        self._pair_scratch.append(scratch)
+
+    def _learn_all(self, rows: Rows, targets: Targets) -> None:
+        few = len(self.labels_) <= self.few_labels
+        if not few:
+            self._let_go_of_pairs()
+        elif rows.n_rows >= TRIAL_ROWS:  # what a stream would have let go by then
+            self._let_go_of_index()
+        self._learn(rows, targets)
+        passes = self.passes if self.passes is not None else FEW_PASSES if few else MANY_PASSES
+        targets = targets._replace(n_known=len(self.labels_))
+        random = np.random.default_rng(self.random_state)
+        for _ in range(passes - 1):
+            if self._indexed:
+                self._learn_rated(rows, targets, again=True)
+            if self._pairs is not None:
+                self._learn_pairs(*select(rows, targets, random.permutation(rows.n_rows)))
+
+    # -- ranking -----------------------------------------------------------------------------------
+
+    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
+        if self._pairs is None:
+            super()._rank(rows, out_labels, out_scores)
+            return
+        scratch = self._pair_scratch.pop() if self._pair_scratch else RowScores()
+        prototypes_rank(self._pairs, scratch, True, *rows, len(self.labels_), out_labels, out_scores)
+        self._pair_scratch.append(scratch)
+
+    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        if self._pairs is None:
+            return super()._explain(rows, label)
+        positions, votes = prototypes_explain(self._pairs, rows.indices, rows.data, label)
+        return rows.indices[positions].astype(np.int64), votes, 0.0
+
+    # -- saving ------------------------------------------------------------------------------------
+
+    def _state(self) -> dict[str, Source]:
+        state: dict[str, Source] = {"rows_learnt": np.array([self._n_learnt, self._indexed], np.int64)}
+        if self._indexed:
+            state |= super()._state()
+        if self._pairs is not None:
+            state |= dict(zip(PAIR_ARRAYS, self._pairs.arrays(), strict=True))
+        return state
+
+    def _restore(self, model: Model) -> None:
+        self._reset()
+        self._n_learnt, indexed = (int(value) for value in model.arrays["rows_learnt"])
+        if indexed:
+            super()._restore(model)
+            self._cut_to(self.d_max, model.content["params"].get("d_max"))
+        else:
+            self._let_go_of_index()
+        if "pair_indptr" in model.arrays:
+            indptr, labels, weights, slopes = (model.arrays[name] for name in PAIR_ARRAYS)
+            n_labels = len(self.labels_)
+            wrong = check_prototypes(indptr, labels, weights, n_labels, slopes)
+            if wrong:
+                raise DamagedModel(f"the pairs are damaged: {wrong}")
+            self._pairs = Prototypes.from_arrays(indptr, labels, weights, n_labels, slopes, may_be_dense=True)
+        elif indexed:
+            self._let_go_of_pairs()
+        else:
+            raise DamagedModel("the model holds neither an index nor pairs")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_pair_scratch": []}
+
+
+def _cut(lists: Lists, start: int, stop: int) -> Lists:
+    """Return the lists of some rows."""
+    indptr, ids = lists
+    return indptr[start : stop + 1] - indptr[start], ids[indptr[start] : indptr[stop]]
+
+
+def _slice(rows: Rows, targets: Targets, start: int, stop: int, n_known: int) -> tuple[Rows, Targets]:
+    """Return rows start .. stop-1 and their labels."""
+    if start == 0 and stop == rows.n_rows:
+        return rows, targets
+    first, last = rows.indptr[start], rows.indptr[stop]
+    part = Rows(rows.indptr[start : stop + 1] - first, rows.indices[first:last], rows.data[first:last])
+    return part, Targets(*_cut((targets.indptr, targets.ids), start, stop), n_known)

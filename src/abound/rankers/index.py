@@ -1,0 +1,155 @@
+"""What the rankers with an index share: an edge pool, ranked, explained, cut down and saved."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.errors import DamagedModel
+from abound.kernels.index import IndexSettings, index_explain, index_rank
+from abound.kernels.pool import EDGE_DTYPE, EdgePool, check_arrays
+from abound.kernels.rated import (
+    RATED_DTYPE,
+    RATING_DTYPE,
+    RatedSettings,
+    check_rated,
+    rated_explain,
+    rated_learn,
+    rated_rank,
+)
+from abound.kernels.votes import Votes
+from abound.rankers.base import NOTHING, Lists, Ranker, Rows
+from abound.rankers.labels import Targets
+from abound.store import Blocks, Model
+from abound.store.directory import Source
+
+# Above this total, single precision would begin to lose small increments of an edge's weight.
+LONGEST_HORIZON = 65536.0
+SAVE_FEATURES = 1 << 17  # features in a block of edges while saving
+# How ratings and corrections are learnt, chosen on 100,000 library titles; other settings nearby do as well.
+LEARNING = {"kappa": 80.0, "shrink": 8.0, "rate": 0.3, "rate_start": 0.1, "step_start": 0.01}
+
+
+class IndexRanker(Ranker):
+    """Rank by an index: of plain edges, or of rated ones, which take two of the pool's places each."""
+
+    def _is_rated(self) -> bool:
+        return False
+
+    def _settings(self) -> IndexSettings:
+        raise NotImplementedError
+
+    def _rated_settings(self) -> RatedSettings:
+        raise NotImplementedError
+
+    def _reset(self) -> None:
+        self._use(EdgePool())
+
+    def _use(self, pool: EdgePool) -> None:
+        self._pool = pool
+        self._scratch: list[Votes] = []  # vote tables that wait for the next call
+
+    def _borrow_scratch(self) -> Votes:
+        # One table serves one thread at a time; popping is atomic. A table that a failed call left half full is
+        # simply not given back.
+        return self._scratch.pop() if self._scratch else Votes()
+
+    @property
+    def _places(self) -> int:
+        return 2 if self._is_rated() else 1
+
+    # -- what it holds -----------------------------------------------------------------------------
+
+    @property
+    def n_edges_(self) -> int:
+        """The number of feature-to-label edges."""
+        return self._pool.n_edges // self._places
+
+    @property
+    def nbytes_(self) -> int:
+        """Bytes of memory that the index holds."""
+        return self._pool.nbytes
+
+    def compact(self) -> None:
+        """Give spare room back; what is ranked and learnt stays the same."""
+        self._use(self._pool.compacted())
+
+    def _feature_bytes(self) -> NDArray[np.int64]:
+        """Return the bytes of each feature's edges."""
+        return np.asarray(np.diff(self._pool.headers()[0]) * EDGE_DTYPE.itemsize, np.int64)
+
+    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
+        """Forget all features but the wanted ones, which are numbered anew in their order."""
+        indptr, totals, seen = self._pool.headers()
+        wanted, lengths = wanted[: len(totals)], np.diff(indptr)
+        edges, at = np.empty(int(lengths[wanted].sum()), EDGE_DTYPE), 0
+        for start in range(0, len(wanted), SAVE_FEATURES):  # in parts: a second whole copy might not fit
+            part = slice(start, start + SAVE_FEATURES)
+            kept = self._pool.edges(start, min(start + SAVE_FEATURES, len(wanted)))
+            kept = kept[np.repeat(wanted[part], lengths[part])]
+            edges[at : at + len(kept)] = kept
+            at += len(kept)
+        kept_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
+        self._use(EdgePool.from_arrays(kept_indptr, edges, totals[wanted], seen[wanted]))
+
+    # -- the kernels -------------------------------------------------------------------------------
+
+    def _learn_rated(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING, *, again: bool = False) -> float:
+        votes = self._borrow_scratch()
+        settings = self._rated_settings()
+        wrong_indptr, wrong_ids = wrong
+        lists = (*rows, targets.indptr, targets.ids, wrong_indptr, wrong_ids)
+        loss = rated_learn(self._pool, votes, settings, *lists, len(self.labels_), again)
+        self._scratch.append(votes)
+        return loss
+
+    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
+        votes = self._borrow_scratch()
+        if self._is_rated():
+            rated_rank(self._pool, votes, self._rated_settings(), *rows, len(self.labels_), out_labels, out_scores)
+        else:
+            index_rank(self._pool, votes, self._settings(), *rows, len(self.labels_), out_labels, out_scores)
+        self._scratch.append(votes)
+
+    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        if self._is_rated():
+            positions, votes, _ = rated_explain(self._pool, self._rated_settings(), rows.indices, rows.data, label)
+        else:
+            positions, votes = index_explain(self._pool, self._settings(), rows.indices, rows.data, label)
+        return rows.indices[positions].astype(np.int64), votes, 0.0
+
+    # -- saving ------------------------------------------------------------------------------------
+
+    def _edge_blocks(self) -> Iterator[NDArray[Any]]:
+        for start in range(0, self._pool.n_features, SAVE_FEATURES):
+            edges = self._pool.edges(start, min(start + SAVE_FEATURES, self._pool.n_features))
+            yield edges.view(RATED_DTYPE) if self._is_rated() else edges
+
+    def _state(self) -> dict[str, Source]:
+        indptr, totals, seen = self._pool.headers()
+        dtype = RATED_DTYPE if self._is_rated() else EDGE_DTYPE
+        edges = Blocks(dtype, self.n_edges_, self._edge_blocks)
+        state: dict[str, Source] = {"edges": edges, "edge_indptr": indptr // self._places, "feature_totals": totals}
+        if self._is_rated():
+            return {**state, "feature_ratings": seen.view(RATING_DTYPE)}
+        return {**state, "feature_seen": seen}
+
+    def _restore(self, model: Model) -> None:
+        rated = self._is_rated()
+        names = ("edge_indptr", "edges", "feature_totals", "feature_ratings" if rated else "feature_seen")
+        indptr, edges, totals, seen = (model.arrays[name] for name in names)
+        wrong = (check_rated if rated else check_arrays)(indptr, edges, totals, seen, len(self.labels_))
+        if wrong:
+            raise DamagedModel(f"the index is damaged: {wrong}")
+        if rated:
+            indptr, edges, seen = indptr * 2, edges.view(EDGE_DTYPE), seen.view(np.int64)
+        self._use(EdgePool.from_arrays(indptr, edges, totals, seen))
+
+    def _cut_to(self, d_max: int | None, stored: int | None) -> None:
+        """Drop what an index that was stored with a larger d_max never ranks by."""
+        if d_max is not None and (stored is None or d_max < stored):
+            self._use(self._pool.compacted(d_max * self._places))  # a copy: the map is let go, the rest never read
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**cast("dict[str, Any]", super().__getstate__()), "_scratch": []}
