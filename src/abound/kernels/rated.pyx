@@ -304,7 +304,7 @@ def rated_explain(EdgePool pool, RatedSettings s, const int32_t[::1] indices, co
     cdef int64_t p, e
     cdef Feature* feature
     cdef const RatedEdge* edges
-    cdef double value
+    cdef double value, correction
     positions, votes, corrections = [], [], []
     for p in range(indices.shape[0]):
         if indices[p] >= pool.n_features or data[p] < SMALLEST:
@@ -317,8 +317,9 @@ def rated_explain(EdgePool pool, RatedSettings s, const int32_t[::1] indices, co
         e = find_edge(edges, voters(feature, s), label)
         if e >= 0:
             positions.append(p)
-            corrections.append(value * edges[e].correction)
-            votes.append(scale_of(feature, value, feature.total, s) * edges[e].weight + corrections[-1])
+            correction = value * edges[e].correction
+            corrections.append(correction)
+            votes.append(scale_of(feature, value, feature.total, s) * edges[e].weight + correction)
     return np.array(positions, np.int64), np.array(votes, np.float64), np.array(corrections, np.float64)
 
 
