@@ -1,7 +1,6 @@
 """The index kernels equal the plain-Python oracle, bit for bit and after every row."""
 
 import math
-import random
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from abound import FeatureFocus, load
+from tests.kernels.streams import NAMES, any_stream, as_matrix, extreme, long_stream, streams
 from tests.reference.feature_focus import FeatureFocusOracle
 
 pytestmark = pytest.mark.kernel
@@ -24,47 +24,7 @@ CHOICES = {
     "boolean": (False, True),
     "candidates": (None, 1, 3),
 }
-# Names out of order, so that a label's number is not its name.
-NAMES = (50, 7, 31, 2, 64, 18)
-# Sixteenths make ties and exact shares; ordinary floats make every rounding count; extreme ones stand at the
-# ends of single precision, where a weight underflows or is halved a hundred times.
-dyadic = st.integers(0, 32).map(lambda k: k / 16)
-ordinary = st.floats(1e-3, 1e3)
-LARGEST = float(np.finfo(np.float32).max)
-extreme = st.sampled_from([0.0, 5e-324, 5e-46, 3e-45, 1.1e-38, 1.2e-38, 2.5e-38, 1e-30, 1.0, 1e20, LARGEST])
-
 options = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in CHOICES.items()})
-
-
-def streams(values, max_rows=14):
-    """Draw rows as (features with values, labels, columns beyond the last feature)."""
-    row = st.dictionaries(st.integers(0, 5), values, max_size=4)
-    labels = st.lists(st.sampled_from(NAMES), max_size=4) | st.just(list(NAMES))
-    return st.lists(st.tuples(row, labels, st.integers(0, 3)), min_size=1, max_size=max_rows)
-
-
-any_stream = st.one_of(streams(dyadic), streams(ordinary), streams(dyadic | ordinary))
-
-
-def long_stream(seed, n_rows, n_features, n_labels, exact):
-    """Return rows with skewed features and labels: long lists, full ratings, edges that come and go."""
-    rng = random.Random(seed)
-    stream = []
-    for _ in range(n_rows):
-        features = {int(n_features * rng.random() ** 2) for _ in range(rng.randint(0, 6))}
-        row = {f: rng.randint(1, 16) / 16 if exact else rng.uniform(0.01, 1.5) for f in features}
-        labels = [1000 - int(n_labels * rng.random() ** 2) for _ in range(rng.randint(0, 3))]
-        stream.append((row, labels, 0))
-    return stream
-
-
-def as_matrix(rows, spare=0):
-    """Return rows as a CSR matrix that keeps its explicit zeros."""
-    items = [sorted(row.items()) for row in rows]
-    indices = np.array([f for row in items for f, _ in row], np.int32)
-    data = np.array([v for row in items for _, v in row], np.float64)
-    indptr = np.cumsum([0] + [len(row) for row in items]).astype(np.int32)
-    return sp.csr_array((data, indices, indptr), shape=(len(rows), int(indices.max(initial=0)) + 1 + spare))
 
 
 def make_oracle(params):

@@ -25,11 +25,18 @@ ctypedef fused AnyEdge:
 cdef extern from *:
     """
     #define ABOUND_SMALLEST 1.1754943508222875e-38
+    #define ABOUND_LARGEST 3.4028234663852886e+38
     """
     const double SMALLEST "ABOUND_SMALLEST"  # the smallest normal single; a value below it is taken as absent
+    const double LARGEST "ABOUND_LARGEST"    # the largest finite single
 
 cdef enum:
     UNKNOWN = -2
+
+
+cdef inline float slope_to_store(double slope) noexcept nogil:
+    """Round a sum of squared gradients, which must stay finite: an infinite one could be saved but not loaded."""
+    return <float> min(slope, LARGEST)
 
 
 cdef inline Rating* rating_of(Feature* feature) noexcept nogil:

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
-from abound.kernels.lists cimport SMALLEST
+from abound.kernels.lists cimport SMALLEST, slope_to_store
 from abound.kernels.pool cimport CHECKED, out_of_memory, out_of_range
 from abound.kernels.votes cimport Vote, insert, is_worse, sift_down, sift_up
 
@@ -30,7 +30,7 @@ cdef inline void add(float* weights, float* traces, int64_t at, double added, co
     cdef double slope
     if step.size > 0.0:
         slope = traces[at] + added * added
-        traces[at] = <float> slope
+        traces[at] = slope_to_store(slope)
         weights[at] = <float> (weights[at] + step.size * added / sqrt(slope + step.start))
         return
     weights[at] = <float> (weights[at] + added)

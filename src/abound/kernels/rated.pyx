@@ -12,7 +12,8 @@ from libc.math cimport isfinite, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from abound.kernels.exponential cimport exp_of
-from abound.kernels.lists cimport SMALLEST, UNKNOWN, Rating, RatedEdge, find_edge, rating_of, update_feature
+from abound.kernels.lists cimport (SMALLEST, UNKNOWN, Rating, RatedEdge, find_edge, rating_of, slope_to_store,
+                                   update_feature)
 from abound.kernels.pool cimport EdgePool, Feature, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Vote, Votes
 
@@ -228,7 +229,7 @@ cdef int follow_gradient(EdgePool pool, Votes votes, RatedSettings s, const int3
                 correct(&edges[e], error * value, s)
         rating = rating_of(feature)
         slope = rating.slope + gradient * gradient
-        rating.slope = <float> slope
+        rating.slope = slope_to_store(slope)
         rating.log = <float> min(HIGHEST, max(LOWEST, rating.log - s.rate * gradient / sqrt(slope + s.rate_start)))
     return 0
 
@@ -236,7 +237,7 @@ cdef int follow_gradient(EdgePool pool, Votes votes, RatedSettings s, const int3
 cdef inline void correct(RatedEdge* edge, double gradient, RatedSettings s) noexcept nogil:
     """One AdaGrad step of an edge's correction."""
     cdef double slope = edge.slope + gradient * gradient
-    edge.slope = <float> slope
+    edge.slope = slope_to_store(slope)
     edge.correction = <float> (edge.correction - s.step * gradient / sqrt(slope + s.step_start))
 
 
