@@ -248,3 +248,10 @@ def test_the_hinge_needs_sums_of_squares():
     how = (RULES["hinge"], True, 1.0, 10, 1.0, 30.0)
     with pytest.raises(ValueError, match="AdaGrad needs a store with traces"):
         prototypes_learn(store, RowScores(), *how, *as_rows([{0: 1.0}]), *as_lists([[0]]), 0, *NOTHING)
+
+
+def test_labels_that_are_unknown_or_rejected_twice_do_no_harm():
+    pairs, oracle, [*_, e] = check_row_by_row(USUAL, [({0: 1.0, 1: 0.5}, ["a"], 0), ({1: 0.5}, ["b", "c"], 0)])
+    pairs.learn([e._replace(wrong=[0, 0, 10**6, 3])])
+    oracle.learn(e.row, e.labels, [0], 3)
+    assert pairs.state() == oracle_state(oracle)

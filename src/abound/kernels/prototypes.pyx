@@ -639,12 +639,14 @@ cdef int find_violations(RowScores scores, bint all_labels, double margin, int64
     return 0
 
 
-cdef void add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t first, int64_t last,
-                         double margin) noexcept nogil:
-    """Note labels that were said to be wrong, to be pushed down whatever their score."""
-    cdef int64_t i, j, n = scores.n_changes
+cdef void add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t first, int64_t last, double margin,
+                         int64_t n_labels) noexcept nogil:
+    """Note labels that were said to be wrong, to be pushed down whatever their score; unknown ones have none."""
+    cdef int64_t i, j
     for i in range(first, last):
-        for j in range(n):
+        if not 0 <= wrong[i] < n_labels:
+            continue
+        for j in range(scores.n_changes):
             if scores.changes[j].label == wrong[i]:
                 break
         else:
@@ -652,9 +654,10 @@ cdef void add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t fir
 
 
 def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labels, double margin,
-                     int64_t rivals, double step_size, double step_start, const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,
-                     const int64_t[::1] label_indptr, const int32_t[::1] labels, int64_t n_known,
-                     const int64_t[::1] wrong_indptr, const int32_t[::1] wrong):
+                     int64_t rivals, double step_size, double step_start, const int64_t[::1] indptr,
+                     const int32_t[::1] indices, const double[::1] data, const int64_t[::1] label_indptr,
+                     const int32_t[::1] labels, int64_t n_known, const int64_t[::1] wrong_indptr,
+                     const int32_t[::1] wrong):
     """Learn rows in order, in place; return how many rows changed something.
 
     The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending; `n_known` labels were known before
@@ -696,7 +699,7 @@ def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labe
                     if first < last:
                         find_violations(scores, all_labels, margin, rivals, labels, first, last, n_known)
                     if rejects:
-                        add_rejections(scores, wrong, wrong_indptr[row], wrong_indptr[row + 1], margin)
+                        add_rejections(scores, wrong, wrong_indptr[row], wrong_indptr[row + 1], margin, n_known)
                 elif rule == 4:
                     find_mistakes(scores, all_labels, labels, first, last, n_known)
                 else:

@@ -16,8 +16,11 @@ def select(rows: Rows, targets: Targets, chosen: NDArray[np.int64]) -> Part:
     """Return the chosen rows and their labels."""
     import scipy.sparse as sp
 
-    X = sp.csr_array((rows.data, rows.indices, rows.indptr))[chosen]
-    Y = sp.csr_array((np.ones(len(targets.ids), np.int8), targets.ids, targets.indptr))[chosen]
+    # Widths are given: scipy cannot infer them where no row has a value, or none a label.
+    n_features, n_labels = (int(ids.max(initial=-1)) + 1 for ids in (rows.indices, targets.ids))
+    X = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.n_rows, n_features))[chosen]
+    ones = np.ones(len(targets.ids), np.int8)
+    Y = sp.csr_array((ones, targets.ids, targets.indptr), shape=(rows.n_rows, n_labels))[chosen]
     return (
         Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data),
         Targets(Y.indptr.astype(np.int64), Y.indices.astype(np.int32), targets.n_known),
