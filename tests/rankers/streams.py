@@ -1,7 +1,17 @@
-"""Random sparse streams for the tests of the rankers."""
+"""What the tests of the rankers share: every ranker, and random sparse streams."""
 
 import numpy as np
 import scipy.sparse as sp
+
+from abound import Cascade, FeatureFocus
+from abound.rankers import KINDS, ranker_class
+
+# One of each kind as it comes, and those that another parameter makes another learner.
+VARIANTS = [
+    *(ranker_class(kind, "estimator")() for kind in KINDS),
+    FeatureFocus(rating="learned"),
+    Cascade(few_labels=0),
+]
 
 
 def stream(n_rows=200, n_features=60, n_labels=20, seed=0):

@@ -9,9 +9,8 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from abound import FeatureFocus, Frequency, Independent
-from abound.rankers import KINDS, ranker_class
-from tests.rankers.streams import stream
+from abound import Cascade, FeatureFocus, Frequency, Independent
+from tests.rankers.streams import VARIANTS, stream
 
 GROWS = "features may appear at any call of partial_fit, so a wider X is no error"
 EXPECTED_FAILURES = {
@@ -21,7 +20,7 @@ EXPECTED_FAILURES = {
 
 
 @parametrize_with_checks(
-    [ranker_class(kind, "estimator")() for kind in KINDS],
+    VARIANTS,
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
     xfail_strict=True,
 )
@@ -29,7 +28,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("ranker", [FeatureFocus(), Independent(p_ind=0.1)], ids=lambda r: r.kind)
+@pytest.mark.parametrize("ranker", [FeatureFocus(), Independent(p_ind=0.1), Cascade(), Cascade(few_labels=0)], ids=str)
 def test_works_in_a_pipeline_with_cross_validation(ranker):
     texts = ["red apple", "green apple", "apple pie", "fast car", "red car", "car race"] * 5
     labels = [["fruit"], ["fruit"], ["fruit", "food"], ["vehicle"], ["vehicle"], ["vehicle", "sport"]] * 5
@@ -43,14 +42,14 @@ def test_grid_search_finds_the_parameter_that_matters():
     assert search.best_params_ == {"w_min": 0.01}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_label_may_be_given_in_any_form(kind):
+@pytest.mark.parametrize("ranker", VARIANTS, ids=str)
+def test_a_label_may_be_given_in_any_form(ranker):
     X, Y = stream()
     names = sorted({name for row in Y for name in row})
     indicator = np.zeros((len(Y), len(names)), int)
     for row, labels in enumerate(Y):
         indicator[row, [names.index(name) for name in labels]] = 1
-    fresh = ranker_class(kind, "estimator")()
+    fresh, kind = clone(ranker), ranker.kind
     if kind == "independent":
         fresh.set_params(p_ind=0.05)  # partial_fit chooses none
     if kind == "mmp":
@@ -130,10 +129,10 @@ def test_a_row_without_votes_ranks_nothing_and_predicts_the_most_frequent():
     assert ranker.predict([[0, 1]]).tolist() == ["b"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_explanations_sum_to_the_score(kind):
+@pytest.mark.parametrize("ranker", VARIANTS, ids=str)
+def test_explanations_sum_to_the_score(ranker):
     X, Y = stream()
-    ranker = ranker_class(kind, "estimator")().fit(X, Y)
+    ranker = clone(ranker).fit(X, Y)
     for row in range(30):
         for label, score in ranker.rank(X[[row]], 20)[0]:
             why = ranker.explain(X[[row]], label)

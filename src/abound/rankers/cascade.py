@@ -189,7 +189,7 @@ class CascadeRanker(IndexRanker):
         """Return the row before which a stream has decided, or `stop`."""
         if self._pairs is None or not self._indexed:
             return stop
-        stop = min(stop, start + TRIAL_ROWS - self._n_learnt)
+        stop = min(stop, start + max(1, TRIAL_ROWS - self._n_learnt))  # a model may come from a longer trial
         ids = targets.ids[targets.indptr[start] : targets.indptr[stop]]
         if n_known > self.few_labels:
             return start + 1
@@ -252,6 +252,8 @@ class CascadeRanker(IndexRanker):
     def _restore(self, model: Model) -> None:
         self._reset()
         self._n_learnt, indexed = (int(value) for value in model.arrays["rows_learnt"])
+        if self._n_learnt < 0 or indexed not in (0, 1):
+            raise DamagedModel(f"rows_learnt must hold a count and 0 or 1, got {self._n_learnt} and {indexed}")
         if indexed:
             super()._restore(model)
             self._cut_to(self.d_max, model.content["params"].get("d_max"))

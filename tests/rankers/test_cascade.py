@@ -1,0 +1,474 @@
+"""The cascade: one state however its rows come, in each of its forms, and through every way of keeping it."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import abound
+from abound import Cascade, Tagger
+from abound.errors import DamagedModel
+from abound.rankers import cascade
+from abound.rankers.base import NOTHING
+from tests.kernels.streams import any_stream, as_lists, as_matrix
+from tests.kernels.test_hinge import Pairs
+from tests.kernels.test_hinge import oracle_state as hinge_state
+from tests.kernels.test_rated import USUAL as RATED
+from tests.kernels.test_rated import Index
+from tests.kernels.test_rated import oracle_state as rated_state
+from tests.rankers.streams import stream
+from tests.reference.hinge import HingeOracle
+from tests.reference.rated import RatedOracle
+from tests.store.damage import broken, with_field
+
+pytestmark = pytest.mark.kernel
+
+TRIAL = 60
+FEW, MANY, BOTH = "few", "many", "both"
+
+
+@pytest.fixture
+def short_trial(monkeypatch):
+    """Let a stream decide after so few rows that a test can go past them."""
+    monkeypatch.setattr(cascade, "TRIAL_ROWS", TRIAL)
+
+
+def growing(n_rows=150, n_features=40, seed=0, every=5):
+    """Rows whose labels and columns go on coming, a new label about every few rows; some rows have none."""
+    rng = np.random.default_rng(seed)
+    X, Y = sp.lil_array((n_rows, n_features)), []
+    for row in range(n_rows):
+        known = 1 + row // every
+        labels = rng.choice(known, size=min(known, rng.integers(0, 4)), replace=False).tolist()
+        columns = [label % n_features for label in labels] + rng.integers(
+            1 + n_features * row // n_rows, size=3
+        ).tolist()
+        for column in columns:
+            X[row, column] = rng.random() + 0.01
+        Y.append([f"label {label}" for label in labels])
+    return sp.csr_array(X), Y
+
+
+def rejections(Y, seed=1):
+    """Return, for each row, some labels that were known before it and are not its own."""
+    rng, known, wrong = np.random.default_rng(seed), [], []
+    for labels in Y:
+        others = [name for name in known if name not in labels]
+        wrong.append(others[: rng.integers(3)] if rng.random() < 0.5 else [])
+        known += [name for name in labels if name not in known]
+    return wrong
+
+
+def learn(ranker, X, Y, wrong=None):
+    """Learn rows of which some labels are known to be wrong, as a tagger does."""
+    if not hasattr(ranker, "labels_"):
+        ranker._start()
+    rows, targets = ranker._encode(X, Y)
+    given = NOTHING if wrong is None else as_lists([[ranker.labels_.id_of(name) for name in row] for row in wrong])
+    ranker._learn(rows, targets, given)
+    return ranker
+
+
+def form_of(ranker):
+    if ranker._pairs is None:
+        assert ranker._indexed
+        return MANY
+    return BOTH if ranker._indexed else FEW
+
+
+def forms():
+    """Rankers in every form, with what brought them there; the trial must be short."""
+    X, Y = growing(TRIAL + 20)
+    return {
+        BOTH: learn(Cascade(few_labels=30), X[:40], Y[:40], rejections(Y[:40])),
+        FEW: learn(Cascade(few_labels=30), X, Y, rejections(Y)),
+        MANY: learn(Cascade(few_labels=5), X, Y, rejections(Y)),
+    }
+
+
+@pytest.mark.usefixtures("short_trial")
+def test_the_forms_are_what_they_are_called():
+    for form, ranker in forms().items():
+        assert form_of(ranker) == form
+        assert (ranker.n_pairs_ > 0) == (form != MANY)
+        assert (ranker.n_edges_ > 0) == (form != FEW)
+
+
+# -- however rows come -----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("rejecting", [False, True])
+@pytest.mark.parametrize("few_labels", [0, 1, 4, 11, 12, 13, 1000])
+def test_chunks_and_single_rows_reach_the_same_state(few_labels, rejecting):
+    # A label comes about every 5 rows: 12 labels are there when the trial ends, give or take one.
+    X, Y = growing()
+    wrong = rejections(Y) if rejecting else [[]] * len(Y)
+    whole = learn(Cascade(few_labels=few_labels), X, Y, wrong)
+    single = Cascade(few_labels=few_labels)
+    for row in range(len(Y)):
+        learn(single, X[[row]], Y[row : row + 1], wrong[row : row + 1])
+    assert single.state_hash() == whole.state_hash()
+    for size in (7, TRIAL - 1, TRIAL, TRIAL + 1):
+        chunked = Cascade(few_labels=few_labels)
+        for start in range(0, len(Y), size):
+            part = slice(start, start + size)
+            learn(chunked, X[part], Y[part], wrong[part])
+        assert chunked.state_hash() == whole.state_hash()
+    assert form_of(whole) == (MANY if few_labels < 12 else FEW) or few_labels in (11, 12, 13)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(0, 7), any_stream, st.data())
+def test_chunks_of_any_stream_reach_the_same_state(few_labels, drawn, data):
+    rows, Y = [row for row, _, _ in drawn], [labels for _, labels, _ in drawn]
+    wrong = rejections(Y, data.draw(st.integers(0, 9), label="seed"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cascade, "TRIAL_ROWS", data.draw(st.sampled_from((1, 4, 100)), label="trial"))
+        single, chunked, start = Cascade(few_labels=few_labels), Cascade(few_labels=few_labels), 0
+        for row in range(len(rows)):
+            learn(single, as_matrix([rows[row]]), [Y[row]], [wrong[row]])
+        while start < len(rows):
+            end = start + data.draw(st.integers(1, len(rows) - start), label="chunk")
+            learn(chunked, as_matrix(rows[start:end]), Y[start:end], wrong[start:end])
+            start = end
+        assert chunked.state_hash() == single.state_hash()
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("n_rows", [TRIAL - 20, TRIAL - 1, TRIAL, TRIAL + 30])
+@pytest.mark.parametrize("few_labels", [3, 1000])
+def test_one_pass_of_fit_equals_partial_fit(few_labels, n_rows):
+    X, Y = growing(n_rows)
+    fitted = Cascade(few_labels=few_labels, passes=1).fit(X, Y)
+    streamed = Cascade(few_labels=few_labels).partial_fit(X, Y)
+    assert fitted.state_hash() == streamed.state_hash()
+    assert form_of(fitted) == (MANY if few_labels == 3 else BOTH if n_rows < TRIAL else FEW)
+    more = growing(90, seed=4)
+    assert fitted.partial_fit(*more).state_hash() == streamed.partial_fit(*more).state_hash()
+
+
+@pytest.mark.usefixtures("short_trial")
+def test_a_stream_decides_by_its_first_rows_and_fit_by_all():
+    X, Y = growing()  # 30 labels in the end, 12 when the trial ends
+    assert form_of(Cascade(few_labels=20).partial_fit(X, Y)) == FEW
+    assert form_of(Cascade(few_labels=20).fit(X, Y)) == MANY
+
+
+@pytest.mark.usefixtures("short_trial")
+def test_labels_made_known_without_an_example_count_as_labels():
+    X, Y = growing(30)
+    names = [f"label {i}" for i in range(40)]
+    at_once = Cascade(few_labels=20).partial_fit(X, Y, classes=names)
+    single = Cascade(few_labels=20).partial_fit(X[[0]], Y[:1], classes=names)
+    assert form_of(at_once) == form_of(single) == MANY
+    for row in range(1, 30):
+        single.partial_fit(X[[row]], Y[row : row + 1])
+    assert single.state_hash() == at_once.state_hash()
+
+
+def test_the_trial_is_as_long_as_the_docstring_says():
+    assert f"{cascade.TRIAL_ROWS:,} rows" in abound.rankers.cascade.CascadeRanker.__doc__
+    X, Y = sp.csr_array(np.ones((5000, 1))), ["a"] * 5000
+    ranker = Cascade().partial_fit(X[:4999], Y[:4999])
+    assert form_of(ranker) == BOTH
+    assert form_of(ranker.partial_fit(X[4999:], Y[4999:])) == FEW
+
+
+# -- what is learnt --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_many_labels_are_the_rated_index(passes):
+    X, Y = growing()
+    ranker, oracle, ids = Cascade(few_labels=5, passes=passes).fit(X, Y), RatedOracle(**RATED), {}
+    for i in range(passes):
+        for row, names in zip(X.toarray(), Y, strict=True):
+            labels = [ids.setdefault(name, len(ids)) for name in names]
+            oracle.learn(dict(enumerate(row.tolist())), labels, again=i > 0)
+    found = Index(RATED, ranker._pool).state()
+    assert [part[:40] for part in found] == [part[:40] for part in rated_state(oracle, 40)]
+
+
+def test_few_labels_are_the_squared_hinge_and_later_passes_go_in_another_order():
+    X, Y = growing()
+    ranker, ids = Cascade(passes=3, random_state=5).fit(X, Y), {}
+    labels = [[ids.setdefault(name, len(ids)) for name in names] for names in Y]
+    margin, rivals, step, start = cascade.HINGE
+    oracle, n_known, random = HingeOracle(margin=margin, rivals=rivals, step=step, start=start), 0, None
+    for i in range(3):
+        order = range(len(Y)) if i == 0 else random.permutation(len(Y))
+        for row in order:
+            n_known = max([n_known, *(label + 1 for label in labels[row])])
+            oracle.learn(dict(enumerate(X[[row]].toarray()[0].tolist())), labels[row], [], n_known)
+        random = random or np.random.default_rng(5)
+    pairs = Pairs(dict.fromkeys(("margin", "rivals", "step", "start"), 1))
+    pairs.store = ranker._pairs
+    assert pairs.state() == hinge_state(oracle)
+    assert Cascade(passes=3, random_state=6).fit(X, Y).state_hash() != ranker.state_hash()
+    assert Cascade(passes=3, random_state=5).fit(X, Y).state_hash() == ranker.state_hash()
+
+
+@pytest.mark.parametrize("few_labels", [3, 1000])
+def test_passes_are_three_where_labels_are_few_and_one_where_they_are_many(few_labels):
+    X, Y = growing()
+    hashes = [Cascade(few_labels=few_labels, passes=passes).fit(X, Y).state_hash() for passes in (None, 1, 2, 3)]
+    assert hashes[0] == hashes[1 if few_labels == 3 else 3]
+    assert len(set(hashes)) == 3
+
+
+@pytest.mark.parametrize("few_labels", [0, 1000])
+def test_it_learns_which_labels_are_right(few_labels):
+    X, Y = stream(800)
+    ranker = Cascade(few_labels=few_labels).fit(X[:600], Y[:600])
+    assert ranker.score(X[600:], Y[600:]) > 0.5  # of about 0.67 that the noise leaves; chance is 0.1
+
+
+@pytest.mark.parametrize("few_labels", [0, 1000])
+@pytest.mark.parametrize(
+    ("X", "Y"),
+    [([[1.0, 0], [0, 1]], [[], []]), ([[0.0, 0], [0, 0]], [["a"], ["b"]]), ([[0.0, 0]], [[]]), ([[1.0, 0]], [["a"]])],
+    ids=["no labels", "empty rows", "neither", "one row"],
+)
+def test_rows_without_labels_or_values_are_learnt(few_labels, X, Y):
+    ranker = Cascade(few_labels=few_labels, passes=3).fit(X, Y)
+    assert ranker.n_rows_seen_ == len(X)
+    assert ranker.partial_fit(X, Y).rank(X).indices.shape[0] == len(X)
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("form", [BOTH, FEW, MANY])
+def test_new_labels_and_features_are_ranked_at_once(form):
+    ranker = forms()[form]
+    for i in range(100, 130):
+        row = sp.csr_array(([1.0], ([0], [i])), shape=(1, i + 1))
+        learn(ranker, row, [[f"new {i}"]])
+        assert ranker.rank(row)[0][0][0] == f"new {i}"
+        why = ranker.explain(row, f"new {i}")
+        assert why.features.tolist() == [i]
+        assert why.score == ranker.rank(row).scores[0, 0] > 0
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("form", [BOTH, FEW, MANY])
+def test_explanations_sum_to_the_score(form):
+    ranker, (X, _) = forms()[form], growing(TRIAL + 20)
+    for row in range(TRIAL + 20):
+        for label, score in ranker.rank(X[[row]], 100)[0]:
+            assert ranker.explain(X[[row]], label).score == score
+
+
+# -- rejections ------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("form", [BOTH, FEW, MANY])
+def test_a_rejected_label_falls_wherever_it_was_ranked(form):
+    X, _ = growing(TRIAL + 20)
+    ranker = forms()[form]
+    for row in range(0, 36, 3):
+        for label, before in ranker.rank(X[[row]], 100)[0]:
+            if X[[row]].nnz:
+                learn(ranker, X[[row]], [[]], [[label]])
+                assert dict(ranker.rank(X[[row]], 100)[0])[label] < before
+    assert form_of(ranker) == (FEW if form == BOTH else form)
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("form", [BOTH, FEW, MANY])
+def test_a_label_rejected_again_and_again_is_no_longer_the_best(form):
+    X, _ = growing(TRIAL + 20)
+    ranker = forms()[form]
+    for row in range(0, 36, 3):
+        ranked = ranker.rank(X[[row]], 2)[0]
+        if len(ranked) == 2:
+            for _ in range(200):
+                learn(ranker, X[[row]], [[]], [[ranked[0][0]]])
+            assert ranker.rank(X[[row]], 1)[0][0][0] != ranked[0][0]
+
+
+# -- keeping ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("form", [BOTH, FEW, MANY])
+@pytest.mark.parametrize("how", ["saved", "pickled", "compacted"])
+def test_what_is_kept_ranks_and_learns_on_equally(form, how, tmp_path):
+    ranker, (X, Y) = forms()[form], growing(120, seed=3, every=3)
+    if how == "saved":
+        ranker.save(tmp_path / "model")
+        kept = abound.load(tmp_path / "model")
+    else:
+        kept = pickle.loads(pickle.dumps(ranker))  # noqa: S301  our own bytes
+    if how == "compacted":
+        kept.compact()
+    assert form_of(kept) == form
+    assert kept.get_params() == ranker.get_params()
+    assert kept.state_hash() == ranker.state_hash()
+    assert list(kept.rank(X, 50)) == list(ranker.rank(X, 50))
+    assert (kept.n_edges_, kept._n_learnt) == (ranker.n_edges_, ranker._n_learnt)
+    for part in (slice(0, 5), slice(5, 120)):  # past the trial, and to more labels than are few
+        learn(kept, X[part], Y[part], rejections(Y)[part])
+        learn(ranker, X[part], Y[part], rejections(Y)[part])
+        assert kept.state_hash() == ranker.state_hash()
+        assert list(kept.rank(X, 50)) == list(ranker.rank(X, 50))
+    assert form_of(kept) == form_of(ranker) != BOTH
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("form", [BOTH, FEW, MANY])
+def test_extreme_values_are_kept(form, tmp_path):
+    ranker = forms()[form]
+    for value in (1e-30, 3e38, 1e20):
+        learn(ranker, [[value, 3e38]], [["a", "b"]], [["label 0"]])
+        learn(ranker, [[value, value]], [["b"]])
+    ranker.save(tmp_path / "model")
+    assert abound.load(tmp_path / "model").state_hash() == ranker.state_hash()
+
+
+def test_a_model_of_a_longer_trial_decides_at_its_next_row(monkeypatch, tmp_path):
+    X, Y = growing()
+    Cascade().partial_fit(X[:100], Y[:100]).save(tmp_path / "model")
+    monkeypatch.setattr(cascade, "TRIAL_ROWS", TRIAL)
+    chunk, single = abound.load(tmp_path / "model"), abound.load(tmp_path / "model")
+    chunk.partial_fit(X[100:], Y[100:])
+    for row in range(100, 150):
+        single.partial_fit(X[[row]], Y[row : row + 1])
+        assert form_of(single) == FEW
+    assert chunk.state_hash() == single.state_hash()
+
+
+@pytest.mark.usefixtures("short_trial")
+def test_a_smaller_d_max_at_load_keeps_fewer_edges_and_ranks_like_it(tmp_path):
+    X, _ = growing(50, seed=2)
+    for form, ranker in forms().items():
+        ranker.save(tmp_path / form)
+        small, whole = abound.load(tmp_path / form, d_max=2), abound.load(tmp_path / form)
+        assert form_of(small) == form
+        if form != FEW:
+            assert small.n_edges_ < whole.n_edges_ / 1.5
+        assert list(small.rank(X, 9)) == list(whole.set_params(d_max=2).rank(X, 9))
+        assert small.n_pairs_ == whole.n_pairs_
+        learn(small, *growing(20, seed=5)).save(tmp_path / f"{form} again")
+        assert abound.load(tmp_path / f"{form} again").state_hash() == small.state_hash()
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path):
+    X, Y = growing()
+    for few_labels in (5, 1000):
+        first, second = (Cascade(few_labels=few_labels).fit(X, Y) for _ in range(2))
+        first.save(tmp_path / f"{few_labels}-1")
+        second.compact()
+        second.save(tmp_path / f"{few_labels}-2")
+        one, other = ({p.name: p.read_bytes() for p in (tmp_path / f"{few_labels}-{i}").iterdir()} for i in (1, 2))
+        assert one == other
+
+
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize(
+    ("form", "key", "change", "message"),
+    [
+        (MANY, "edges", with_field("label", 3, 10_000), "a label that does not exist"),
+        (MANY, "edges", with_field("label", 3, -1), "a label that does not exist"),
+        (MANY, "edges", with_field("weight", 0, np.nan), "negative or infinite weight"),
+        (MANY, "edges", with_field("weight", 1, 1e9), "not sorted"),
+        (MANY, "edges", with_field("correction", 1, np.inf), "a correction is not a finite number"),
+        (MANY, "edges", with_field("slope", 1, np.nan), "a slope is not a finite number"),
+        (MANY, "edges", with_field("slope", 1, -1.0), "outside its limits"),
+        (MANY, "edges", lambda a: np.repeat(a, 2), "does not begin at 0 and end"),
+        (MANY, "edges", lambda a: a.view([("label", "<i4"), ("weight", "<f4")]), "have another form"),
+        (MANY, "edge_indptr", with_field(None, 1, -5), "indptr falls"),
+        (MANY, "edge_indptr", with_field(None, 1, 1 << 40), "indptr falls or leaves"),
+        (MANY, "edge_indptr", lambda a: a[:-1], "disagree about the number of features"),
+        (MANY, "feature_totals", with_field(None, 0, -1.0), "negative or infinite total"),
+        (MANY, "feature_totals", with_field(None, 0, np.inf), "negative or infinite total"),
+        (MANY, "feature_ratings", with_field("log", 0, np.nan), "a rating is not a finite number"),
+        (MANY, "feature_ratings", with_field("log", 0, 700.0), "outside its limits"),
+        (MANY, "feature_ratings", with_field("slope", 0, -1.0), "outside its limits"),
+        (MANY, "feature_ratings", lambda a: a[:-1], "disagree about the number of features"),
+        (MANY, "feature_ratings", lambda a: a.view(np.int64), "have another form"),
+        (MANY, "rows_learnt", with_field(None, 1, 0), "neither an index nor pairs"),
+        (MANY, "rows_learnt", with_field(None, 0, -1), "rows_learnt"),
+        (MANY, "rows_learnt", with_field(None, 1, 2), "rows_learnt"),
+        (MANY, "rows_learnt", lambda a: a[:1], "does not hold what a Cascade needs"),
+        (BOTH, "edges", with_field("label", 3, 10_000), "a label that does not exist"),
+        (BOTH, "pair_labels", with_field(None, 0, 10_000), "a label outside the label set"),
+        (FEW, "pair_labels", with_field(None, 0, -1), "a label outside the label set"),
+        (FEW, "pair_labels", with_field(None, 1, 0), "not in order"),
+        (FEW, "pair_weights", with_field(None, 0, np.nan), "a weight is not a finite number"),
+        (FEW, "pair_weights", lambda a: a[:-1], "not as many weights"),
+        (FEW, "pair_slopes", with_field(None, 0, -1.0), "negative or not finite"),
+        (FEW, "pair_slopes", with_field(None, 0, np.inf), "negative or not finite"),
+        (FEW, "pair_slopes", lambda a: a[:-1], "not as many sums of squares"),
+        (FEW, "pair_slopes", lambda a: a.astype(np.float64), "not as many sums of squares"),
+        (FEW, "pair_indptr", with_field(None, 1, -5), "negative length"),
+        (FEW, "pair_indptr", with_field(None, 1, 1 << 40), "negative length"),
+        (FEW, "pair_indptr", lambda a: a[:-1], "do not span the pairs"),
+        (FEW, "pair_indptr", lambda a: a.astype(np.int32), "does not hold what a Cascade needs"),
+    ],
+)
+def test_arrays_that_a_kernel_could_trip_over_are_refused(form, key, change, message, tmp_path):
+    forms()[form].save(tmp_path / "model")
+    broken(tmp_path / "model", key, change)
+    with pytest.raises(DamagedModel, match=message):
+        abound.load(tmp_path / "model", verify=False)
+
+
+# -- as a tagger's ranker --------------------------------------------------------------------------
+
+
+def texts(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = [[f"label {label}" for label in rng.choice(20, size=rng.integers(1, 3), replace=False)] for _ in range(n)]
+    return [" ".join(f"{name[6:]}word rare{rng.integers(4000)}" for name in names) for names in labels], labels
+
+
+@pytest.mark.parametrize(("few_labels", "trial", "form"), [(1000, 100, FEW), (5, 100, MANY), (1000, 10**6, BOTH)])
+def test_a_tagger_is_pruned_in_every_form(few_labels, trial, form, monkeypatch, tmp_path):
+    monkeypatch.setattr(cascade, "TRIAL_ROWS", trial)
+    tagger = Tagger("cascade", ranker_params={"few_labels": few_labels, "passes": 1}, min_count=1)
+    tagger.learn_many(*texts())
+    assert form_of(tagger.ranker) == form
+    before = [[(e.label, e.score) for e in entries] for entries in tagger.rank_many([f"{i}word" for i in range(20)])]
+    size = tagger.ranker.n_pairs_, tagger.n_edges
+    terms = tagger.n_features
+    budget = int(terms * 60)
+    gone = tagger.prune(budget)
+    assert 0 < gone["terms"] < terms
+    assert gone["terms"] == terms - tagger.n_features
+    assert gone["edges"] == size[1] - tagger.n_edges
+    assert (tagger.ranker.n_pairs_ < size[0]) == (form != MANY)
+    assert (tagger.n_edges < size[1]) == (form != FEW)
+    # what is left was left as it was
+    after = [[(e.label, e.score) for e in entries] for entries in tagger.rank_many([f"{i}word" for i in range(20)])]
+    assert after == before
+    tagger.save(tmp_path / "model")
+    loaded = Tagger.load(tmp_path / "model")
+    assert loaded.state_hash() == tagger.state_hash()
+    more = texts(100, seed=1)
+    tagger.learn_many(*more)
+    loaded.learn_many(*more)
+    assert loaded.state_hash() == tagger.state_hash()
+    assert form_of(tagger.ranker) == form
+
+
+# -- parameters ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"w_min": 2}, "w_min must be between 0 and 0.99, got 2"),
+        ({"d_max": 0}, "d_max must be at least 1, got 0"),
+        ({"passes": 0}, "passes must be at least 1, got 0"),
+        ({"few_labels": -1}, "few_labels must be at least 0, got -1"),
+        ({"horizon": 1e9}, "horizon must be between 1 and 65536, got 1000000000.0"),
+        ({"random_state": -1}, "random_state must be at least 0, got -1"),
+    ],
+)
+def test_a_bad_parameter_is_named(params, message):
+    with pytest.raises(ValueError, match=message):
+        Cascade(**params).fit([[1]], ["a"])
