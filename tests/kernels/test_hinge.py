@@ -8,18 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from abound.kernels.prototypes import (
-    RULES,
-    Prototypes,
-    RowScores,
-    check_prototypes,
-    prototypes_explain,
-    prototypes_learn,
-    prototypes_rank,
-)
+from abound.kernels.prototypes import RULES, Prototypes, RowScores, check_prototypes, prototypes_learn
 from abound.rankers.base import NOTHING
 from abound.rankers.cascade import HINGE
-from tests.kernels.streams import any_stream, as_lists, as_rows, extreme, long_stream, numbered, streams
+from tests.kernels.drivers import Pairs, hinge_state
+from tests.kernels.streams import any_stream, as_lists, as_rows, dyadic, extreme, long_stream, numbered, streams
 from tests.reference.hinge import HingeOracle
 
 pytestmark = pytest.mark.kernel
@@ -35,56 +28,19 @@ options = st.fixed_dictionaries({name: st.sampled_from(values) for name, values 
 seeds = st.none() | st.integers(0, 99)
 
 
-class Pairs:
-    """The kernels, some rows at a time."""
-
-    def __init__(self, options, may_be_dense=True):
-        self.store = Prototypes(traced=True, may_be_dense=may_be_dense)
-        self.scratch, self.n_known = RowScores(), 0
-        self.how = (RULES["hinge"], True, *(options[name] for name in ("margin", "rivals", "step", "start")))
-
-    def learn(self, examples, rejections=True):
-        rows, labels = as_rows([e.row for e in examples]), as_lists([e.labels for e in examples])
-        wrong = as_lists([e.wrong for e in examples]) if rejections else NOTHING
-        changed = prototypes_learn(self.store, self.scratch, *self.how, *rows, *labels, self.n_known, *wrong)
-        self.n_known = max(self.n_known, *(e.n_labels for e in examples))
-        return changed
-
-    def rank(self, row, k=10_000):
-        k = min(k, max(1, self.n_known))
-        labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
-        prototypes_rank(self.store, self.scratch, True, *as_rows([row]), self.n_known, labels, scores)
-        return [pair for pair in zip(labels[0].tolist(), scores[0].tolist(), strict=True) if pair[0] >= 0]
-
-    def explain(self, row, label):
-        _, indices, data = as_rows([row])
-        positions, votes = prototypes_explain(self.store, indices, data, label)
-        return list(zip(indices[positions].tolist(), votes.tolist(), strict=True))
-
-    def state(self):
-        indptr, labels, weights, squares = self.store.arrays()
-        features = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)).tolist()
-        keys = zip(features, labels.tolist(), strict=True)
-        return dict(zip(keys, zip(weights.tolist(), squares.tolist(), strict=True), strict=True))
-
-
-def oracle_state(oracle):
-    return {key: pair for key, pair in oracle.pairs.items() if pair != (0.0, 0.0)}
-
-
 def check_row_by_row(options, stream, seed=None):
     pairs, oracle = Pairs(options), HingeOracle(**options)
     examples = numbered(stream, seed)
     for e in examples:
-        before = oracle_state(oracle)
+        before = hinge_state(oracle)
         expected = oracle.changes(e.row, e.labels, e.wrong, e.n_labels)
         assert pairs.learn([e], rejections=seed is not None) == (len(expected) > 0)
         oracle.learn(e.row, e.labels, e.wrong, e.n_labels)
-        assert pairs.state() == oracle_state(oracle)
+        assert pairs.state() == hinge_state(oracle)
         assert pairs.rank(e.row) == oracle.rank(e.row, e.n_labels)
         assert check_prototypes(*pairs.store.arrays()[:3], e.n_labels, pairs.store.arrays()[3]) is None
         if not e.labels and not e.wrong:
-            assert oracle_state(oracle) == before
+            assert hinge_state(oracle) == before
     return pairs, oracle, examples
 
 
@@ -166,7 +122,7 @@ def test_a_second_pass_equals_the_oracle_fed_twice(stream):
     for e in examples:
         pairs.learn([e])
         oracle.learn(e.row, e.labels, [], pairs.n_known)
-    assert pairs.state() == oracle_state(oracle)
+    assert pairs.state() == hinge_state(oracle)
 
 
 def hinge_loss(options, weights, row, labels, n_labels, rivals):
@@ -214,8 +170,13 @@ def test_weights_follow_the_gradient_of_the_squared_hinge(margin):
     assert n_moved > 50
 
 
+# A step by a value of a thousandth may be lost in single precision after steps by values of a thousand; rows of text
+# have values of one size.
+alike = streams(dyadic)
+
+
 @settings(deadline=None, max_examples=100)
-@given(any_stream)
+@given(alike)
 def test_a_rejected_label_falls_and_no_other_moves(stream):
     pairs, oracle, examples = check_row_by_row(USUAL, stream)
     for e in examples:
@@ -230,7 +191,7 @@ def test_a_rejected_label_falls_and_no_other_moves(stream):
 
 
 @settings(deadline=None, max_examples=100)
-@given(any_stream, st.integers(0, 99))
+@given(alike, st.integers(0, 99))
 def test_a_rejected_label_falls_beside_true_ones(stream, seed):
     examples = numbered(stream, seed)
     pairs = Pairs(USUAL)
@@ -254,4 +215,4 @@ def test_labels_that_are_unknown_or_rejected_twice_do_no_harm():
     pairs, oracle, [*_, e] = check_row_by_row(USUAL, [({0: 1.0, 1: 0.5}, ["a"], 0), ({1: 0.5}, ["b", "c"], 0)])
     pairs.learn([e._replace(wrong=[0, 0, 10**6, 3])])
     oracle.learn(e.row, e.labels, [0], 3)
-    assert pairs.state() == oracle_state(oracle)
+    assert pairs.state() == hinge_state(oracle)

@@ -8,22 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from abound import FeatureFocus
-from abound.kernels.pool import EDGE_DTYPE, EdgePool
-from abound.kernels.rated import (
-    RATED_DTYPE,
-    RATING_DTYPE,
-    RatedSettings,
-    check_rated,
-    rated_explain,
-    rated_learn,
-    rated_rank,
-)
-from abound.kernels.votes import Votes
-from abound.rankers.base import NOTHING
+from abound.kernels.rated import check_rated
 from abound.rankers.index import LEARNING
-from tests.kernels.streams import any_stream, as_lists, as_matrix, as_rows, extreme, long_stream, numbered, streams
+from tests.kernels.drivers import Index, rated_state
+from tests.kernels.streams import any_stream, as_matrix, dyadic, extreme, long_stream, numbered, streams
 from tests.reference.feature_focus import SMALLEST
-from tests.reference.rated import HIGHEST, LOWEST, Learned, RatedOracle, exp_of
+from tests.reference.rated import HIGHEST, LOWEST, RatedOracle, exp_of
 
 pytestmark = pytest.mark.kernel
 
@@ -46,58 +36,6 @@ options = st.fixed_dictionaries({name: st.sampled_from(values) for name, values 
 seeds = st.none() | st.integers(0, 99)
 
 
-class Index:
-    """The kernels, a row at a time."""
-
-    def __init__(self, options, pool=None):
-        self.pool, self.votes, self.settings = pool or EdgePool(), Votes(), RatedSettings(**options)
-
-    def learn(self, examples, *, again=False, rejections=True):
-        wrong = as_lists([e.wrong for e in examples]) if rejections else NOTHING
-        rows, labels = as_rows([e.row for e in examples]), as_lists([e.labels for e in examples])
-        n_labels = max(e.n_labels for e in examples)
-        return rated_learn(self.pool, self.votes, self.settings, *rows, *labels, *wrong, n_labels, again)
-
-    def rank(self, row, n_labels, k=10_000):
-        k = min(k, max(1, n_labels))
-        labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
-        rated_rank(self.pool, self.votes, self.settings, *as_rows([row]), n_labels, labels, scores)
-        return [pair for pair in zip(labels[0].tolist(), scores[0].tolist(), strict=True) if pair[0] >= 0]
-
-    def explain(self, row, label):
-        _, indices, data = as_rows([row])
-        positions, votes, corrections = rated_explain(self.pool, self.settings, indices, data, label)
-        return list(zip(indices[positions].tolist(), votes.tolist(), strict=True)), corrections.tolist()
-
-    def arrays(self):
-        indptr, totals, seen = self.pool.headers()
-        edges = self.pool.edges(0, self.pool.n_features).view(RATED_DTYPE)
-        return indptr // 2, edges, totals, seen.view(RATING_DTYPE)
-
-    @classmethod
-    def of(cls, options, indptr, edges, totals, ratings):
-        arrays = indptr * 2, edges.view(EDGE_DTYPE), totals, ratings.view(np.int64)
-        return cls(options, EdgePool.from_arrays(*arrays))
-
-    def state(self):
-        """Return totals, ratings and edge lists, an entry for each feature."""
-        indptr, edges, totals, ratings = self.arrays()
-        found = edges.tolist()
-        lists = [found[a:b] for a, b in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)]
-        return totals.tolist(), ratings.tolist(), lists
-
-
-def oracle_state(oracle, n_features):
-    assert max(oracle.W, default=-1) < n_features
-    ratings = [oracle.ratings.get(f, Learned()) for f in range(n_features)]
-    corrections = {f: {c: (th.value, th.squares) for c, th in found.items()} for f, found in oracle.corrections.items()}
-    return (
-        [oracle.W.get(f, 0.0) for f in range(n_features)],
-        [(rating.value, rating.squares) for rating in ratings],
-        [[(c, w, *corrections[f][c]) for c, w in oracle.edges.get(f, [])] for f in range(n_features)],
-    )
-
-
 def check_row_by_row(options, stream, seed=None):
     """Learn a stream in two ways, and compare them after every row."""
     index, oracle = Index(options), RatedOracle(**options)
@@ -106,7 +44,7 @@ def check_row_by_row(options, stream, seed=None):
         assert index.rank(e.row, e.n_labels) == oracle.rank(e.row)
         index.learn([e], rejections=seed is not None)
         oracle.learn(e.row, e.labels, e.wrong)
-        assert index.state() == oracle_state(oracle, index.pool.n_features)
+        assert index.state() == rated_state(oracle, index.pool.n_features)
         assert index.rank(e.row, e.n_labels) == oracle.rank(e.row)
         assert check_rated(*index.arrays(), e.n_labels) is None
     return index, oracle, examples
@@ -201,7 +139,7 @@ def test_later_passes_equal_the_oracle_after_every_row(options, stream, seed, pa
         for e in examples:
             index.learn([e._replace(n_labels=n_labels)], again=True)
             oracle.learn(e.row, e.labels, again=True)
-            assert index.state() == oracle_state(oracle, index.pool.n_features)
+            assert index.state() == rated_state(oracle, index.pool.n_features)
     assert [index.state()[0], [[edge[:2] for edge in edges] for edges in index.state()[2]]] == counts
 
 
@@ -218,7 +156,7 @@ def test_later_passes_over_a_long_stream_equal_the_oracle(exact):
             voted = [label for label in own if label in errors]
             losses += [sum(1 - 1 / len(voted) - errors[label] for label in voted) / len(voted)] if voted else []
             oracle.learn(e.row, e.labels, again=True)
-        assert index.state() == oracle_state(oracle, index.pool.n_features) != before
+        assert index.state() == rated_state(oracle, index.pool.n_features) != before
         assert loss == pytest.approx(sum(losses) / len(losses))
 
 
@@ -334,7 +272,7 @@ def test_a_small_step_lowers_the_loss(seed):
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.sampled_from((1, 2, 40)), st.sampled_from((0.0, 0.005, 0.3)), any_stream)
+@given(st.sampled_from((1, 2, 40)), st.sampled_from((0.0, 0.005, 0.3)), streams(dyadic))
 def test_a_rejected_label_falls_wherever_it_was_ranked_and_no_other_moves(d_max, w_min, stream):
     index, oracle, examples = check_row_by_row({**USUAL, "d_max": d_max, "w_min": w_min}, stream)
     n_labels = examples[-1].n_labels
@@ -346,7 +284,7 @@ def test_a_rejected_label_falls_wherever_it_was_ranked_and_no_other_moves(d_max,
             after = dict(index.rank(e.row, n_labels))
             assert after.pop(label) < before.pop(label)
             assert after == before
-    assert index.state() == oracle_state(oracle, index.pool.n_features)
+    assert index.state() == rated_state(oracle, index.pool.n_features)
 
 
 def test_an_edge_that_does_not_vote_is_rejected_too():
@@ -383,7 +321,7 @@ def test_feature_focus_with_learned_ratings_is_the_index_without_corrections(par
         for e in examples:
             oracle.learn(e.row, e.labels, again=i > 0)
     index = Index(USUAL, ranker._pool)
-    assert index.state() == oracle_state(oracle, ranker._pool.n_features)
+    assert index.state() == rated_state(oracle, ranker._pool.n_features)
     for i, e in enumerate(examples):
         found = ranker.rank(as_matrix([e.row for e in examples]), 100)[i]
         assert [score for _, score in found] == [score for _, score in oracle.rank(e.row)]

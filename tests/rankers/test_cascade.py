@@ -13,12 +13,9 @@ from abound import Cascade, Tagger
 from abound.errors import DamagedModel
 from abound.rankers import cascade
 from abound.rankers.base import NOTHING
+from abound.rankers.index import LEARNING
+from tests.kernels.drivers import Index, Pairs, hinge_state, rated_state
 from tests.kernels.streams import any_stream, as_lists, as_matrix
-from tests.kernels.test_hinge import Pairs
-from tests.kernels.test_hinge import oracle_state as hinge_state
-from tests.kernels.test_rated import USUAL as RATED
-from tests.kernels.test_rated import Index
-from tests.kernels.test_rated import oracle_state as rated_state
 from tests.rankers.streams import stream
 from tests.reference.hinge import HingeOracle
 from tests.reference.rated import RatedOracle
@@ -28,6 +25,7 @@ pytestmark = pytest.mark.kernel
 
 TRIAL = 60
 FEW, MANY, BOTH = "few", "many", "both"
+RATED = {"w_min": 0.005, "d_max": 40, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0, **LEARNING}
 
 
 @pytest.fixture

@@ -1,0 +1,107 @@
+"""The kernels of the cascade as the tests drive them, and what their oracles hold in the same form."""
+
+import numpy as np
+
+from abound.kernels.pool import EDGE_DTYPE, EdgePool
+from abound.kernels.prototypes import (
+    RULES,
+    Prototypes,
+    RowScores,
+    prototypes_explain,
+    prototypes_learn,
+    prototypes_rank,
+)
+from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE, RatedSettings, rated_explain, rated_learn, rated_rank
+from abound.kernels.votes import Votes
+from abound.rankers.base import NOTHING
+from tests.kernels.streams import as_lists, as_rows
+from tests.reference.rated import Learned
+
+
+class Index:
+    """The kernels of the rated index, some rows at a time."""
+
+    def __init__(self, options, pool=None):
+        self.pool, self.votes, self.settings = pool or EdgePool(), Votes(), RatedSettings(**options)
+
+    def learn(self, examples, *, again=False, rejections=True):
+        wrong = as_lists([e.wrong for e in examples]) if rejections else NOTHING
+        rows, labels = as_rows([e.row for e in examples]), as_lists([e.labels for e in examples])
+        n_labels = max(e.n_labels for e in examples)
+        return rated_learn(self.pool, self.votes, self.settings, *rows, *labels, *wrong, n_labels, again)
+
+    def rank(self, row, n_labels, k=10_000):
+        k = min(k, max(1, n_labels))
+        labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
+        rated_rank(self.pool, self.votes, self.settings, *as_rows([row]), n_labels, labels, scores)
+        return [pair for pair in zip(labels[0].tolist(), scores[0].tolist(), strict=True) if pair[0] >= 0]
+
+    def explain(self, row, label):
+        _, indices, data = as_rows([row])
+        positions, votes, corrections = rated_explain(self.pool, self.settings, indices, data, label)
+        return list(zip(indices[positions].tolist(), votes.tolist(), strict=True)), corrections.tolist()
+
+    def arrays(self):
+        indptr, totals, seen = self.pool.headers()
+        edges = self.pool.edges(0, self.pool.n_features).view(RATED_DTYPE)
+        return indptr // 2, edges, totals, seen.view(RATING_DTYPE)
+
+    @classmethod
+    def of(cls, options, indptr, edges, totals, ratings):
+        arrays = indptr * 2, edges.view(EDGE_DTYPE), totals, ratings.view(np.int64)
+        return cls(options, EdgePool.from_arrays(*arrays))
+
+    def state(self):
+        """Return totals, ratings and edge lists, an entry for each feature."""
+        indptr, edges, totals, ratings = self.arrays()
+        found = edges.tolist()
+        lists = [found[a:b] for a, b in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)]
+        return totals.tolist(), ratings.tolist(), lists
+
+
+def rated_state(oracle, n_features):
+    assert max(oracle.W, default=-1) < n_features
+    ratings = [oracle.ratings.get(f, Learned()) for f in range(n_features)]
+    corrections = {f: {c: (th.value, th.squares) for c, th in found.items()} for f, found in oracle.corrections.items()}
+    return (
+        [oracle.W.get(f, 0.0) for f in range(n_features)],
+        [(rating.value, rating.squares) for rating in ratings],
+        [[(c, w, *corrections[f][c]) for c, w in oracle.edges.get(f, [])] for f in range(n_features)],
+    )
+
+
+class Pairs:
+    """The kernels of the squared hinge, some rows at a time."""
+
+    def __init__(self, options, may_be_dense=True):
+        self.store = Prototypes(traced=True, may_be_dense=may_be_dense)
+        self.scratch, self.n_known = RowScores(), 0
+        self.how = (RULES["hinge"], True, *(options[name] for name in ("margin", "rivals", "step", "start")))
+
+    def learn(self, examples, rejections=True):
+        rows, labels = as_rows([e.row for e in examples]), as_lists([e.labels for e in examples])
+        wrong = as_lists([e.wrong for e in examples]) if rejections else NOTHING
+        changed = prototypes_learn(self.store, self.scratch, *self.how, *rows, *labels, self.n_known, *wrong)
+        self.n_known = max(self.n_known, *(e.n_labels for e in examples))
+        return changed
+
+    def rank(self, row, k=10_000):
+        k = min(k, max(1, self.n_known))
+        labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
+        prototypes_rank(self.store, self.scratch, True, *as_rows([row]), self.n_known, labels, scores)
+        return [pair for pair in zip(labels[0].tolist(), scores[0].tolist(), strict=True) if pair[0] >= 0]
+
+    def explain(self, row, label):
+        _, indices, data = as_rows([row])
+        positions, votes = prototypes_explain(self.store, indices, data, label)
+        return list(zip(indices[positions].tolist(), votes.tolist(), strict=True))
+
+    def state(self):
+        indptr, labels, weights, squares = self.store.arrays()
+        features = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)).tolist()
+        keys = zip(features, labels.tolist(), strict=True)
+        return dict(zip(keys, zip(weights.tolist(), squares.tolist(), strict=True), strict=True))
+
+
+def hinge_state(oracle):
+    return {key: pair for key, pair in oracle.pairs.items() if pair != (0.0, 0.0)}
