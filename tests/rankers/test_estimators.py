@@ -9,7 +9,8 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from abound import Cascade, FeatureFocus, Frequency, Independent
+from abound import Cascade, FeatureFocus, Frequency, Independent, load
+from abound.errors import DamagedModel
 from tests.rankers.streams import VARIANTS, stream
 
 GROWS = "features may appear at any call of partial_fit, so a wider X is no error"
@@ -108,6 +109,21 @@ def test_labels_that_are_no_names_are_refused():
 def test_k_must_be_positive():
     with pytest.raises(ValueError, match="k must be a whole number of at least 1, got 0"):
         Frequency().fit([[1]], ["a"]).rank([[1]], k=0)
+
+
+@pytest.mark.parametrize(("first", "then"), [("none", "learned"), ("learned", "none")])
+def test_ratings_are_learnt_from_the_beginning_or_not_at_all(first, then, tmp_path):
+    X, Y = stream()
+    ranker = FeatureFocus(rating=first).fit(X, Y)
+    expected = list(ranker.rank(X, 7))
+    ranker.save(tmp_path / "model")
+    ranker.set_params(rating=then)
+    assert list(ranker.rank(X, 7)) == expected
+    with pytest.raises(ValueError, match=f"rating is '{then}', but what was learnt has .* rating; fit from scratch"):
+        ranker.partial_fit(X, Y)
+    assert ranker.fit(X, Y).state_hash() == FeatureFocus(rating=then).fit(X, Y).state_hash()
+    with pytest.raises(DamagedModel, match=f"rating is '{then}', but what was learnt"):
+        load(tmp_path / "model", rating=then)
 
 
 def test_a_name_keeps_its_type():

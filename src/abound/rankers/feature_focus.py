@@ -99,7 +99,11 @@ class FeatureFocusRanker(IndexRanker):
             raise ValueError(f"rating must be 'seen', 'none' or 'learned', got {self.rating!r}")
 
     def _is_rated(self) -> bool:
-        return self.rating == "learned"
+        return self._rated
+
+    def _reset(self) -> None:
+        self._rated = self.rating == "learned"  # the form of the edges; the parameter may be set anew after learning
+        super()._reset()
 
     def _rated_settings(self) -> RatedSettings:
         return RatedSettings(
@@ -124,7 +128,13 @@ class FeatureFocusRanker(IndexRanker):
             candidates=UNLIMITED if self.candidates is None else self.candidates,
         )
 
+    def _check_rating(self) -> None:
+        if self._rated != (self.rating == "learned"):
+            learnt = "'learned'" if self._rated else "another"
+            raise ValueError(f"rating is {self.rating!r}, but what was learnt has {learnt} rating; fit from scratch")
+
     def _learn(self, rows: Rows, targets: Targets, *, again: bool = False) -> None:
+        self._check_rating()
         if self._is_rated():
             self._learn_rated(rows, targets, again=again)
             return
@@ -139,5 +149,7 @@ class FeatureFocusRanker(IndexRanker):
             self._learn(rows, targets, again=True)
 
     def _restore(self, model: Model) -> None:
+        self._rated = "feature_ratings" in model.arrays
+        self._check_rating()
         super()._restore(model)
         self._cut_to(self.d_max, model.content["params"].get("d_max"))
