@@ -288,6 +288,24 @@ def test_a_label_rejected_again_and_again_is_no_longer_the_best(form):
             assert ranker.rank(X[[row]], 1)[0][0][0] != ranked[0][0]
 
 
+@pytest.mark.usefixtures("short_trial")
+@pytest.mark.parametrize("form", [FEW, MANY])
+def test_a_rejection_beside_true_labels_puts_a_label_no_higher_than_these_alone(form):
+    X, Y = growing(TRIAL + 20)
+    ranker, n_lower = forms()[form], 0
+    for row in range(0, TRIAL + 20, 5):
+        for label, before in ranker.rank(X[[row]], 100)[0] if X[[row]].nnz and Y[row] else []:
+            if label not in Y[row]:
+                rejected, alone = (pickle.loads(pickle.dumps(ranker)) for _ in range(2))  # noqa: S301  our own bytes
+                learn(rejected, X[[row]], [Y[row]], [[label]])
+                learn(alone, X[[row]], [Y[row]])
+                after, otherwise = (dict(one.rank(X[[row]], 100)[0])[label] for one in (rejected, alone))
+                assert after <= otherwise
+                assert after < before
+                n_lower += after < otherwise
+    assert n_lower > 0
+
+
 # -- keeping ---------------------------------------------------------------------------------------
 
 
