@@ -1,0 +1,1 @@
+"""Each paper's tables and figures again, one command a paper."""
