@@ -1,23 +1,39 @@
 """MMP, one perceptron a label and Rocchio in plain Python, to read beside the paper (SIGIR 2002), sections 3 and 4.3.
 
 It imports nothing of the package, works in doubles, and compares all pairs of labels. Labels and features are numbers;
-a feature of a row is active when its value is positive.
+a feature of a row is active when its value is positive. With `single`, weights are kept in single precision, as the
+kernels keep them, so that states can be compared bit for bit.
 """
 
 import math
 from collections.abc import Iterable
 
+import numpy as np
+
+SMALLEST = 2.0**-126  # the smallest normal single; a value below it is taken as absent
 Row = dict[int, float]
 Weights = dict[int, dict[int, float]]
 
 
 def active(row: Row) -> Row:
     """Return the features that are on, ascending."""
-    return {f: float(row[f]) for f in sorted(row) if row[f] > 0}
+    return {f: float(row[f]) for f in sorted(row) if row[f] >= SMALLEST}
 
 
 class Prototypes:
     """One weight vector a label, kept as label -> feature -> weight; labels are ranked by its product with a row.
+
+    Parameters
+    ----------
+    candidates : {"all", "touched"}
+        Which labels take part: all known ones as in the paper, or the relevant ones and those that have a stored
+        weight on an active feature.
+    stores : {"relevant", "updated"}
+        When a pair of a feature and a label is stored: once it was updated, or already once the label was relevant in a
+        row with the feature, at weight 0. With "touched" the second way alone would never learn anything: where nothing
+        is stored no label competes, and where no label competes nothing is updated.
+    single : bool
+        Whether weights are rounded to single precision.
 
     Attributes
     ----------
@@ -27,7 +43,8 @@ class Prototypes:
         Labels known so far; their numbers are below it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, candidates: str = "all", stores: str = "relevant", single: bool = False) -> None:
+        self.candidates, self.stores, self.single = candidates, stores, single
         self.w: Weights = {}
         self.n_labels = 0
 
@@ -46,16 +63,29 @@ class Prototypes:
         """Return the labels with a stored weight on an active feature."""
         return {label for label, weights in self.w.items() if not weights.keys().isdisjoint(active(row))}
 
+    def taking_part(self, row: Row) -> set[int]:
+        """Return the labels that take part whether or not they are relevant."""
+        return set(range(self.n_labels)) if self.candidates == "all" else self.touched(row)
+
     def rank(self, row: Row) -> list[tuple[int, float]]:
-        """Return all known labels and their scores, best first."""
-        return sorted(self.scores(row).items(), key=lambda pair: (-pair[1], pair[0]))
+        """Return the labels that take part and their scores, best first."""
+        scores = [(label, self.score(row, label)) for label in self.taking_part(row)]
+        return sorted(scores, key=lambda pair: (-pair[1], pair[0]))
 
     def add(self, label: int, amount: float, row: Row) -> None:
         """Add a multiple of a row to a label's prototype."""
         for f, v in active(row).items():
             if amount * v != 0:
                 weights = self.w.setdefault(label, {})
-                weights[f] = weights.get(f, 0.0) + amount * v
+                total = weights.get(f, 0.0) + v * amount
+                weights[f] = float(np.float32(total)) if self.single else total
+
+    def hold(self, labels: Iterable[int], row: Row) -> None:
+        """Store the pairs of a row's labels, if that is the way."""
+        if self.stores == "relevant":
+            for label in labels:
+                for f in active(row):
+                    self.w.setdefault(label, {}).setdefault(f, 0.0)
 
 
 class MMPReference(Prototypes):
@@ -65,30 +95,28 @@ class MMPReference(Prototypes):
     ----------
     loss : {1, 2, 3}
         What c is: |E|, 1, or |y| (k - |y|), where k is the number of labels known, whichever take part.
-    candidates : {"all", "touched"}
-        Which labels take part: all known ones as in the paper, or the relevant ones and those that have a stored
-        weight on an active feature.
     margin : float
         A pair is an error unless the relevant label scores higher by more than this.
-    stores : {"updated", "relevant"}
-        When a pair of a feature and a label is stored: once it was updated, or already once the label was relevant in a
-        row with the feature, at weight 0. With "touched", the first alone never learns anything: where nothing
-        is stored no label competes, and where no label competes nothing is updated.
+    rivals : int or None
+        Only so many of the best other labels take part, of equal ones those with smaller numbers; None is the paper's.
+    options
+        See `Prototypes`.
     """
 
-    def __init__(self, loss: int = 1, candidates: str = "all", margin: float = 0.0, stores: str = "updated") -> None:
-        super().__init__()
-        self.loss, self.candidates, self.margin, self.stores = loss, candidates, margin, stores
+    def __init__(
+        self, loss: int = 1, candidates: str = "all", margin: float = 0.0, rivals: int | None = None, **options
+    ) -> None:
+        super().__init__(candidates=candidates, **options)
+        self.loss, self.margin, self.rivals = loss, margin, rivals
 
     def error_set(self, row: Row, labels: Iterable[int]) -> list[tuple[int, int]]:
         """Return all pairs of a relevant and another label of which the relevant one does not score higher."""
         relevant = set(labels)
-        known = set(range(self.n_labels))
-        if not relevant or relevant == known:
+        if not relevant:
             return []
-        others = (known if self.candidates == "all" else self.touched(row)) - relevant
         scores = self.scores(row)
-        return [(r, s) for r in sorted(relevant) for s in sorted(others) if scores[r] - scores[s] <= self.margin]
+        others = sorted(self.taking_part(row) - relevant, key=lambda label: (-scores[label], label))[: self.rivals]
+        return [(r, s) for r in sorted(relevant) for s in sorted(others) if scores[r] - self.margin <= scores[s]]
 
     def divisor(self, errors: list[tuple[int, int]], labels: Iterable[int]) -> int:
         """Return c."""
@@ -117,10 +145,7 @@ class MMPReference(Prototypes):
         losses = self.losses(row, labels)
         for label, amount in sorted(self.amounts(row, labels).items()):
             self.add(label, amount, row)
-        if self.stores == "relevant":
-            for label in labels:
-                for f in active(row):
-                    self.w.setdefault(label, {}).setdefault(f, 0.0)
+        self.hold(labels, row)
         return losses
 
 
@@ -128,14 +153,15 @@ class PerceptronReference(Prototypes):
     """One binary perceptron a label, which starts at zero when its label is first known."""
 
     def learn(self, row: Row, labels: Iterable[int], n_labels: int) -> int:
-        """Learn a row for every known label; return how many perceptrons were wrong or undecided."""
+        """Learn a row for every label that takes part; return how many perceptrons were wrong or undecided."""
         self.n_labels = max(self.n_labels, n_labels)
         relevant, scores, mistakes = set(labels), self.scores(row), 0
-        for label in range(self.n_labels):
+        for label in sorted(self.taking_part(row) | relevant):
             side = 1 if label in relevant else -1
             if side * scores[label] <= 0:
                 self.add(label, side, row)
                 mistakes += 1
+        self.hold(relevant, row)
         return mistakes
 
 
@@ -143,7 +169,7 @@ class RocchioReference(Prototypes):
     """Weighted difference of the mean rows with and without a label, cut at zero, of unit length (section 4.3)."""
 
     def __init__(self, positive: float = 16.0, negative: float = 4.0) -> None:
-        super().__init__()
+        super().__init__(candidates="touched")
         self.positive, self.negative = positive, negative
         self.rows: list[tuple[Row, set[int]]] = []
 

@@ -38,7 +38,7 @@ def test_one_update_by_hand():
 def test_a_row_with_no_label_or_all_of_them_is_passed_over(labels):
     oracle = MMPReference(margin=5.0)
     assert oracle.learn({0: 1.0}, labels, 3) == (0.0, 0.0, 0.0)
-    assert oracle.w == {}
+    assert oracle.scores({0: 1.0}) == {0: 0.0, 1: 0.0, 2: 0.0}
 
 
 def test_a_margin_asks_for_more_than_the_right_order():
@@ -48,8 +48,17 @@ def test_a_margin_asks_for_more_than_the_right_order():
     assert oracle.error_set({0: 1.1}, [0]) == []
 
 
+def test_rivals_are_the_best_of_the_others():
+    oracle = MMPReference(rivals=2)
+    oracle.n_labels, oracle.w = 5, {1: {0: 2.0}, 2: {0: 1.0}, 3: {0: 1.0}, 4: {0: 3.0}}
+    assert oracle.error_set({0: 1.0}, [0]) == [(0, 1), (0, 4)]
+    assert oracle.error_set({0: 1.0}, [4]) == []
+    assert oracle.error_set({0: 1.0}, [2, 4]) == [(2, 1), (2, 3)]
+    assert oracle.error_set({0: 1.0}, [0, 4]) == [(0, 1), (0, 2)]  # 2 and 3 tie: the smaller number takes part
+
+
 def test_touched_leaves_out_labels_that_nothing_speaks_for():
-    oracle = MMPReference(candidates="touched")
+    oracle = MMPReference(candidates="touched", stores="updated")
     oracle.learn({0: 1.0}, [0], 3)
     assert oracle.w == {}  # nothing is stored, so nothing competes, and nothing will ever be learnt with margin 0
     oracle.w = {0: {7: 1.0}, 1: {0: 0.0}}  # stored is stored, also at weight 0
@@ -75,7 +84,7 @@ def test_touched_learns_when_labels_are_stored_with_the_features_of_their_rows()
 )
 @settings(max_examples=60, deadline=None)
 def test_updates_sum_to_zero_over_labels_and_to_the_loss_over_the_relevant(stream, loss, candidates, margin, stores):
-    oracle, known = MMPReference(loss, candidates, margin, stores), 0
+    oracle, known = MMPReference(loss, candidates, margin, stores=stores), 0
     for row, labels in stream:
         known = max([known] + [label + 1 for label in labels])
         oracle.n_labels = known
