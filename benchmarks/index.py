@@ -263,7 +263,8 @@ def _year(n_updates: int, horizon: float | None, shares: dict[int, float], last:
     done, start, before = 0, time.perf_counter(), 0.0
     while done < n_updates:
         ending = done >= n_updates * 9 // 10
-        ranker._learn(rows, Targets(every, np.full(chunk, last, np.int32) if ending else mixed))
+        ids = np.full(chunk, last, np.int32) if ending else mixed
+        ranker._learn(rows, Targets(every, ids, n_known=len(ranker.labels_)))
         done += chunk
         _, totals, seen = ranker._pool.headers()
         edges = ranker._pool.edges(0, 1)

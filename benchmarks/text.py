@@ -85,8 +85,7 @@ def ours(train: Path, test: Path) -> dict[str, Any]:
 
         rows = Rows(*tagger.encoder.rows([record.text for record in records], learn=True))
         weighed = time.perf_counter()
-        targets = tagger.ranker.labels_.encode([record.labels for record in records], len(records), learn=True)
-        tagger._learn(rows, targets)
+        tagger.ranker._learn(rows, tagger._encode(rows, [record.labels for record in records]))
         steps["tokenise and weigh"] += weighed - read
         steps["learn"] += time.perf_counter() - weighed
     seconds = time.perf_counter() - begin

@@ -11,10 +11,11 @@ README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
 
 
 def test_public_names_are_sorted_and_can_be_had():
-    assert abound.__all__ == sorted(abound.__all__)
+    # Constants first, then classes, then functions, as the linter sorts them; MMP looks like a constant.
+    assert abound.__all__ == sorted(abound.__all__, key=lambda name: (not name.isupper(), name.islower(), name))
     for name in abound.__all__:
         assert getattr(abound, name) is not None
-    assert dir(abound) == abound.__all__
+    assert dir(abound) == sorted(abound.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'Taggger'"):
         _ = abound.Taggger
 
