@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel, UnknownFormat
 from abound.kernels.pool import FEATURE_BYTES
 from abound.rankers import ranker_class
-from abound.rankers.base import Rows
+from abound.rankers.base import Rows, check_number
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets, plain_name
 from abound.rankers.ranking import Ranking
@@ -65,9 +65,12 @@ class Tagger:
         The kind of ranker; see `abound.rankers.KINDS`.
     ranker_params : dict, optional
         Its parameters.
-    mode : {"stream", "corpus"}
+    mode : {"stream", "corpus"}, optional
         "stream" lets document frequencies run on, so that learning a text at a time gives the same state as all at
-        once. "corpus" has `fit` count them first and freeze them: the mode for several passes.
+        once. "corpus" has `fit` count them first and freeze them: the mode for several passes. Left out, it is
+        "corpus" for a ranker that makes several passes.
+    name_weight : float
+        How much the name of a label counts as an example of it, beside a text; 0 does not learn names.
     **text
         Parameters of `abound.text.TextEncoder`: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms.
 
@@ -86,17 +89,21 @@ class Tagger:
 
     def __init__(
         self,
-        ranker: str = "feature-focus",
+        ranker: str = "cascade",
         *,
         ranker_params: Mapping[str, Any] | None = None,
-        mode: Literal["stream", "corpus"] = "stream",
+        mode: Literal["stream", "corpus"] | None = None,
+        name_weight: float = 2.0,
         **text: Any,
     ) -> None:
-        if mode not in ("stream", "corpus"):
+        if mode not in ("stream", "corpus", None):
             raise ValueError(f"mode must be 'stream' or 'corpus', got {mode!r}")
-        self.mode = mode
+        check_number("name_weight", name_weight, 0.0, 1000.0)
         self.ranker = ranker_class(ranker)(**dict(ranker_params or {}))
         self.ranker._check_params()
+        several = (getattr(self.ranker, "passes", 1) or 1) > 1
+        self.mode = mode or ("corpus" if several else "stream")
+        self.name_weight = name_weight
         self.encoder = TextEncoder(**text)
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
@@ -104,7 +111,13 @@ class Tagger:
 
     # -- learning ------------------------------------------------------------------------------------
 
-    def fit(self, texts: Iterable[str], labels: Iterable[Iterable[Any]]) -> Self:
+    def fit(
+        self,
+        texts: Iterable[str],
+        labels: Iterable[Iterable[Any]],
+        *,
+        label_names: Mapping[Any, str | Sequence[str]] | None = None,
+    ) -> Self:
         """Learn texts from scratch.
 
         Parameters
@@ -112,44 +125,93 @@ class Tagger:
         texts : iterable of str
         labels : iterable of lists of names
             The labels of each text.
+        label_names : mapping from label to name or names, optional
+            What a person calls a label, the preferred name first; see `learn_names`.
 
         Returns
         -------
         self
         """
         texts, labels = _checked(list(texts), list(labels))
-        if self.mode == "stream" and getattr(self.ranker, "passes", 1) > 1:
+        if self.mode == "stream" and (getattr(self.ranker, "passes", 1) or 1) > 1:
             raise ValueError("several passes need frozen frequencies: use mode='corpus'")
+        named = _named(label_names or {})
         self.encoder.reset()
         self.ranker._start()
+        self.label_names = {}
+        if self.mode == "corpus":
+            self.encoder.count_corpus([*(name for names in named.values() for name in names), *texts])
+        self.learn_names(named)
         if self.mode == "stream":
             self.learn_many(texts, labels)
-            return self
-        self.encoder.count_corpus(texts)
-        rows = Rows(*self.encoder.rows(texts))
-        self.ranker._learn_all(rows, self._encode(rows, labels))
+        else:
+            rows = Rows(*self.encoder.rows(texts))
+            self.ranker._learn_all(rows, self._encode(rows, labels))
         return self
 
-    def learn(self, text: str, labels: Iterable[Any]) -> None:
-        """Learn one text and its labels; the next ranking knows them."""
-        self.learn_many([text], [labels])
+    def learn_names(self, names: Mapping[Any, str | Sequence[str]]) -> None:
+        """Learn what labels are called: each name is a small text of its label.
 
-    def learn_many(self, texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> None:
+        A label without any example can be ranked then. Names count `name_weight` times as much as a text, but not as
+        rows.
+        """
+        named = _named(names)
+        self.label_names = {**self.label_names, **{str(label): found for label, found in named.items()}}
+        if not self.name_weight:
+            return
+        pairs = [(name, [label]) for label, found in named.items() for name in found]
+        for start in range(0, len(pairs), CHUNK):
+            part = pairs[start : start + CHUNK]
+            rows = Rows(*self.encoder.rows([name for name, _ in part], learn=True))
+            rows = rows._replace(data=rows.data * self.name_weight)
+            self.ranker._learn(rows, self._encode(rows, [labels for _, labels in part], count=False))
+
+    def learn(self, text: str, labels: Iterable[Any], *, wrong: Iterable[Any] = ()) -> None:
+        """Learn one text and its labels; the next ranking knows them.
+
+        Parameters
+        ----------
+        text : str
+        labels : iterable of names
+            Labels that are right; new ones become known.
+        wrong : iterable of names
+            Labels that are known to be wrong, and only these: of the others nothing is said.
+        """
+        self.learn_many([text], [labels], wrong=[wrong])
+
+    def learn_many(
+        self,
+        texts: Sequence[str],
+        labels: Sequence[Iterable[Any]],
+        *,
+        wrong: Sequence[Iterable[Any]] | None = None,
+    ) -> None:
         """Learn texts in order; the state is the same as after one `learn` for each.
 
         What is wrong with them is said before any is learnt. In corpus mode, words that `fit` has not counted stay
         unknown.
         """
         texts, labels = _checked(texts, labels)
+        rejected = None if wrong is None else _checked(texts, wrong)[1]
+        if rejected is not None and not any(rejected):
+            rejected = None
+        if rejected is not None:
+            self.ranker._check_wrong(labels, rejected)
         for start in range(0, len(texts), CHUNK):
-            rows = Rows(*self.encoder.rows(texts[start : start + CHUNK], learn=True))
-            self.ranker._learn(rows, self._encode(rows, labels[start : start + CHUNK]))
+            part = slice(start, start + CHUNK)
+            rows = Rows(*self.encoder.rows(texts[part], learn=True))
+            targets = self._encode(rows, labels[part])
+            if rejected is None:
+                self.ranker._learn(rows, targets)
+            else:
+                self.ranker._learn_with_wrong(rows, targets, self.ranker.labels_.known(rejected[part]))
 
-    def _encode(self, rows: Rows, labels: Sequence[Iterable[Any]]) -> Targets:
+    def _encode(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Targets:
         """Make the labels of rows that are to be learnt known, and count them."""
         targets = self.ranker.labels_.encode(labels, rows.n_rows, learn=True)
-        self.ranker.labels_.count(targets)
-        self.ranker.n_rows_seen_ += rows.n_rows
+        if count:
+            self.ranker.labels_.count(targets)
+            self.ranker.n_rows_seen_ += rows.n_rows
         self.ranker.n_features_in_ = self.encoder.n_terms
         self.ranker._form = "lists"
         return targets
@@ -272,7 +334,7 @@ class Tagger:
     def params(self) -> dict[str, Any]:
         """Return every parameter."""
         ranker = {"ranker": self.ranker.kind, "ranker_params": self.ranker._params()}
-        return {**ranker, "mode": self.mode, **self.encoder.params()}
+        return {**ranker, "mode": self.mode, "name_weight": self.name_weight, **self.encoder.params()}
 
     def prune(self, max_bytes: int) -> dict[str, int]:
         """Bring the tagger under so many bytes, if it holds more, by forgetting the rarest terms.
@@ -376,6 +438,16 @@ def _checked(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> tuple[lis
             if type(name) is not str:
                 plain_name(name)
     return list(texts), listed
+
+
+def _named(names: Mapping[Any, str | Sequence[str]]) -> dict[Name, list[str]]:
+    """Return the names of each label as a list, or say what is wrong with them."""
+    found = {plain_name(label): [given] if isinstance(given, str) else list(given) for label, given in names.items()}
+    for label, given in found.items():
+        for name in given:
+            if not isinstance(name, str):
+                raise TypeError(f"the names of label {label!r} must be texts, got {name!r}")
+    return found
 
 
 def _listed(names: Iterable[Any]) -> list[Any]:

@@ -7,14 +7,14 @@ to load and to rank a text.
 import inspect
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abound.errors import DamagedModel
-from abound.rankers.labels import LabelBook, TargetForm, Targets, target_form
+from abound.rankers.labels import LabelBook, TargetForm, Targets, plain_name, target_form
 from abound.rankers.ranking import Explanation, Ranking
 from abound.store import Model, decode_names, encode_names, state_hash, write_model
 from abound.store.directory import Source
@@ -73,6 +73,7 @@ class Ranker:
 
     feature_names_in_: NDArray[np.object_]
     kind: ClassVar[str]  # the ranker's name in model directories and on the command line
+    learns_wrong: ClassVar[bool] = False  # whether it can be told which labels are wrong
 
     # -- what a subclass gives ---------------------------------------------------------------------
 
@@ -87,6 +88,10 @@ class Ranker:
     @abstractmethod
     def _learn(self, rows: Rows, targets: Targets) -> None:
         """Learn rows in order, as one online pass."""
+
+    def _learn_with_wrong(self, rows: Rows, targets: Targets, wrong: Lists) -> None:
+        """Learn rows in order, with labels that are known to be wrong, if the ranker can."""
+        raise NotImplementedError
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
         """Learn all that there is from scratch: one online pass, if a ranker does not know better."""
@@ -129,7 +134,13 @@ class Ranker:
         self._learn_all(*self._encode(X, Y))
         return self
 
-    def partial_fit(self, X: Any, Y: Any, classes: Iterable[Any] | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        Y: Any,
+        classes: Iterable[Any] | None = None,
+        wrong: Sequence[Iterable[Any]] | None = None,
+    ) -> Self:
         """Learn more rows, in order; a row at a time gives the same state as all at once.
 
         Parameters
@@ -140,6 +151,9 @@ class Ranker:
             The labels of each row; unknown ones are new labels.
         classes : iterable of names, optional
             Labels to make known without an example.
+        wrong : sequence of lists of names, optional
+            Labels that are known to be wrong for each row, and only these: a row may have them without having any in
+            Y. Not every ranker can learn from them.
 
         Returns
         -------
@@ -150,7 +164,14 @@ class Ranker:
             self._start()
         if classes is not None:
             self.labels_.add(classes)
-        self._learn(*self._encode(X, Y))
+        if wrong is None:
+            self._learn(*self._encode(X, Y))
+            return self
+        self._check_wrong(Y, wrong)
+        rows, targets = self._encode(X, Y)
+        if len(wrong) != rows.n_rows:
+            raise ValueError(f"X has {rows.n_rows} rows but there are wrong labels for {len(wrong)}")
+        self._learn_with_wrong(rows, targets, self.labels_.known(wrong))
         return self
 
     def _start(self) -> None:
@@ -158,6 +179,17 @@ class Ranker:
         self.n_rows_seen_ = 0
         self.n_features_in_ = 0
         self._reset()
+
+    def _check_wrong(self, Y: Any, wrong: Sequence[Iterable[Any]]) -> None:
+        """Raise if wrong labels cannot be learnt, before anything is."""
+        if not self.learns_wrong:
+            raise ValueError(f"a {self.kind} ranker cannot learn from wrong labels; a cascade can")
+        if target_form(Y) != "lists":
+            raise TypeError("wrong labels go with lists of labels for each row, which may be empty")
+        for right, rejected in zip(Y, wrong, strict=False):
+            both = {plain_name(name) for name in right} & {plain_name(name) for name in rejected}
+            if both:
+                raise ValueError(f"label {sorted(both, key=str)[0]!r} is said to be right and wrong for the same row")
 
     def _encode(self, X: Any, Y: Any) -> tuple[Rows, Targets]:
         """Check rows that are to be learnt, and make their labels and columns known."""

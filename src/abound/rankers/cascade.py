@@ -78,6 +78,7 @@ class CascadeRanker(IndexRanker):
     """
 
     kind = "cascade"
+    learns_wrong = True
 
     def __init__(
         self,
@@ -165,7 +166,10 @@ class CascadeRanker(IndexRanker):
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def _learn(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
+    def _learn(self, rows: Rows, targets: Targets) -> None:
+        self._learn_with_wrong(rows, targets, NOTHING)
+
+    def _learn_with_wrong(self, rows: Rows, targets: Targets, wrong: Lists) -> None:
         """Learn rows online, cut where a stream turns out to have few labels or many."""
         start, n_known = 0, targets.n_known
         while start < rows.n_rows:
@@ -232,6 +236,7 @@ class CascadeRanker(IndexRanker):
         scratch = self._pair_scratch.pop() if self._pair_scratch else RowScores()
         prototypes_rank(self._pairs, scratch, True, *rows, len(self.labels_), out_labels, out_scores)
         self._pair_scratch.append(scratch)
+        out_labels[~out_scores.any(axis=1)] = -1  # nothing is known about such a row
 
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         if self._pairs is None:

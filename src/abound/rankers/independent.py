@@ -87,9 +87,9 @@ class IndependentRanker(IndexRanker):
         self._index()
         return self
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, Y: Any, classes: Any = None, wrong: Any = None) -> Self:
         """Count more rows; see `Ranker.partial_fit`. The threshold stays."""
-        super().partial_fit(X, Y, classes)
+        super().partial_fit(X, Y, classes, wrong)
         self._index()
         return self
 

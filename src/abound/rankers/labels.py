@@ -142,6 +142,12 @@ class LabelBook:
         rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
         return Targets(Y.indptr.astype(np.int64), ids[np.lexsort((ids, rows))], len(self.names))
 
+    def known(self, rows: Sequence[Iterable[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the numbers of those labels of each row that are known."""
+        found = [sorted({self._ids[plain] for plain in map(plain_name, row) if plain in self._ids}) for row in rows]
+        indptr = np.cumsum([0, *map(len, found)]).astype(np.int64)
+        return indptr, np.array([number for row in found for number in row], np.int32)
+
     def count(self, targets: Targets) -> None:
         """Add rows to the counts of their labels."""
         np.add.at(self.counts, targets.ids, 1)
