@@ -87,7 +87,8 @@ def test_explanations_are_words_of_the_text_and_sum_to_the_score(tagger):
 def test_corpus_mode_is_the_mode_for_passes():
     Tagger(mode="corpus", ranker_params={"passes": 3}).fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match="several passes need frozen frequencies"):
-        Tagger(ranker_params={"passes": 3}).fit(TEXTS, LABELS)
+        Tagger(mode="stream", ranker_params={"passes": 3}).fit(TEXTS, LABELS)
+    assert Tagger("mmp").mode == "corpus"
 
 
 def test_pruning_brings_it_under_the_budget_and_leaves_it_working():
@@ -118,7 +119,7 @@ def test_every_ranker_can_be_had():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: Tagger("oracle"), ValueError, "unknown ranker 'oracle'; known are feature-focus"),
+        (lambda: Tagger("oracle"), ValueError, "unknown ranker 'oracle'; known are cascade, feature-focus"),
         (lambda: Tagger(mode="batch"), ValueError, "mode must be 'stream' or 'corpus', got 'batch'"),
         (lambda: Tagger(ngram=3), TypeError, "ngram"),
         (lambda: Tagger().learn("text", "label"), TypeError, r"give \['label'\]"),

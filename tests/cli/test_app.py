@@ -33,8 +33,8 @@ def test_every_help_has_an_example(run: Run, command: str) -> None:
 
 def test_help_shows_the_defaults_of_the_tagger(run: Run) -> None:
     words = " ".join(run("fit", "--help").out.split())
-    assert "What learns and ranks. [default: feature-focus]" in words
-    assert "How often to go over the rows. [default: 1]" in words
+    assert "What learns and ranks. [default: cascade]" in words
+    assert "Longest run of words. [default: 2]" in words
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,9 @@ def test_a_file_can_be_held_out(run: Run, docs: Path, tmp_path: Path) -> None:
 def test_corpus_mode_takes_several_passes_and_stream_mode_does_not(run: Run, docs: Path, tmp_path: Path) -> None:
     assert run("fit", docs, "--model", tmp_path / "m", "--mode", "corpus", "--passes", 2).json["rows"] == 60
     assert run("info", tmp_path / "m").json["params"]["ranker_params"]["passes"] == 2
-    refused = run("fit", docs, "--model", tmp_path / "m2", "--passes", 2)
+    assert run("fit", docs, "--model", tmp_path / "m3", "--passes", 2).code == 0
+    assert run("info", tmp_path / "m3").json["params"]["mode"] == "corpus"
+    refused = run("fit", docs, "--model", tmp_path / "m2", "--passes", 2, "--mode", "stream")
     assert refused.code == 1
     assert "several passes need --mode corpus" in refused.err
 
@@ -126,7 +128,7 @@ def test_progressive_precision_is_measured_before_learning(run: Run, tmp_path: P
     [
         (["--mode", "strem"], "mode must be 'stream' or 'corpus', got 'strem'"),
         (["--ranker", "forest"], "unknown ranker 'forest'; known are"),
-        (["--ranker-param", "dmax=3"], "ranker 'feature-focus' has no parameter 'dmax'; did you mean 'd_max'?"),
+        (["--ranker-param", "dmax=3"], "ranker 'cascade' has no parameter 'dmax'; did you mean 'd_max'?"),
         (["--ranker-param", "d_max"], "--ranker-param must be NAME=VALUE, got 'd_max'"),
         (["--char-ngrams", "three"], "--char-ngrams must be LO-HI"),
         (["--max-memory", "lots"], "a size must be a number with K, M, G or T"),

@@ -187,10 +187,10 @@ class RocchioReference(Prototypes):
             return {}
         weights = {}
         for f in sorted({f for row in inside for f in row}):
-            weight = self.positive * sum(row.get(f, 0.0) for row in inside) / len(inside)
+            mean = weight = self.positive * sum(row.get(f, 0.0) for row in inside) / len(inside)
             if outside:
                 weight -= self.negative * sum(row.get(f, 0.0) for row in outside) / len(outside)
-            if weight > 0:
+            if weight > 1e-5 * mean:  # less is what rounding has left of 0
                 weights[f] = weight
         return weights
 

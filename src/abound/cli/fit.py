@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Example:
   abound fit docs.jsonl.gz --model subjects --holdout every:20 --max-memory 300M
+  abound fit docs.tsv.xz --label-names labels.tsv --stem english --model subjects
   abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
 """
 
@@ -46,7 +47,12 @@ InputsArgument = Annotated[
 ]
 ModelOption = Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")]
 LabelNamesOption = Annotated[
-    str | None, typer.Option("--label-names", metavar="FILE", help="Names of the labels: lines of id, tab, name.")
+    str | None,
+    typer.Option("--label-names", metavar="FILE", help="Names of the labels, learnt too: lines of id, tab, name."),
+]
+NameWeightOption = Annotated[
+    float | None,
+    typer.Option("--name-weight", metavar="W", help="How much a label's name counts as an example; 0 for not at all."),
 ]
 RankerOption = Annotated[str | None, typer.Option("--ranker", metavar="NAME", help="What learns and ranks.")]
 RankerParamOption = Annotated[
@@ -62,7 +68,9 @@ CharNgramsOption = Annotated[
 ]
 StemOption = Annotated[str | None, typer.Option("--stem", metavar="LANG", help="Stem words of this language.")]
 MinCountOption = Annotated[int | None, typer.Option("--min-count", metavar="N", help="Leave rarer words out.")]
-PassesOption = Annotated[int | None, typer.Option("--passes", metavar="N", help="How often to go over the rows.")]
+PassesOption = Annotated[
+    int | None, typer.Option("--passes", metavar="N", help="How often to go over the rows; several count words first.")
+]
 HoldoutOption = Annotated[
     str | None, typer.Option("--holdout", metavar="RULE", help="Rows to measure on: every:20, share:0.1, or a file.")
 ]
@@ -77,6 +85,7 @@ def fit(
     model: ModelOption,
     format_: FormatOption = None,
     label_names: LabelNamesOption = None,
+    name_weight: NameWeightOption = None,
     ranker: RankerOption = None,
     ranker_param: RankerParamOption = None,
     mode: ModeOption = None,
@@ -111,14 +120,15 @@ def fit(
         ranker=ranker,
         ranker_params=parse_pairs(ranker_param or ()) | ({} if passes is None else {"passes": passes}),
         mode=mode,
+        name_weight=name_weight,
         ngrams=ngrams,
         char_ngrams=None if char_ngrams is None else parse_span(char_ngrams),
         stem=stem,
         min_count=min_count,
     )
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
-    tagger.label_names = {} if label_names is None else data.read_label_names(label_names)
-    lesson = (learn_corpus if tagger.mode == "corpus" else learn_stream)(tagger, documents, max_bytes)
+    names = {} if label_names is None else data.read_label_names(label_names)
+    lesson = (learn_corpus if tagger.mode == "corpus" else learn_stream)(tagger, documents, max_bytes, names)
     n_skipped = documents.n_skipped
     if not lesson.rows:
         raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")
@@ -157,7 +167,7 @@ def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}"
             raise ValueError(f"ranker {kind!r} has no parameter {name!r}; {hint}")
     tagger = Tagger(ranker_params=ranker_params, **given)
-    if tagger.mode == "stream" and ranker_params.get("passes", 1) > 1:
+    if tagger.mode == "stream" and (ranker_params.get("passes") or 1) > 1:
         raise ValueError("several passes need --mode corpus, where the words are counted first")
     return tagger
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Example:
   abound learn subjects new.jsonl
-  abound learn subjects --text "Growing roses in cold climates" --label roses --label gardening
+  abound learn subjects --text "Growing roses in cold climates" --label roses --wrong climate
 """
 LOOKED_AT = 100  # ranks among which a taught label is looked for
 
@@ -38,6 +38,9 @@ def learn(
     text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text to learn.")] = None,
     label: Annotated[
         list[str] | None, typer.Option("--label", metavar="LABEL", help="A label of the text; may be repeated.")
+    ] = None,
+    wrong: Annotated[
+        list[str] | None, typer.Option("--wrong", metavar="LABEL", help="A label that the text should not have.")
     ] = None,
     format_: FormatOption = None,
     limit: LimitOption = None,
@@ -51,11 +54,11 @@ def learn(
     """Learn more rows, or one text with its labels, and save the model in place."""
     if (input_ is None) == (text is None):
         raise typer.BadParameter("give either INPUT, or --text with its labels")
-    if bool(label) != (text is not None):
-        raise typer.BadParameter("--text and --label go together")
-    if text is not None and label:
+    if bool(label or wrong) != (text is not None):
+        raise typer.BadParameter("--text goes together with --label or --wrong")
+    if text is not None:
         tagger = load_tagger(model)
-        result = teach(tagger, text, list(dict.fromkeys(label)))
+        result = teach(tagger, text, list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ())))
     else:
         from abound.cli.inputs import Inputs
         from abound.cli.lessons import learn_stream
@@ -70,13 +73,15 @@ def learn(
     report(model, {**result, "rows_in_all": tagger.n_rows, "labels_in_all": tagger.n_labels}, as_json)
 
 
-def teach(tagger: "Tagger", text: str, labels: list[str]) -> dict[str, Any]:
-    """Learn one text, and find where its labels rank for it before and after."""
+def teach(tagger: "Tagger", text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
+    """Learn one text, and find where its labels and the wrong ones rank for it before and after."""
     known, before = tagger.n_labels, ranks(tagger, text) if tagger.n_rows else {}
     started = time.perf_counter()
-    tagger.learn(text, labels)
+    tagger.learn(text, labels, wrong=wrong)
     seconds, after = time.perf_counter() - started, ranks(tagger, text)
-    taught = [{"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels]
+    taught = [
+        {"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels + wrong
+    ]
     return {"rows": 1, "seconds": round(seconds, 6), "new_labels": tagger.n_labels - known, "taught": taught}
 
 

@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from abound.cli.common import note, show_size
 from abound.cli.inputs import Inputs, chunks
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CHUNK = 2_000
 FIRST_CHUNK = 500  # small, so that the forecast has an earlier point to measure growth from
+Names: TypeAlias = dict[str, list[str]]
 TESTED = 100  # rows of each chunk that are ranked before they are learnt
 REMEMBERED = 1_000  # tested rows that the progressive figure is taken over
 
@@ -47,10 +48,13 @@ class Lesson:
         }
 
 
-def learn_stream(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None, title: str = "learning") -> Lesson:
-    """Learn all rows of the inputs that are not held out, in order."""
+def learn_stream(
+    tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None, names: Names | None = None, title: str = "learning"
+) -> Lesson:
+    """Learn the names of labels and all rows of the inputs that are not held out, in order."""
     lesson, forecaster = Lesson(), _Forecaster(inputs, max_bytes)
     with Progress(title, inputs.share) as progress:
+        tagger.learn_names(names or {})
         for chunk in chunks(inputs.learnt(), CHUNK, FIRST_CHUNK):
             lesson.hits.extend(_test(tagger, chunk))
             tagger.learn_many([document.text for document in chunk], [document.labels for document in chunk])
@@ -65,7 +69,7 @@ def learn_stream(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None,
     return lesson
 
 
-def learn_corpus(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None) -> Lesson:
+def learn_corpus(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None, names: Names | None = None) -> Lesson:
     """Collect all rows that are not held out, and learn them from scratch as one corpus."""
     lesson = Lesson()
     texts: list[str] = []
@@ -78,7 +82,7 @@ def learn_corpus(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None)
             progress.update(lesson.rows)
     inputs.note_skipped()
     with Progress("learning", lambda: None) as progress:
-        tagger.fit(texts, labels)
+        tagger.fit(texts, labels, label_names=names)
         _prune(tagger, lesson, max_bytes)
         lesson.seconds = progress.seconds
     _note_excess(tagger, max_bytes)

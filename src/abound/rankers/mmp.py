@@ -57,7 +57,7 @@ class MMPRanker(PrototypeRanker):
     >>> from abound import MMP
     >>> ranker = MMP().fit([[1, 0], [0, 1]], [["cat", "pet"], ["dog", "pet"]])
     >>> [label for label, score in ranker.rank([[0, 1]], 2)[0]]
-    ['dog', 'pet']
+    ['pet', 'dog']
     """
 
     kind = "mmp"

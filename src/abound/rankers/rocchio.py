@@ -10,6 +10,8 @@ from abound.rankers.prototypes import PrototypeRanker
 from abound.store import Model
 from abound.store.directory import Source
 
+LEAST_SHARE = 1e-5  # a difference smaller than this is what rounding has left of 0; length 1 would make it large
+
 
 class RocchioRanker(PrototypeRanker):
     """Rank labels by their closeness to the mean of their rows, less a part of the mean of the others.
@@ -70,8 +72,9 @@ class RocchioRanker(PrototypeRanker):
         feature = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         own = self._counts().astype(np.float64)
         others = np.maximum(self.n_rows_seen_ - own, 1.0)
-        made = self.positive * sums / own[labels] - self.negative * (self._totals[feature] - sums) / others[labels]
-        kept = made > 0
+        mean = self.positive * sums / own[labels]
+        made = mean - self.negative * (self._totals[feature] - sums) / others[labels]
+        kept = made > LEAST_SHARE * mean
         feature, labels, made = feature[kept], labels[kept], made[kept]
         norms = np.sqrt(np.bincount(labels, made**2, len(own)))
         weights = np.asarray(made / norms[labels], np.float32)
