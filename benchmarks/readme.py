@@ -74,7 +74,7 @@ def texts() -> list[str]:
         f"{ours['median_microseconds_one']:.0f} microseconds.",
         f"- One `learn` puts a right label first for the same text in {corrections['first_after_one_learn']:.1%} of "
         f"{corrections['corrections']:,} corrections; held-out P@1 goes from {corrections['P@1_before']:.4f} to "
-        f"{corrections['P@1_after']:.4f}.",
+        f"{corrections['P@1_after_corrections']:.4f}.",
         "",
         f"{speed['machine']}.",
     ]

@@ -151,14 +151,30 @@ def _corrections(n: int, random_label: bool) -> dict[str, Any]:
         judgement = judge(tagger.truth([labels for _, labels in held]), ranking)
         return interval("P@1", judgement, n_resamples=1).value
 
-    before, first, rng = accuracy(), 0, np.random.default_rng(0)
+    before, first, fell, rejections, rng = accuracy(), 0, 0, 0, np.random.default_rng(0)
     known = tagger.ranker.labels_.names
     for text, true in rows[N_TRAIN + N_TEST :]:
         labels = [known[rng.integers(len(known))]] if random_label else true
         tagger.learn(text, labels)
         entries = tagger.rank(text, 1)
         first += bool(entries) and entries[0].label in labels
-    return {"corrections": n, "first_after_one_learn": first / n, "P@1_before": before, "P@1_after": accuracy()}
+    taught = accuracy()
+    for text, true in rows[N_TRAIN + N_TEST :]:
+        wrong = [entry for entry in tagger.rank(text, 5) if entry.label not in true][:1]
+        if wrong:
+            tagger.learn(text, [], wrong=[wrong[0].label])
+            now = {entry.label: entry.score for entry in tagger.rank(text, tagger.n_labels)}
+            fell += now.get(wrong[0].label, -np.inf) < wrong[0].score
+            rejections += 1
+    return {
+        "corrections": n,
+        "first_after_one_learn": first / n,
+        "rejections": rejections,
+        "rejected_label_fell": fell / max(1, rejections),
+        "P@1_before": before,
+        "P@1_after_corrections": taught,
+        "P@1_after_rejections": accuracy(),
+    }
 
 
 def whole(language: str = "en", max_memory: str = "") -> dict[str, Any]:

@@ -166,7 +166,7 @@ class Tagger:
             rows = rows._replace(data=rows.data * self.name_weight)
             self.ranker._learn(rows, self._encode(rows, [labels for _, labels in part], count=False))
 
-    def learn(self, text: str, labels: Iterable[Any], *, wrong: Iterable[Any] = ()) -> None:
+    def learn(self, text: str, labels: Iterable[Any], *, wrong: Iterable[Any] = (), insist: bool = True) -> None:
         """Learn one text and its labels; the next ranking knows them.
 
         Parameters
@@ -176,8 +176,11 @@ class Tagger:
             Labels that are right; new ones become known.
         wrong : iterable of names
             Labels that are known to be wrong, and only these: of the others nothing is said.
+        insist : bool
+            Whether a ranker that can goes on until the labels stand first for this text, as a person who corrects
+            expects. Without, a text counts for no more than one of many.
         """
-        self.learn_many([text], [labels], wrong=[wrong])
+        self.learn_many([text], [labels], wrong=[wrong], insist=insist)
 
     def learn_many(
         self,
@@ -185,8 +188,9 @@ class Tagger:
         labels: Sequence[Iterable[Any]],
         *,
         wrong: Sequence[Iterable[Any]] | None = None,
+        insist: bool = False,
     ) -> None:
-        """Learn texts in order; the state is the same as after one `learn` for each.
+        """Learn texts in order; the state is the same as after one `learn` for each that does or does not insist.
 
         What is wrong with them is said before any is learnt. In corpus mode, words that `fit` has not counted stay
         unknown.
@@ -197,14 +201,19 @@ class Tagger:
             rejected = None
         if rejected is not None:
             self.ranker._check_wrong(labels, rejected)
-        for start in range(0, len(texts), CHUNK):
-            part = slice(start, start + CHUNK)
-            rows = Rows(*self.encoder.rows(texts[part], learn=True))
-            targets = self._encode(rows, labels[part])
+        step = 1 if insist or rejected is not None else CHUNK
+        for start in range(0, len(texts), step):
+            part = slice(start, start + step)
+            # A text that is only told what it is not is no example, and its words are not counted.
+            example = rejected is None or bool(labels[start]) or not rejected[start]
+            rows = Rows(*self.encoder.rows(texts[part], learn=example))
+            targets = self._encode(rows, labels[part], count=example)
             if rejected is None:
                 self.ranker._learn(rows, targets)
             else:
                 self.ranker._learn_with_wrong(rows, targets, self.ranker.labels_.known(rejected[part]))
+            if insist:
+                self.ranker._insist(rows, targets)
 
     def _encode(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Targets:
         """Make the labels of rows that are to be learnt known, and count them."""

@@ -37,6 +37,9 @@ def rated_rank(
     out_labels: NDArray[np.int32],
     out_scores: NDArray[np.float64],
 ) -> None: ...
+def rated_lift(
+    pool: EdgePool, s: RatedSettings, indices: NDArray[np.int32], data: NDArray[np.float64], label: int
+) -> None: ...
 def rated_learn(
     pool: EdgePool,
     votes: Votes,

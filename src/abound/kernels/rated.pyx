@@ -257,6 +257,36 @@ cdef int reject(EdgePool pool, RatedSettings s, const int32_t[::1] indices, cons
     return 0
 
 
+def rated_lift(EdgePool pool, RatedSettings s, const int32_t[::1] indices, const double[::1] data, int32_t label):
+    """Push a label up on every feature of a row that votes for it.
+
+    A label that has no edge left, because all words of the row have met too many others, gets one on the rarest
+    feature, at twice the weight that keeps an edge.
+    """
+    cdef int64_t p, at, n_found = 0
+    cdef Feature* feature
+    cdef Feature* rarest = NULL
+    cdef double value, rarest_value = 0.0
+    cdef RatedEdge* edges
+    for p in range(indices.shape[0]):
+        if indices[p] >= pool.n_features or data[p] < SMALLEST:
+            continue
+        feature = feature_at(pool, indices[p])
+        value = 1.0 if s.boolean else data[p]
+        if rarest == NULL or feature.total < rarest.total:
+            rarest, rarest_value = feature, value
+        at = find_edge(list_of(pool, feature), voters(feature, s), label) if feature.length else -1
+        if at >= 0:
+            n_found += 1
+            correct(&list_of(pool, feature)[at], -value, s)
+    if n_found == 0 and rarest != NULL:
+        update_feature(pool, rarest, list_of(pool, rarest), label, max(rarest_value, 2.0 * s.w_min * rarest.total),
+                       UNKNOWN, 0, s.w_min, s.horizon, s.leak)
+        at = find_edge(list_of(pool, rarest), rarest.length // PLACES, label) if rarest.length else -1
+        if at >= 0:
+            correct(&list_of(pool, rarest)[at], -rarest_value, s)
+
+
 def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
                 const double[::1] data, const int64_t[::1] label_indptr, const int32_t[::1] labels,
                 const int64_t[::1] wrong_indptr, const int32_t[::1] wrong, int64_t n_labels, bint again):

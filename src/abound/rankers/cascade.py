@@ -16,7 +16,7 @@ from abound.kernels.prototypes import (
     prototypes_learn,
     prototypes_rank,
 )
-from abound.kernels.rated import RatedSettings
+from abound.kernels.rated import RatedSettings, rated_lift
 from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number
 from abound.rankers.held_out import select
 from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
@@ -27,6 +27,7 @@ from abound.store.directory import Source
 TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
 FEW_PASSES, MANY_PASSES = 3, 1
 BYTES_A_PAIR = 12
+MOST_ROUNDS = 10  # in which a person's correction must show
 PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
 # The squared hinge of few labels: its margin, how many wrong labels learn from a row, and AdaGrad's step and start.
 HINGE = (1.0, 10, 1.0, 30.0)
@@ -210,6 +211,20 @@ class CascadeRanker(IndexRanker):
         how = (RULES["hinge"], True, margin, rivals, step, start)
         prototypes_learn(self._pairs, scratch, *how, *rows, *targets, *wrong)
         self._pair_scratch.append(scratch)
+
+    def _insist(self, rows: Rows, targets: Targets) -> None:
+        for row in range(rows.n_rows):
+            part, labels = _slice(rows, targets, row, row + 1, len(self.labels_))
+            for _ in range(MOST_ROUNDS if len(labels.ids) else 0):
+                best = np.full((1, len(labels.ids)), -1, np.int32)
+                self._rank(part, best, np.zeros(best.shape))
+                behind = np.setdiff1d(labels.ids, best[0])
+                if not len(behind):
+                    break
+                if self._pairs is not None:
+                    self._learn_pairs(part, labels)
+                for label in behind if self._indexed else ():
+                    rated_lift(self._pool, self._rated_settings(), part.indices, part.data, int(label))
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
         few = len(self.labels_) <= self.few_labels
