@@ -34,11 +34,18 @@ class Peer:
 
 
 PEERS = {
-    "abound": Peer("abound_index", None),
+    "abound": Peer("abound_cascade", None),
+    "two-passes": Peer("abound_cascade_two", None),
+    "index": Peer("abound_index", None),
+    "mmp": Peer("abound_mmp", None),
     "omikuji": Peer("omikuji_default", "omikuji"),
     "fasttext": Peer("fasttext_hs", "fasttext"),
     "linearsvc": Peer("sklearn_linearsvc", "sklearn", most_labels=2000),
+    "pecos": Peer("pecos_xlinear", "pecos"),
+    "sgd": Peer("sklearn_sgd", "sklearn", most_labels=2000),
+    "vw": Peer("vw_plt", "vw"),
 }
+DEFAULT_PEERS = "abound,index,omikuji,pecos,fasttext,linearsvc"
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,9 @@ def main() -> None:
         prog="python -m benchmarks.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--set", choices=sorted(sets.RECIPES), help="the data set")
-    parser.add_argument("--peers", default="abound,omikuji,fasttext,linearsvc", help="names, parted by commas")
+    parser.add_argument(
+        "--peers", default="abound,index,omikuji,pecos,fasttext,linearsvc", help="names, parted by commas"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="how often each system runs, in turn")
     parser.add_argument("--json", type=Path, help="write the result here")
     parser.add_argument("--show", type=Path, help="print a result that was written before")
