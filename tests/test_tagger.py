@@ -36,11 +36,55 @@ def test_a_new_label_is_there_after_one_learn(tagger):
 def test_one_by_one_in_chunks_and_fit_give_the_same_state(params):
     one, chunks = Tagger(**params), Tagger(**params)
     for text, labels in zip(TEXTS * 3, LABELS * 3, strict=True):
-        one.learn(text, labels)
+        one.learn(text, labels, insist=False)
     chunks.learn_many(TEXTS, LABELS)
     chunks.learn_many(TEXTS * 2, LABELS * 2)
     whole = Tagger(**params).fit(TEXTS * 3, LABELS * 3)
     assert one.state_hash() == chunks.state_hash() == whole.state_hash()
+
+
+@pytest.mark.parametrize("few_labels", [0, 1000])
+def test_a_correction_stands_first_at_once_even_against_saturated_words(few_labels):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{int(30 * u * u)}" for u in rng.random(4)) for _ in range(2000)]
+    tagger = Tagger(ranker_params={"few_labels": few_labels})
+    tagger.learn_many(texts, [[f"l{len(text) % 7}", f"m{text[1]}"] for text in texts])
+    for n in range(20):
+        tagger.learn(texts[n], [f"new {n}", "l3"])
+        assert {entry.label for entry in tagger.rank(texts[n], 2)} == {f"new {n}", "l3"}
+
+
+@pytest.mark.parametrize("few_labels", [0, 1000])
+def test_a_rejected_label_falls_and_the_text_is_no_example(few_labels):
+    tagger = Tagger(ranker_params={"few_labels": few_labels}).fit(TEXTS * 3, LABELS * 3)
+    rows, terms = tagger.n_rows, tagger.n_features
+    before = {entry.label: entry.score for entry in tagger.rank("a red car of mine")}
+    tagger.learn("a red car of mine", [], wrong=["vehicle", "never heard of"])
+    after = {entry.label: entry.score for entry in tagger.rank("a red car of mine")}
+    assert after.get("vehicle", -1.0) < before["vehicle"]
+    assert after["colour"] == before["colour"]
+    assert (tagger.n_rows, tagger.n_features) == (rows, terms)
+    with pytest.raises(ValueError, match="label 'fruit' is said to be right and wrong"):
+        tagger.learn("a pear", ["fruit"], wrong=["fruit"])
+    with pytest.raises(ValueError, match="a feature-focus ranker cannot learn from wrong labels; a cascade can"):
+        Tagger("feature-focus").learn("a pear", [], wrong=["fruit"])
+
+
+@pytest.mark.parametrize("mode", ["stream", "corpus"])
+def test_a_label_without_example_is_ranked_by_its_name(mode, tmp_path):
+    names = {"fruit": "fruits", "boat": ["boats", "ships of all kinds"]}
+    tagger = Tagger(mode=mode, ranker_params={"few_labels": 0}).fit(TEXTS, LABELS, label_names=names)
+    assert tagger.rank("old ships")[0].label == "boat"
+    assert tagger.name_of("boat") == "boats"
+    assert tagger.n_rows == len(TEXTS)
+    assert tagger.label_counts[tagger.ranker.labels_.id_of("boat")] == 0
+    tagger.learn_names({"horse": "horses"})
+    assert mode == "corpus" or tagger.rank("horses")[0].label == "horse"
+    tagger.save(tmp_path / "m")
+    assert Tagger.load(tmp_path / "m").state_hash() == tagger.state_hash()
+    assert not Tagger(name_weight=0).fit(TEXTS, LABELS, label_names=names).rank("ships")
+    with pytest.raises(TypeError, match="the names of label 'boat' must be texts, got 3"):
+        tagger.learn_names({"boat": [3]})
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.lists(st.text(max_size=5), max_size=3)), min_size=1, max_size=6))

@@ -27,7 +27,7 @@ from abound.store.directory import Source
 TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
 FEW_PASSES, MANY_PASSES = 3, 1
 BYTES_A_PAIR = 12
-MOST_ROUNDS = 10  # in which a person's correction must show
+MOST_ROUNDS = 50  # in which a person's correction must show
 PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
 # The squared hinge of few labels: its margin, how many wrong labels learn from a row, and AdaGrad's step and start.
 HINGE = (1.0, 10, 1.0, 30.0)
