@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from abound.loading import load
     from abound.rankers.estimators import FeatureFocus, Frequency, Independent
     from abound.rankers.ranking import Explanation, Ranking
+    from abound.retrieval.query_scaling import QueryScaler
+    from abound.retrieval.reranker import Reranker
+    from abound.retrieval.svm_map import SVMMap
+    from abound.retrieval.thermometer import ThermometerFeatures
     from abound.tagger import Entry, Tagger
     from abound.text.vectorizer import TextVectorizer
 
@@ -19,9 +23,13 @@ _LAZY = {
     "FeatureFocus": "rankers.estimators",
     "Frequency": "rankers.estimators",
     "Independent": "rankers.estimators",
+    "QueryScaler": "retrieval.query_scaling",
     "Ranking": "rankers.ranking",
+    "Reranker": "retrieval.reranker",
+    "SVMMap": "retrieval.svm_map",
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
+    "ThermometerFeatures": "retrieval.thermometer",
     "load": "loading",
 }
 
@@ -35,9 +43,13 @@ __all__ = [
     "Frequency",
     "Independent",
     "ModelError",
+    "QueryScaler",
     "Ranking",
+    "Reranker",
+    "SVMMap",
     "Tagger",
     "TextVectorizer",
+    "ThermometerFeatures",
     "UnknownFormat",
     "load",
 ]
