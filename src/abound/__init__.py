@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from abound.loading import load
     from abound.rankers.estimators import FeatureFocus, Frequency, Independent
     from abound.rankers.ranking import Explanation, Ranking
+    from abound.retrieval.export import export_ranking
     from abound.retrieval.query_scaling import QueryScaler
     from abound.retrieval.reranker import Reranker
     from abound.retrieval.svm_map import SVMMap
@@ -30,6 +31,7 @@ _LAZY = {
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
     "ThermometerFeatures": "retrieval.thermometer",
+    "export_ranking": "retrieval.export",
     "load": "loading",
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "TextVectorizer",
     "ThermometerFeatures",
     "UnknownFormat",
+    "export_ranking",
     "load",
 ]
 
