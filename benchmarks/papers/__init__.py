@@ -1,0 +1,1 @@
+"""Papers whose experiments are run again, one module a paper."""
