@@ -26,7 +26,8 @@ class Learner:
 
 
 RANKING_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
-ACCURACY_GRID = (0.1, 1.0, 10.0, 100.0, 1000.0)
+ACCURACY_GRID = (1.0, 10.0, 100.0, 1000.0, 10_000.0)  # divided by the number of documents, what others call C
+MOST_ROUNDS = 10_000
 LEARNERS = {
     "SVM-map": Learner("map", RANKING_GRID),
     "SVM-roc": Learner("roc", RANKING_GRID),
@@ -66,7 +67,9 @@ def mean(by_query: dict[str, float]) -> float:
     return float(np.mean(list(by_query.values())))
 
 
-def run_learner(learner: Learner, train: Collection, valid: Collection, test: Collection) -> Outcome:
+def run_learner(
+    learner: Learner, train: Collection, valid: Collection, test: Collection, threads: int = THREADS
+) -> Outcome:
     """Fit a learner for each C, keep the one with the best MAP on the validation queries, and score the test ones."""
     strategy = "quantile" if learner.per_query is None else "uniform"
     scale: Callable[[Collection], Any] = lambda part: part.X  # noqa: E731
@@ -78,7 +81,9 @@ def run_learner(learner: Learner, train: Collection, valid: Collection, test: Co
     X, X_valid, X_test = (bits.transform(scale(part)) for part in (known, valid, test))
     models = []
     for C in learner.grid:
-        model = SVMMap(C=C, loss=learner.loss, class_weight=learner.class_weight, n_jobs=THREADS)
+        model = SVMMap(
+            C=C, loss=learner.loss, class_weight=learner.class_weight, max_rounds=MOST_ROUNDS, n_jobs=threads
+        )
         model.fit(X, known.y, None if learner.pooled else known.qid)
         scores = np.where(valid.retrieved, model.decision_function(X_valid), np.nan)
         models.append((mean(average_precisions(valid, scores)), model))

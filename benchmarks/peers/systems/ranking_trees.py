@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROUNDS, PATIENCE, THREADS = 500, 50, 2
+ROUNDS, PATIENCE, THREADS = 500, 50, 1
 
 
 def lightgbm_lambdarank(rows):

@@ -3,6 +3,9 @@
 Joachims, Finley and Yu, "Cutting-plane training of structural SVMs" (2009). A round asks for the tangent of the risk
 at w, adds it to the planes, and minimises the regularised maximum of the planes, a quadratic program with one
 variable a plane. Its value bounds the optimum from below, the objective at any w bounds it from above.
+
+The minimum of few planes lies far out, and its tangents tell little about the risk near the optimum. So the next
+tangent is taken on the way from the best w so far to that minimum; both bounds hold wherever it is taken.
 """
 
 import time
@@ -18,6 +21,7 @@ Floats = NDArray[np.float64]
 # The tangent of the risk at w: (loss, g), where the risk is at least loss - w . g, and equal to it at w.
 Tangent = Callable[[Floats], tuple[float, Floats]]
 
+STEP = 0.2  # how far on that way; on letor-agg all of it takes three to five times the rounds
 IDLE_ROUNDS = 20  # a plane that carries no weight for so many rounds is dropped
 IDLE_WEIGHT = 1e-9
 
@@ -113,5 +117,6 @@ def minimize(tangent: Tangent, n_features: int, C: float, tol: float, max_rounds
         dual = max(dual, bound)
         if primal - dual <= tol * primal:
             break
+        w = best + STEP * (w - best)
         planes.drop_idle()
     return best, Certificate(primal, dual, rounds, time.perf_counter() - begin)
