@@ -22,7 +22,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from abound import SVMMap, ThermometerFeatures
-from abound.retrieval import cutting_plane, svm_map
+from abound.retrieval import cutting_plane, tangents
 from benchmarks.machine import machine_line
 from benchmarks.papers.collections import Collection, join, letor_agg, ltr_lightgbm, mslr_5k, trec_web_2012
 from benchmarks.papers.rankers import (
@@ -199,7 +199,7 @@ def growth(sizes: tuple[int, ...] = (100, 200, 400, 800, 1692), C: float = 1.0) 
         best: dict[str, Any] = {"seconds": np.inf}
         two = np.inf
         for _ in range(3):
-            with Timed(svm_map, "violated_rankings") as kernel, Timed(cutting_plane, "solve_simplex_qp") as program:
+            with Timed(tangents, "violated_rankings") as kernel, Timed(cutting_plane, "solve_simplex_qp") as program:
                 certificate = SVMMap(C=C, n_jobs=1).fit(X, part.y, part.qid).certificate_
             if certificate.seconds < best["seconds"]:
                 best = {

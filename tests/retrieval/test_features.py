@@ -10,6 +10,7 @@ from scipy.stats import percentileofscore
 from sklearn.pipeline import make_pipeline
 
 from abound import QueryScaler, SVMMap, ThermometerFeatures
+from abound.retrieval import ThermometerTable
 from tests.retrieval.ranked import documents
 
 VALUES = st.one_of(st.floats(-5, 5), st.sampled_from([0.0, 1.0, 2.0]), st.just(np.nan))
@@ -30,6 +31,7 @@ def test_bits_are_what_they_are_called(X, n_thresholds, strategy):
     assert len(thermometer.get_feature_names_out()) == bits.shape[1]
 
 
+@pytest.mark.kernel
 @settings(max_examples=60, deadline=None)
 @given(
     arrays(np.float64, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=VALUES),
@@ -84,6 +86,13 @@ def test_a_table_of_another_width_is_refused():
     assert ranker.decision_function(table.transform(X)) == pytest.approx(
         ranker.decision_function(sp.csr_array(table.transform(X).tocsr())), abs=1e-12
     )
+
+
+def test_a_bin_that_a_column_does_not_have_is_refused():
+    with pytest.raises(ValueError, match="a bin must lie between 0 and the number of its column's thresholds"):
+        ThermometerTable(np.array([[3]]), np.array([2]))
+    with pytest.raises(ValueError, match=r"bins must have 2 columns, got shape \(1, 1\)"):
+        ThermometerTable(np.array([[0]]), np.array([2, 2]))
 
 
 @pytest.mark.parametrize("params", [{"n_thresholds": 0}, {"strategy": "kmeans"}, {"output": "dense"}])

@@ -59,6 +59,10 @@ class ThermometerTable:
     def __init__(self, bins: NDArray[np.int32], n_thresholds: NDArray[np.int64]) -> None:
         self.bins = np.ascontiguousarray(bins, np.int32)
         self.n_thresholds = np.asarray(n_thresholds, np.int64)
+        if self.bins.ndim != 2 or self.bins.shape[1] != len(self.n_thresholds):
+            raise ValueError(f"bins must have {len(self.n_thresholds)} columns, got shape {self.bins.shape}")
+        if np.any(self.bins < 0) or np.any(self.bins > self.n_thresholds):
+            raise ValueError("a bin must lie between 0 and the number of its column's thresholds")
         # A column with t thresholds has t + 1 cells in the tables, the first of which is always zero.
         self._starts = np.concatenate([[0], np.cumsum(self.n_thresholds + 1)])
         self._cells = self.bins + self._starts[:-1].astype(np.int32)

@@ -2,8 +2,7 @@
 
 import os
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,16 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from abound.errors import DamagedModel
-from abound.kernels.violated import LOSS_ACCURACY, LOSS_MAP, LOSS_ROC, violated_rankings
 from abound.metrics import evaluate_queries
 from abound.retrieval.cutting_plane import Certificate, Floats, minimize
-from abound.retrieval.design import Block, ThermometerTable, make_block
-from abound.retrieval.queries import Queries, group_queries
+from abound.retrieval.design import ThermometerTable, make_block
+from abound.retrieval.queries import group_queries
+from abound.retrieval.tangents import LOSSES, Tangents
 from abound.store import Model, read_model, state_hash, write_model
-
-LOSSES = {"map": LOSS_MAP, "roc": LOSS_ROC, "accuracy": LOSS_ACCURACY}
-# Rows are shared out among threads in blocks of at least so many, and in no more blocks than this.
-BLOCK_ROWS, MOST_BLOCKS = 1024, 32
 
 
 class RankedQuery(NamedTuple):
@@ -148,7 +143,18 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         relevant = y[queries.order] >= self.relevant_from
         n_relevant = np.add.reduceat(relevant, queries.indptr[:-1], dtype=np.int64)
         self.n_queries_ = int(np.sum((n_relevant > 0) & (n_relevant < np.diff(queries.indptr))))
-        with _Tangents(self, X, relevant.astype(np.uint8), queries, self.n_queries_) as tangents:
+        relevant_weight = 1.0
+        if self.class_weight == "balanced" and relevant.any():
+            relevant_weight = float((~relevant).sum() / relevant.sum())
+        with Tangents(
+            X,
+            relevant.astype(np.uint8),
+            queries,
+            loss=self.loss,
+            n_active=self.n_queries_,
+            relevant_weight=relevant_weight,
+            n_threads=effective_n_jobs(self.n_jobs),
+        ) as tangents:
             w, self.certificate_ = minimize(tangents, tangents.n_weights, self.C, self.tol, self.max_rounds)
         if self.certificate_.relative_gap > self.tol:
             warnings.warn(
@@ -274,71 +280,3 @@ def rank_scores(scores: Floats, qid: Any = None) -> list[RankedQuery]:
 def plain_params(params: dict[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON takes them."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
-
-
-class _Tangents:
-    """The tangent of the mean hinge of the queries, its blocks shared out among threads."""
-
-    def __init__(self, ranker: SVMMap, X: Any, relevant: NDArray[np.uint8], queries: Queries, n_active: int) -> None:
-        self._loss = LOSSES[ranker.loss]
-        self._relevant_weight = 1.0
-        if ranker.class_weight == "balanced" and relevant.any():
-            self._relevant_weight = float((len(relevant) - relevant.sum()) / relevant.sum())
-        self._has_intercept = ranker.loss == "accuracy"
-        self.n_weights = X.shape[1] + self._has_intercept
-        self._n_active = max(n_active, 1)
-        self._blocks = _cut(X, relevant, queries)
-        n_threads = min(effective_n_jobs(ranker.n_jobs), len(self._blocks))
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def __call__(self, w: Floats) -> tuple[float, Floats]:
-        """Return the mean loss of the most violated rankings, and the mean of their Psi(right) - Psi(violated)."""
-        each = map if self._pool is None else self._pool.map
-        losses, slopes = zip(*each(lambda block: self._violate(block, w), self._blocks), strict=True)
-        # Added in the blocks' order, whichever thread was first.
-        return sum(losses) / self._n_active, np.asarray(sum(slopes) / self._n_active, np.float64)
-
-    def _violate(self, block: "_QueryBlock", w: Floats) -> tuple[float, Floats]:
-        n = len(block.relevant)
-        n_features = len(w) - self._has_intercept
-        scores = block.rows.scores(w[:n_features])
-        if self._has_intercept:
-            scores = scores + w[n_features]
-        weights, losses = np.empty(n), np.empty(len(block.indptr) - 1)
-        violated_rankings(
-            self._loss, self._relevant_weight, scores, block.relevant, block.indptr, 0, len(losses), weights, losses
-        )
-        slope = block.rows.weighted_sum(weights)
-        return float(losses.sum()), np.append(slope, weights.sum()) if self._has_intercept else slope
-
-
-class _QueryBlock(NamedTuple):
-    """Some whole queries."""
-
-    rows: Block
-    relevant: NDArray[np.uint8]
-    indptr: NDArray[np.int64]
-
-
-def _cut(X: Any, relevant: NDArray[np.uint8], queries: Queries) -> list[_QueryBlock]:
-    """Cut rows into blocks of whole queries; the number of threads has no say in it."""
-    order, indptr = queries.order, queries.indptr
-    at_least = max(BLOCK_ROWS, -(-len(order) // MOST_BLOCKS))
-    blocks, first = [], 0
-    for q in range(1, len(indptr)):
-        if indptr[q] - indptr[first] >= at_least or q == len(indptr) - 1:
-            span = slice(int(indptr[first]), int(indptr[q]))
-            rows = X[order[span]]
-            if isinstance(rows, np.ndarray):
-                rows = np.ascontiguousarray(rows)
-            inner = cast("NDArray[np.int64]", indptr[first : q + 1] - indptr[first])
-            blocks.append(_QueryBlock(make_block(rows), relevant[span], inner))
-            first = q
-    return blocks
