@@ -58,7 +58,7 @@ def export_ranking(
     --------
     >>> ranker = SVMMap().fit([[0.0, 1.0], [1.0, 1.0]], [0, 1])
     >>> export_ranking(ranker, "vespa", feature_names=["bm25(title)", "age"])  # doctest: +ELLIPSIS
-    '0.25... * bm25(title)'
+    '0.2... * bm25(title)'
     """
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, got {engine!r}")
