@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from abound.rankers.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
     from abound.rankers.ranking import Explanation, Ranking
     from abound.rankers.selection import RocchioSelector
+    from abound.retrieval.export import export_ranking
+    from abound.retrieval.query_scaling import QueryScaler
+    from abound.retrieval.reranker import Reranker
+    from abound.retrieval.svm_map import SVMMap
+    from abound.retrieval.thermometer import ThermometerFeatures
     from abound.tagger import Entry, Tagger
     from abound.text.pivoted import PivotedWeights
     from abound.text.vectorizer import TextVectorizer
@@ -25,11 +30,16 @@ _LAZY = {
     "MMP": "rankers.estimators",
     "Perceptron": "rankers.estimators",
     "PivotedWeights": "text.pivoted",
+    "QueryScaler": "retrieval.query_scaling",
     "Ranking": "rankers.ranking",
+    "Reranker": "retrieval.reranker",
     "Rocchio": "rankers.estimators",
     "RocchioSelector": "rankers.selection",
+    "SVMMap": "retrieval.svm_map",
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
+    "ThermometerFeatures": "retrieval.thermometer",
+    "export_ranking": "retrieval.export",
     "load": "loading",
 }
 
@@ -47,12 +57,17 @@ __all__ = [
     "ModelError",
     "Perceptron",
     "PivotedWeights",
+    "QueryScaler",
     "Ranking",
+    "Reranker",
     "Rocchio",
     "RocchioSelector",
+    "SVMMap",
     "Tagger",
     "TextVectorizer",
+    "ThermometerFeatures",
     "UnknownFormat",
+    "export_ranking",
     "load",
 ]
 

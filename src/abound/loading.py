@@ -1,15 +1,22 @@
 """Load whatever a model directory holds."""
 
+import importlib
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from abound.errors import UnknownFormat
 from abound.rankers import KINDS, Ranker, ranker_class
 from abound.store import read_model
 from abound.tagger import Tagger
 
+if TYPE_CHECKING:
+    from abound.retrieval import Reranker, SVMMap
 
-def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> Ranker | Tagger:
+# What ranks documents brings scikit-learn along: imported when a model holds it.
+_RETRIEVAL = {"reranker": ("reranker", "Reranker"), "svm-map": ("svm_map", "SVMMap")}
+
+
+def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> "Ranker | Tagger | SVMMap | Reranker":
     """Load a ranker or a tagger from a model directory.
 
     Parameters
@@ -29,6 +36,11 @@ def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) ->
     kind = model.content.get("kind")
     if kind == Tagger.kind:
         return Tagger.from_model(model, **params)
+    if kind in _RETRIEVAL:
+        module, name = _RETRIEVAL[kind]
+        found: SVMMap | Reranker
+        found = getattr(importlib.import_module(f"abound.retrieval.{module}"), name).from_model(model, **params)
+        return found
     if kind not in KINDS:
         raise UnknownFormat(f"{path} holds a {kind!r}, which this version of abound does not know")
     return ranker_class(kind, "estimator").from_model(model, **params)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, fit, info, learn, rank
+from abound.cli import convert, evaluate, explain, fit, info, learn, rank, rerank
 from abound.cli.common import note, sentence
 
 
@@ -23,7 +23,9 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with the defaults that the Tagger has."""
-        if self.name == "fit":  # asked for here and not before, because a Tagger takes long to import
+        if (
+            self.name == "fit" and ctx.parent is ctx.find_root()
+        ):  # asked for here and not before, because a Tagger takes long to import
             fit.show_defaults(self.params)
         super().format_help(ctx, formatter)
 
@@ -84,3 +86,4 @@ for _module, _function in (
     (convert, convert.convert),
 ):
     app.command(cls=Command, epilog=_module.EPILOG)(_function)
+app.add_typer(rerank.make_group(Command), name="rerank")

@@ -1,17 +1,39 @@
-"""How good a ranking is: measures of label rankings, by name, with intervals."""
+"""How good a ranking is: measures of label rankings and of documents for queries, by name, with intervals."""
 
 from abound.metrics.bootstrap import Interval, compare, interval
 from abound.metrics.judgement import Judgement, judge
 from abound.metrics.label_ranking import DEFAULT_METRICS, METRICS, evaluate, metric
+from abound.metrics.query_ranking import (
+    DEFAULT_QUERY_METRICS,
+    QUERY_METRICS,
+    QueryJudgement,
+    evaluate_queries,
+    evaluate_run,
+    judge_queries,
+    judge_run,
+    query_figures,
+    query_metric,
+    summarize_queries,
+)
 
 __all__ = [
     "DEFAULT_METRICS",
+    "DEFAULT_QUERY_METRICS",
     "METRICS",
+    "QUERY_METRICS",
     "Interval",
     "Judgement",
+    "QueryJudgement",
     "compare",
     "evaluate",
+    "evaluate_queries",
+    "evaluate_run",
     "interval",
     "judge",
+    "judge_queries",
+    "judge_run",
     "metric",
+    "query_figures",
+    "query_metric",
+    "summarize_queries",
 ]

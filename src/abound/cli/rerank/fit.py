@@ -1,0 +1,109 @@
+"""`abound rerank fit`: learn to rank the documents of queries."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from abound.cli.common import FormatOption, JsonOption, emit, note, wants_json
+
+EPILOG = """\b
+Example:
+  abound rerank fit train.letor --model ranker --validate valid.letor
+  abound rerank fit ranks.letor --model ranker -C 0.3 --lower-is-better
+"""
+GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # what --validate chooses among, unless -C says otherwise
+
+
+def fit(
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of graded documents: LETOR or svmlight.")],
+    model: Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")],
+    C: Annotated[
+        str | None,
+        typer.Option("-C", "--C", metavar="X[,X...]", help="Weight of the loss; --validate chooses among several."),
+    ] = None,
+    validate: Annotated[
+        str | None, typer.Option("--validate", metavar="FILE", help="Documents that choose among several C.")
+    ] = None,
+    loss: Annotated[str, typer.Option("--loss", metavar="map|roc|accuracy", help="What is made small.")] = "map",
+    thresholds: Annotated[
+        int, typer.Option("--thresholds", min=0, metavar="N", help="Thermometer bits a feature; 0 for none.")
+    ] = 50,
+    per_query: Annotated[
+        str | None,
+        typer.Option("--per-query", metavar="minmax|percentile|standard", help="Normalise within each query first."),
+    ] = None,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="Features are ranks: small values are good, NULL is worst.")
+    ] = False,
+    relevant_from: Annotated[
+        float, typer.Option("--relevant-from", metavar="GRADE", help="Smallest grade of a relevant document.")
+    ] = 1.0,
+    tol: Annotated[float, typer.Option("--tol", metavar="X", help="Largest gap, as a share of the objective.")] = 1e-3,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Threads; -1 for all cores.")] = -1,
+    force: Annotated[bool, typer.Option("--force", help="Replace the model that DIR holds.")] = False,
+    as_json: JsonOption = None,
+    format_: FormatOption = None,
+) -> None:
+    """Learn to rank documents by SVM-map, and say how close to the optimum the result is."""
+    from abound.cli.rerank.documents import read_documents
+    from abound.retrieval import Reranker
+
+    values = _values(C, validate)
+    if Path(model).exists() and any(Path(model).iterdir()) and not force:
+        raise ValueError(f"{model} is not empty; --force replaces the model that it holds")
+    params: dict[str, Any] = {
+        "tol": tol,
+        "loss": loss,
+        "n_thresholds": thresholds,
+        "per_query": per_query,
+        "lower_is_better": lower_is_better,
+        "relevant_from": relevant_from,
+        "n_jobs": jobs,
+    }
+    train = read_documents(inputs, format_)
+    held = None if validate is None else read_documents([validate], format_, train.X.shape[1])
+    best, best_score = None, float("-inf")
+    for value in values:
+        reranker = Reranker(C=value, **params).fit(train.X, train.grades, train.qids)
+        if not reranker.ranker_.n_queries_:
+            raise ValueError("no query has both a relevant and another document, so there is nothing to learn")
+        score = 0.0 if held is None else reranker.score(held.X, held.grades, held.qids)
+        if held is not None:
+            note(f"C {value:g}: MAP {score:.4f} on {validate}")
+        if best is None or score > best_score:
+            best, best_score = reranker, score
+    assert best is not None
+    best.save(model)
+    certificate = best.certificate_
+    result = {
+        "model": model,
+        "documents": len(train.grades),
+        "queries": best.ranker_.n_queries_,
+        "C": float(best.C),
+        "MAP": best.score(train.X, train.grades, train.qids),
+        "validation_MAP": None if held is None else best_score,
+        "primal": certificate.primal,
+        "dual": certificate.dual,
+        "gap": certificate.gap,
+        "rounds": certificate.rounds,
+        "seconds": certificate.seconds,
+    }
+    if wants_json(as_json):
+        emit(result)
+        return
+    from abound.cli.tables import facts
+
+    facts(f"{model} learnt", [(name, f"{v:.6g}" if isinstance(v, float) else v) for name, v in result.items()])
+
+
+def _values(text: str | None, validate: str | None) -> list[float]:
+    if text is None:
+        return [1.0] if validate is None else list(GRID)
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"-C must be a number, or several with commas between, got {text!r}") from None
+    if len(values) > 1 and validate is None:
+        raise ValueError("several values of C need --validate FILE to choose among them")
+    return values

@@ -1,0 +1,37 @@
+"""The quadratic program of the cutting plane, handed to a solver."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_BOUND = 1e30  # what the solver takes for infinity
+ACCURACY = 1e-9
+
+
+def _solver() -> Any:
+    try:
+        import daqp
+    except ImportError as error:
+        raise ImportError("SVMMap needs daqp: pip install 'abound[map]'", name="daqp") from error
+    return daqp
+
+
+def solve_simplex_qp(P: NDArray[np.float64], gain: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the x >= 0 with sum(x) <= 1 that maximises gain . x - 1/2 x' P x; P may be singular.
+
+    Examples
+    --------
+    >>> solve_simplex_qp(np.eye(2), np.array([3.0, 0.0])).tolist()
+    [1.0, 0.0]
+    """
+    n = len(gain)
+    # The first n bounds are those of x itself, the last is that of its sum.
+    upper, lower = np.append(np.full(n, NO_BOUND), 1.0), np.append(np.zeros(n), -NO_BOUND)
+    kinds = np.zeros(n + 1, np.int32)
+    x, _, flag, _ = _solver().solve(
+        np.ascontiguousarray(P), -gain, np.ones((1, n)), upper, lower, kinds, primal_tol=ACCURACY
+    )
+    if flag <= 0:
+        raise ArithmeticError(f"the quadratic program of {n} planes was not solved: daqp ended with {flag}")
+    return np.asarray(x, np.float64)

@@ -1,0 +1,174 @@
+"""From raw scores of retrieval functions to a ranking: normalise, thermometer, SVM-map, in one model."""
+
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from abound.errors import DamagedModel
+from abound.metrics import evaluate_queries
+from abound.retrieval.cutting_plane import Certificate, Floats
+from abound.retrieval.query_scaling import METHODS, QueryScaler
+from abound.retrieval.svm_map import RankedQuery, SVMMap, plain_params, rank_scores
+from abound.retrieval.thermometer import ThermometerFeatures
+from abound.store import Model, read_model, write_model
+
+
+class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Learn to rank documents of queries from the scores or ranks that retrieval functions gave them.
+
+    Does what a pipeline of `QueryScaler`, `ThermometerFeatures` and `SVMMap` does, knows each row's query on the way
+    without scikit-learn's routing, and is kept in one model directory.
+
+    Parameters
+    ----------
+    C, tol, loss, relevant_from, n_jobs
+        See `SVMMap`.
+    n_thresholds : int
+        Thermometer bits a column; 0 leaves the columns as they are.
+    per_query : None or {"minmax", "percentile", "standard"}
+        How columns are normalised within each query first.
+    lower_is_better : bool
+        Whether the columns are ranks, or otherwise best when small; a missing value is worse than any.
+
+    Attributes
+    ----------
+    ranker_ : SVMMap
+    thermometer_ : ThermometerFeatures or None
+    certificate_ : Certificate
+
+    Examples
+    --------
+    >>> X, y, qid = [[1.0], [9.0], [4.0], [2.0]], [1, 0, 0, 1], [7, 7, 8, 8]
+    >>> reranker = Reranker(C=10, lower_is_better=True).fit(X, y, qid)
+    >>> [query.rows.tolist() for query in reranker.rank(X, qid)]
+    [[0, 1], [3, 2]]
+    """
+
+    kind: ClassVar[str] = "reranker"
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        loss: str = "map",
+        *,
+        n_thresholds: int = 50,
+        per_query: str | None = None,
+        lower_is_better: bool = False,
+        relevant_from: float = 1.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.loss = loss
+        self.n_thresholds = n_thresholds
+        self.per_query = per_query
+        self.lower_is_better = lower_is_better
+        self.relevant_from = relevant_from
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.n_thresholds > 0
+        tags.input_tags.sparse = self.n_thresholds == 0 and self.per_query is None
+        return tags
+
+    @property
+    def certificate_(self) -> Certificate:
+        """How close to the optimum the ranker is known to be."""
+        check_is_fitted(self, "ranker_")
+        return self.ranker_.certificate_
+
+    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
+        """Learn from graded documents of queries; see `SVMMap.fit`."""
+        if self.per_query is not None and self.per_query not in METHODS:
+            raise ValueError(f"per_query must be None or one of {', '.join(METHODS)}, got {self.per_query!r}")
+        ranker = SVMMap(self.C, self.tol, self.loss, relevant_from=self.relevant_from, n_jobs=self.n_jobs)
+        ranker._check_params()
+        X = self._scaled(X, qid)
+        self.thermometer_ = None
+        if self.n_thresholds:
+            self.thermometer_ = ThermometerFeatures(self.n_thresholds, output="table").fit(X)
+            self.n_features_in_ = self.thermometer_.n_features_in_
+            X = self.thermometer_.transform(X)
+        self.ranker_ = ranker.fit(X, y, qid)
+        if self.thermometer_ is None:
+            self.n_features_in_ = ranker.n_features_in_
+        return self
+
+    def _scaled(self, X: Any, qid: Any) -> Any:
+        if self.per_query is not None:
+            X = QueryScaler(self.per_query).fit(X).transform(X, qid)
+        if not self.lower_is_better:
+            return X
+        given: Any = X if sp.issparse(X) else np.asarray(X, np.float64)
+        return -given
+
+    def decision_function(self, X: Any, qid: Any = None) -> Floats:
+        """Return the score of each document: the higher, the better; qid is needed with `per_query` only."""
+        check_is_fitted(self, "ranker_")
+        X = self._scaled(X, qid)
+        return self.ranker_.decision_function(X if self.thermometer_ is None else self.thermometer_.transform(X))
+
+    def predict(self, X: Any, qid: Any = None) -> Floats:
+        """Return the score of each document, as rankers of other libraries do."""
+        return self.decision_function(X, qid)
+
+    def rank(self, X: Any, qid: Any = None) -> list[RankedQuery]:
+        """Rank the documents of each query; see `SVMMap.rank`."""
+        return rank_scores(self.decision_function(X, qid), qid)
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: None = None) -> float:
+        """Return the mean average precision over the queries that have a relevant document.
+
+        A Pipeline hands `sample_weight` on even when there is none; queries all weigh the same.
+        """
+        if sample_weight is not None:
+            raise ValueError("sample_weight must be None: the mean is over queries, which weigh the same")
+        scores = self.decision_function(X, qid)
+        return evaluate_queries(y, scores, qid, ["MAP"], relevant_from=self.relevant_from)["MAP"]
+
+    # -- saving ------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model directory, or replace the model in one; see `abound.load`."""
+        check_is_fitted(self, "ranker_")
+        arrays: dict[str, NDArray[Any]] = dict(self.ranker_._arrays())
+        if self.thermometer_ is not None:
+            thresholds = self.thermometer_.thresholds_
+            arrays["thresholds"] = np.concatenate([*thresholds, np.zeros(0)])
+            arrays["threshold_offsets"] = np.cumsum([0, *map(len, thresholds)], dtype=np.int64)
+        write_model(path, {"kind": self.kind, "params": plain_params(self.get_params())}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
+        """Read what `save` wrote."""
+        return cls.from_model(read_model(path, verify=verify))
+
+    @classmethod
+    def from_model(cls, model: Model, **params: Any) -> Self:
+        """Build a reranker from a model directory that was read."""
+        try:
+            reranker = cls(**{**model.content["params"], **params})
+            shared = {name: getattr(reranker, name) for name in ("C", "tol", "loss", "relevant_from", "n_jobs")}
+            reranker.ranker_ = SVMMap.from_model(Model({"params": shared}, model.arrays))
+            reranker.thermometer_ = None
+            reranker.n_features_in_ = reranker.ranker_.n_features_in_
+            if reranker.n_thresholds:
+                flat, offsets = model.arrays["thresholds"], model.arrays["threshold_offsets"]
+                if offsets[0] != 0 or offsets[-1] != len(flat) or np.any(np.diff(offsets) < 0):
+                    raise ValueError("the thresholds do not fit their columns")
+                if len(flat) != len(reranker.ranker_.coef_):
+                    raise ValueError("there is not one weight for each threshold")
+                reranker.thermometer_ = thermometer = ThermometerFeatures(reranker.n_thresholds, output="table")
+                thermometer.thresholds_ = np.split(flat, offsets[1:-1])
+                thermometer.n_features_in_ = reranker.n_features_in_ = len(offsets) - 1
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise DamagedModel(f"the model does not hold what a Reranker needs: {error}") from None
+        return reranker

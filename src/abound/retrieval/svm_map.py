@@ -1,0 +1,282 @@
+"""SVM-map: a linear ranking of documents for queries that optimises mean average precision."""
+
+import os
+import warnings
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from abound.errors import DamagedModel
+from abound.metrics import evaluate_queries
+from abound.retrieval.cutting_plane import Certificate, Floats, minimize
+from abound.retrieval.design import ThermometerTable, make_block
+from abound.retrieval.queries import group_queries
+from abound.retrieval.tangents import LOSSES, Tangents
+from abound.store import Model, read_model, state_hash, write_model
+
+
+class RankedQuery(NamedTuple):
+    """The documents of one query, best first: their row numbers and scores."""
+
+    qid: Any
+    rows: NDArray[np.int64]
+    scores: Floats
+
+
+class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Learn to rank the documents of a query, with a proven distance to the best linear ranking.
+
+    Minimises ``1/2 |w|^2 + C * mean over queries of the hinge of their loss``, a convex bound of the loss, by
+    cutting planes. Yue, Finley, Radlinski and Joachims, "A support vector method for optimizing average precision",
+    SIGIR 2007.
+
+    Parameters
+    ----------
+    C : float
+        How much the loss weighs against large weights.
+    tol : float
+        Stop when the gap between objective and lower bound is at most this share of the objective.
+    loss : {"map", "roc", "accuracy"}
+        1 - average precision, 1 - ROC area, or the share of documents on the wrong side of a threshold, which is the
+        ordinary SVM; then, and only then, there is an intercept. Accuracy is averaged over queries too: without qid
+        it is taken over all documents alike.
+    relevant_from : float
+        The smallest grade of a relevant document.
+    class_weight : None or "balanced"
+        With loss="accuracy": whether a relevant document weighs as much as there are others to one relevant.
+    max_rounds : int
+        Stop after so many rounds, whatever the gap.
+    n_jobs : int, optional
+        Threads, as joblib counts them. The result does not depend on it.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    certificate_ : Certificate
+        primal, dual, gap, rounds and seconds.
+    n_queries_ : int
+        Queries that have a relevant and another document; the others carry no constraint.
+
+    Examples
+    --------
+    >>> X, y, qid = [[0.0], [1.0], [3.0], [2.0]], [0, 1, 1, 0], [7, 7, 8, 8]
+    >>> ranker = SVMMap(C=10).fit(X, y, qid=qid)
+    >>> [query.rows.tolist() for query in ranker.rank(X, qid=qid)]
+    [[1, 0], [2, 3]]
+    >>> ranker.certificate_.relative_gap <= 0.001
+    True
+    """
+
+    kind: ClassVar[str] = "svm-map"
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        tol: float = 1e-3,
+        loss: str = "map",
+        *,
+        relevant_from: float = 1.0,
+        class_weight: str | None = None,
+        max_rounds: int = 2000,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.loss = loss
+        self.relevant_from = relevant_from
+        self.class_weight = class_weight
+        self.max_rounds = max_rounds
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _check_params(self) -> None:
+        for name, value in (("C", self.C), ("tol", self.tol)):
+            if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+                raise TypeError(f"{name} must be a number, got {value!r}")
+            if not 0 < value < np.inf:
+                raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {self.loss!r}")
+        if self.class_weight not in (None, "balanced"):
+            raise ValueError(f"class_weight must be None or 'balanced', got {self.class_weight!r}")
+        if self.class_weight is not None and self.loss != "accuracy":
+            raise ValueError(f"class_weight goes with loss='accuracy' only, got loss={self.loss!r}")
+        if not isinstance(self.max_rounds, int | np.integer) or self.max_rounds < 1:
+            raise ValueError(f"max_rounds must be a whole number of at least 1, got {self.max_rounds!r}")
+
+    # -- learning ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
+        """Learn from graded documents of queries.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or ThermometerTable of shape (n_documents, n_features)
+        y : array-like of shape (n_documents,)
+            Grades; those of `relevant_from` and more are relevant.
+        qid : array-like of shape (n_documents,), optional
+            The query of each document, in any order; without, all are documents of one query.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X, y = self._checked(X, reset=True), column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
+            raise ValueError("y must hold a finite grade for each row; Unknown label type otherwise")
+        queries = group_queries(qid, X.shape[0])
+        relevant = y[queries.order] >= self.relevant_from
+        n_relevant = np.add.reduceat(relevant, queries.indptr[:-1], dtype=np.int64)
+        self.n_queries_ = int(np.sum((n_relevant > 0) & (n_relevant < np.diff(queries.indptr))))
+        relevant_weight = 1.0
+        if self.class_weight == "balanced" and relevant.any():
+            relevant_weight = float((~relevant).sum() / relevant.sum())
+        with Tangents(
+            X,
+            relevant.astype(np.uint8),
+            queries,
+            loss=self.loss,
+            n_active=self.n_queries_,
+            relevant_weight=relevant_weight,
+            n_threads=effective_n_jobs(self.n_jobs),
+        ) as tangents:
+            w, self.certificate_ = minimize(tangents, tangents.n_weights, self.C, self.tol, self.max_rounds)
+        if self.certificate_.relative_gap > self.tol:
+            warnings.warn(
+                f"the gap is {self.certificate_.relative_gap:.2g} of the objective after max_rounds={self.max_rounds}; "
+                "allow more rounds, a larger tol or a smaller C",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.coef_, self.intercept_ = w[: X.shape[1]].copy(), float(w[X.shape[1] :].sum())
+        return self
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        if isinstance(X, ThermometerTable):
+            if reset:
+                self.n_features_in_ = X.shape[1]
+            elif X.shape[1] != self.n_features_in_:
+                raise ValueError(f"X has {X.shape[1]} bits, but SVMMap is expecting {self.n_features_in_} of them")
+            return X
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+
+    # -- ranking -----------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the score of each document: the higher, the better."""
+        check_is_fitted(self)
+        return make_block(self._checked(X, reset=False)).scores(self.coef_) + self.intercept_
+
+    def predict(self, X: Any) -> Floats:
+        """Return the score of each document, as rankers of other libraries do."""
+        return self.decision_function(X)
+
+    def rank(self, X: Any, qid: Any = None) -> list[RankedQuery]:
+        """Rank the documents of each query.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or ThermometerTable of shape (n_documents, n_features)
+        qid : array-like of shape (n_documents,), optional
+
+        Returns
+        -------
+        list of RankedQuery
+            In the order in which the queries first appear; of equal scores the earlier row comes first.
+        """
+        return rank_scores(self.decision_function(X), qid)
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: None = None) -> float:
+        """Return the mean average precision over the queries that have a relevant document.
+
+        A Pipeline hands `sample_weight` on even when there is none; queries all weigh the same.
+        """
+        if sample_weight is not None:
+            raise ValueError("sample_weight must be None: the mean is over queries, which weigh the same")
+        figures = evaluate_queries(y, self.decision_function(X), qid, ["MAP"], relevant_from=self.relevant_from)
+        return figures["MAP"]
+
+    # -- saving ------------------------------------------------------------------------------------
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        check_is_fitted(self)
+        certificate = self.certificate_
+        return {
+            "coef": self.coef_,
+            "intercept": np.array([self.intercept_]),
+            "bounds": np.array([certificate.primal, certificate.dual, certificate.seconds]),
+            "counts": np.array([certificate.rounds, self.n_queries_], np.int64),
+        }
+
+    def state_hash(self) -> str:
+        """Return a hash of what was learnt."""
+        arrays = self._arrays()
+        return state_hash(self.kind, {name: arrays[name] for name in ("coef", "intercept")})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model directory, or replace the model in one; see `abound.load`."""
+        content: dict[str, Any] = {"kind": self.kind, "params": plain_params(self.get_params())}
+        if hasattr(self, "feature_names_in_"):
+            content["feature_names"] = [str(name) for name in self.feature_names_in_]
+        write_model(path, content, self._arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
+        """Read what `save` wrote."""
+        return cls.from_model(read_model(path, verify=verify))
+
+    @classmethod
+    def from_model(cls, model: Model, **params: Any) -> Self:
+        """Build a ranker from a model directory that was read."""
+        try:
+            ranker = cls(**{**model.content["params"], **params})
+            ranker._check_params()
+            coef, (intercept,) = model.arrays["coef"], model.arrays["intercept"].tolist()
+            primal, dual, seconds = model.arrays["bounds"].tolist()
+            rounds, n_queries = model.arrays["counts"].tolist()
+            if coef.ndim != 1 or coef.dtype != np.float64 or not np.isfinite(coef).all():
+                raise ValueError("the weights are no finite numbers")
+            if "feature_names" in model.content:
+                ranker.feature_names_in_ = np.array(model.content["feature_names"], object)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedModel(f"the model does not hold what an SVMMap needs: {error}") from None
+        ranker.coef_, ranker.intercept_, ranker.n_features_in_ = coef, intercept, len(coef)
+        ranker.certificate_, ranker.n_queries_ = Certificate(primal, dual, rounds, seconds), n_queries
+        return ranker
+
+
+def rank_scores(scores: Floats, qid: Any = None) -> list[RankedQuery]:
+    """Rank scored documents of queries; of equal scores the earlier row comes first.
+
+    Examples
+    --------
+    >>> [query.rows.tolist() for query in rank_scores(np.array([0.1, 0.5, 0.3]), ["a", "b", "a"])]
+    [[2, 0], [1]]
+    """
+    queries = group_queries(qid, len(scores))
+    ranked = []
+    for name, start, stop in zip(queries.names.tolist(), queries.indptr[:-1], queries.indptr[1:], strict=True):
+        rows = queries.order[start:stop]
+        rows = rows[np.argsort(-scores[rows], kind="stable")]
+        ranked.append(RankedQuery(name, rows, scores[rows]))
+    return ranked
+
+
+def plain_params(params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON takes them."""
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
