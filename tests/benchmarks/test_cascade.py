@@ -12,7 +12,7 @@ def test_names_help_most_where_examples_are_few(data_folder):
     plain, named = runs["3k, words and pairs"], runs["3k, with names"]
     assert named["P@1"].value > plain["P@1"].value + 0.05
     assert plain["R@10_without_example"] == 0.0
-    assert named["R@10_without_example"] > 0.2
+    assert named["R@10_without_example"] > 0.1
 
 
 def test_growth_is_measured(data_folder):
