@@ -56,7 +56,7 @@ def test_the_paper_freezes_on_a_drifting_stream_and_a_horizon_does_not():
 
 @pytest.mark.data
 def test_the_kernel_costs_little_more_than_a_bare_loop(data_folder):
-    assert index.bare("finna-10k", rounds=10)["ratio"] < 8  # the other worker may take the cache
+    assert index.bare("finna-10k", rounds=10)["ratio"] < 20  # the other worker may take the cache
 
 
 @pytest.mark.data
@@ -76,7 +76,7 @@ def test_the_peers_benchmark_runs_and_shows_what_it_measured(data_folder, tmp_pa
     command = [sys.executable, "-m", "benchmarks.peers", "--set", "finna-10k", "--peers", "abound", "--rounds", "1"]
     done = subprocess.run([*command, "--json", output], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "abound feature-focus" in done.stdout
+    assert "abound cascade" in done.stdout
     again = subprocess.run([*command[:3], "--show", output], cwd=ROOT, capture_output=True, text=True)
     assert again.stdout == done.stdout
 
