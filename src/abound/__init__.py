@@ -7,6 +7,7 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 
 if TYPE_CHECKING:
     from abound.loading import load
+    from abound.ordinal.prank import PRank
     from abound.rankers.estimators import FeatureFocus, Frequency, Independent
     from abound.rankers.ranking import Explanation, Ranking
     from abound.tagger import Entry, Tagger
@@ -19,6 +20,7 @@ _LAZY = {
     "FeatureFocus": "rankers.estimators",
     "Frequency": "rankers.estimators",
     "Independent": "rankers.estimators",
+    "PRank": "ordinal.prank",
     "Ranking": "rankers.ranking",
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
@@ -35,6 +37,7 @@ __all__ = [
     "Frequency",
     "Independent",
     "ModelError",
+    "PRank",
     "Ranking",
     "Tagger",
     "TextVectorizer",

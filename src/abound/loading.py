@@ -1,16 +1,21 @@
 """Load whatever a model directory holds."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from abound.errors import UnknownFormat
+from abound.ordinal import KINDS as ORDINAL_KINDS
+from abound.ordinal import ordinal_class
 from abound.rankers import KINDS, Ranker, ranker_class
 from abound.store import read_model
 from abound.tagger import Tagger
 
+if TYPE_CHECKING:
+    from abound.ordinal.base import OrdinalEstimator
 
-def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> Ranker | Tagger:
-    """Load a ranker or a tagger from a model directory.
+
+def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> "Ranker | Tagger | OrdinalEstimator":
+    """Load a ranker, an ordinal learner or a tagger from a model directory.
 
     Parameters
     ----------
@@ -29,6 +34,8 @@ def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) ->
     kind = model.content.get("kind")
     if kind == Tagger.kind:
         return Tagger.from_model(model, **params)
+    if kind in ORDINAL_KINDS:
+        return ordinal_class(kind).from_model(model, **params)
     if kind not in KINDS:
         raise UnknownFormat(f"{path} holds a {kind!r}, which this version of abound does not know")
     return ranker_class(kind, "estimator").from_model(model, **params)
