@@ -7,6 +7,7 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 
 if TYPE_CHECKING:
     from abound.loading import load
+    from abound.ordinal.baselines import MulticlassPerceptron, WidrowHoff
     from abound.ordinal.prank import PRank
     from abound.rankers.estimators import FeatureFocus, Frequency, Independent
     from abound.rankers.ranking import Explanation, Ranking
@@ -20,10 +21,12 @@ _LAZY = {
     "FeatureFocus": "rankers.estimators",
     "Frequency": "rankers.estimators",
     "Independent": "rankers.estimators",
+    "MulticlassPerceptron": "ordinal.baselines",
     "PRank": "ordinal.prank",
     "Ranking": "rankers.ranking",
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
+    "WidrowHoff": "ordinal.baselines",
     "load": "loading",
 }
 
@@ -37,11 +40,13 @@ __all__ = [
     "Frequency",
     "Independent",
     "ModelError",
+    "MulticlassPerceptron",
     "PRank",
     "Ranking",
     "Tagger",
     "TextVectorizer",
     "UnknownFormat",
+    "WidrowHoff",
     "load",
 ]
 

@@ -7,7 +7,11 @@ if TYPE_CHECKING:
     from abound.ordinal.base import OrdinalEstimator
 
 # Where each kind lives; imported when asked for, because scikit-learn comes with it.
-_KINDS = {"prank": ("prank", "PRank")}
+_KINDS = {
+    "prank": ("prank", "PRank"),
+    "widrow-hoff": ("baselines", "WidrowHoff"),
+    "multiclass-perceptron": ("baselines", "MulticlassPerceptron"),
+}
 KINDS = tuple(_KINDS)
 
 
