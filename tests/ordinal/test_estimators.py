@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -129,3 +130,17 @@ def test_texts_after_numbers_are_refused():
 def test_a_kernel_has_no_weights_a_column():
     with pytest.raises(AttributeError, match="coef_ is there after fit and for kernel='linear'"):
         _ = PRank(kernel="rbf").fit([[1.0], [2.0]], [1, 2]).coef_
+
+
+def test_values_that_are_not_finite_are_named_and_leave_nothing_half_learnt():
+    prank = PRank().fit([[1.0], [2.0]], [1, 2])
+    before = prank.state_hash()
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        prank.partial_fit([[1.0], [float("nan")]], [1, 2])
+    assert prank.state_hash() == before
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        prank.fit([[1.0], [2.0], [float("inf")]], [1, 2, 2])
+    with pytest.raises(NotFittedError):
+        prank.predict([[1.0]])
+    with pytest.raises(ValueError, match="so large that a score is no finite number"):
+        prank.fit([[1e300]] * 4, [1, 2, 1, 2])

@@ -11,6 +11,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
+from abound.kernels.pool cimport prefetch
+
 import numpy as np
 
 cdef enum:
@@ -67,25 +69,36 @@ cdef inline void widen(double[::1] span, double score) noexcept nogil:
 def prank_learn(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,
                 const int32_t[::1] ranks, double[:, ::1] weights, double[:, ::1] thresholds, double[::1] span,
                 double margin, int64_t n_before, int32_t[::1] out_ranks):
-    """Learn rows in order, in place; write the rank that each had before it was learnt; return the updates made."""
-    cdef int64_t row, p, predicted, step = 0, n_updates = 0
-    cdef double score, change, change_sum
+    """Learn rows in order, in place; write the rank that each had before it was learnt; return the updates made.
+
+    A row whose score is no finite number is not learnt, nor are those after it: -1 is returned instead.
+    """
+    cdef int64_t row, p, predicted, n_updates = 0, step = 0, n_rows = indptr.shape[0] - 1
+    cdef double score, change, before, low = span[0], high = span[1]
+    cdef double* weight
     with nogil:
-        for row in range(indptr.shape[0] - 1):
+        for row in range(n_rows):
             score = 0.0
             for p in range(indptr[row], indptr[row + 1]):
                 score += weights[indices[p], WEIGHT] * data[p]
-            widen(span, score)
+            if row + 1 < n_rows:            # whether this row is learnt cannot be foreseen: use the wait
+                for p in range(indptr[row + 1], indptr[row + 2]):
+                    prefetch(&weights[indices[p], WEIGHT])
+            if not score - score == 0.0:
+                n_updates = -1
+                break
+            low, high = min(low, score), max(high, score)
             predicted = rank_of(score, thresholds)
             out_ranks[row] = <int32_t> predicted
-            n_updates += move_thresholds(score, ranks[row], predicted, thresholds, margin, <double> (n_before + row),
-                                         &step)
+            before = <double> (n_before + row)
+            n_updates += move_thresholds(score, ranks[row], predicted, thresholds, margin, before, &step)
             if step:
                 for p in range(indptr[row], indptr[row + 1]):
+                    weight = &weights[indices[p], WEIGHT]   # its sum lies beside it
                     change = step * data[p]
-                    change_sum = change * <double> (n_before + row)
-                    weights[indices[p], WEIGHT] += change
-                    weights[indices[p], SUM] += change_sum
+                    weight[WEIGHT] += change
+                    weight[SUM] += change * before
+    span[0], span[1] = low, high
     return n_updates
 
 
@@ -268,17 +281,17 @@ def prank_kernel_learn(SupportRows support, const int64_t[::1] indptr, const int
                        const double[::1] data, const int32_t[::1] ranks, double[:, ::1] thresholds,
                        double[::1] span, double margin, int64_t n_before, int32_t[::1] out_ranks):
     """Learn rows in order, in place, as `prank_learn` does, with weights that are supporting rows."""
-    cdef int64_t row, predicted, step = 0, n_updates = 0
+    cdef int64_t row, predicted, n_updates = 0, step = 0
     cdef double[::1] dense = np.zeros(support.width(indices))
-    cdef double score
+    cdef double score, before
     with nogil:
         for row in range(indptr.shape[0] - 1):
             score = support.score(indices, data, indptr[row], indptr[row + 1], 0, dense)
             widen(span, score)
             predicted = rank_of(score, thresholds)
             out_ranks[row] = <int32_t> predicted
-            n_updates += move_thresholds(score, ranks[row], predicted, thresholds, margin, <double> (n_before + row),
-                                         &step)
+            before = <double> (n_before + row)
+            n_updates += move_thresholds(score, ranks[row], predicted, thresholds, margin, before, &step)
             if step:
                 support.add(indices, data, indptr[row], indptr[row + 1], step, n_before + row)
     return n_updates

@@ -79,8 +79,12 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         self._start()
         rows, ranks = self._take(X, y, whole=True)
-        for _ in range(getattr(self, "passes", 1)):
-            self._learn_counted(rows, ranks)
+        try:
+            for _ in range(getattr(self, "passes", 1)):
+                self._learn_counted(rows, ranks)
+        except ValueError:
+            del self.scale_  # half of the rows are learnt: that is no state to predict from
+            raise
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Iterable[Any] | None = None) -> Self:
@@ -126,7 +130,7 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             self._insert_rank(at, at)
 
     def _take(self, X: Any, y: Any, *, whole: bool) -> tuple[Rows, NDArray[np.int32]]:
-        rows = self._rows(X, learn=True)
+        rows = self._rows(X, learn=True, is_checked_later=whole and self._meets_bad_values)
         targets = checked_targets(y, rows.n_rows, whole=whole)
         self._extend(targets)
         self._ensure_features(self.n_features_in_)
@@ -142,10 +146,23 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         self.n_rows_seen_ += rows.n_rows
         return predicted
 
-    def _rows(self, X: Any, *, learn: bool) -> Rows:
+    @property
+    def _meets_bad_values(self) -> bool:
+        """Whether `_learn` itself refuses what is not finite, so that `fit` need not look at every value first."""
+        return False
+
+    def _rows(self, X: Any, *, learn: bool, is_checked_later: bool = False) -> Rows:
         first = learn and self.n_features_in_ == 0
         _check_feature_names(self, X, reset=first)
-        X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C", input_name="X", estimator=self)
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=not is_checked_later,
+            input_name="X",
+            estimator=self,
+        )
         is_dense = not sp.issparse(X)
         if is_dense:
             if not first and X.shape[1] != self.n_features_in_:

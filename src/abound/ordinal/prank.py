@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from abound.errors import DamagedModel
 from abound.kernels.thresholds import (
@@ -151,11 +151,19 @@ class PRank(OrdinalEstimator):
 
     # -- learning and predicting ---------------------------------------------------------------------
 
+    @property
+    def _meets_bad_values(self) -> bool:
+        return self._support is None
+
     def _learn(self, rows: Rows, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
         predicted = np.empty(rows.n_rows, np.int32)
         b, span, margin, n = self._thresholds, self._span, float(self.margin), self.n_rows_seen_
         if self._support is None:
-            self.n_updates_ += prank_learn(*rows, ranks, self._weights, b, span, margin, n, predicted)
+            n_updates = prank_learn(*rows, ranks, self._weights, b, span, margin, n, predicted)
+            if n_updates < 0:
+                assert_all_finite(rows.data, input_name="X", estimator_name="PRank")
+                raise ValueError("values of X are so large that a score is no finite number; scale X first")
+            self.n_updates_ += n_updates
         else:
             self.n_updates_ += prank_kernel_learn(self._support, *rows, ranks, b, span, margin, n, predicted)
         return predicted

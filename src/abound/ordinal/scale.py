@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MANY = 50  # so many values, most of them seen once, are measurements and no ranks
+FEW = 10_000  # whole numbers that span no more than this are looked up in a table
 
 
 class Scale:
@@ -33,7 +34,8 @@ class Scale:
 
     def extend(self, values: NDArray[Any]) -> list[int]:
         """Make values known; return where new ones were inserted, to be applied one after the other."""
-        new = np.setdiff1d(values, self.values) if len(self) else np.unique(values)
+        found = _distinct(values)
+        new = np.setdiff1d(found, self.values) if len(self) else found
         if len(new) == 0:
             return []
         if self.is_given:
@@ -46,9 +48,26 @@ class Scale:
 
     def numbers(self, values: NDArray[Any]) -> NDArray[np.int32]:
         """Return the number of each value, from 0; all must be known."""
+        if self.values.dtype.kind == values.dtype.kind == "i" and _spread(self.values) < FEW:
+            low = int(self.values.min())
+            table = np.zeros(_spread(self.values) + 1, np.int32)
+            table[self.values - low] = np.arange(len(self))
+            return np.asarray(table[values - low])
         order = np.argsort(self.values)
         at = np.searchsorted(self.values, values, sorter=order)
         return order[at].astype(np.int32)
+
+
+def _spread(values: NDArray[Any]) -> int:
+    return int(values.max()) - int(values.min())
+
+
+def _distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the values that occur, sorted; whole numbers near each other are counted, which is fastest."""
+    if len(values) and values.dtype.kind == "i" and _spread(values) < FEW:
+        low = values.min()
+        return np.asarray(np.flatnonzero(np.bincount(values - low)) + low, values.dtype)
+    return np.unique(values)
 
 
 def checked_targets(y: Any, n_rows: int, *, whole: bool) -> NDArray[Any]:
