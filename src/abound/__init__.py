@@ -7,6 +7,7 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 
 if TYPE_CHECKING:
     from abound.loading import load
+    from abound.ordinal.bands import Bands
     from abound.ordinal.baselines import MulticlassPerceptron, WidrowHoff
     from abound.ordinal.prank import PRank
     from abound.rankers.estimators import FeatureFocus, Frequency, Independent
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 # Imported when first asked for: scikit-learn alone takes longer to import than a model to load and to rank a text.
 _LAZY = {
+    "Bands": "ordinal.bands",
     "Entry": "tagger",
     "Explanation": "rankers.ranking",
     "FeatureFocus": "rankers.estimators",
@@ -32,6 +34,7 @@ _LAZY = {
 
 __all__ = [
     "AboundError",
+    "Bands",
     "DamagedModel",
     "DataError",
     "Entry",

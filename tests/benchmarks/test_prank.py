@@ -6,11 +6,11 @@ import pytest
 from abound import PRank
 from abound.metrics import evaluate_ranks
 from benchmarks.papers import plots, prank
-from benchmarks.papers.ratings import movielens
+from benchmarks.papers.ratings import jester, movielens
 
 
 def test_the_mean_of_all_hypotheses_is_best_on_the_synthetic_set(tmp_path, monkeypatch):
-    result = prank.synthetic(repeats=3, n=2_000)
+    result = prank.synthetic(repeats=2, n=1_200)
     loss = {name: figure["mean"] for name, figure in result["rank_loss"].items()}
     assert loss[prank.MEAN] < loss[prank.WH] < loss[prank.MCP]
     assert loss[prank.PRANK] < loss[prank.MCP]
@@ -20,14 +20,16 @@ def test_the_mean_of_all_hypotheses_is_best_on_the_synthetic_set(tmp_path, monke
 
 
 def test_learning_costs_a_few_bare_passes():
-    figures = prank.speed(n_rows=50_000, rounds=3)
+    figures = prank.speed(n_rows=20_000, rounds=3)
     assert figures["ratio_kernel_alone"] < 10  # the other worker may take the cache
-    assert figures["accuracy_on_the_last_rows"] > 0.3
+    assert 0 < figures["updates_a_row"] < 1
 
 
 @pytest.mark.data
 def test_the_mean_of_all_hypotheses_is_best_on_ratings(data_folder):
-    result = prank.jester_runs(n_targets=4)["whole"]
+    whole = jester().whole_rows()
+    _, whole.rows = np.unique(whole.rows, return_inverse=True)
+    result = prank.collaborative(whole, np.array([5, 50, 95, 7, 70]), 800)
     for kind in ("online", "batch"):
         loss = {name: figure["mean"] for name, figure in result[kind].items()}
         assert min(loss, key=loss.__getitem__) == prank.MEAN
@@ -51,7 +53,7 @@ def test_movielens_files_are_films_by_viewers(tmp_path, name):
 
 def test_a_file_that_is_no_ratings_file_is_refused(tmp_path):
     (tmp_path / "u.data").write_text("one\ttwo\tthree\n")
-    with pytest.raises(ValueError, match="u.data:1: a line must be viewer, film, rating, time"):
+    with pytest.raises(ValueError, match=r"u.data:1: a line must be viewer, film, rating, time"):
         movielens(tmp_path / "u.data")
     with pytest.raises(ValueError, match=r"must be MovieLens' u.data, ratings.dat or ratings.csv"):
         movielens(tmp_path / "ratings.txt")
