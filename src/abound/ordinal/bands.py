@@ -16,6 +16,7 @@ LEVELS = np.arange(-8.0, 8.01, 0.25)  # of log-odds, at which precision is watch
 MEMORY = 20_000.0  # feedback on labels that the watched precision is taken over
 APPLIED_MEMORY = 5_000.0  # the same for the precision of what was applied
 ENOUGH = 50.0  # feedback that a group needs for thresholds of its own, and a level for its precision to be believed
+CLEARLY = 0.02  # a precision that misses the target by more is believed to do so
 IDLE = 50  # rows without an applied label after which the threshold comes down to where the target is met
 
 
@@ -34,7 +35,8 @@ class Bands:
     ranker's scores. Two thresholds in order cut them, as in PRank, and are moved by feedback in unequal steps: a
     rejected label of a band pushes the band's threshold up by `target` steps, an accepted one lets it down by
     ``1 - target``. They cancel exactly when the band has the precision that is wanted, so that over n applied labels
-    the precision is off by at most (how far the threshold went) / (step n), on any stream.
+    the precision is off by at most (how far the threshold went) / (step n), on any stream. Nothing is applied before
+    the feedback shows that the target is reachable, nor when it shows that it is so no longer.
 
     Parameters
     ----------
@@ -76,6 +78,7 @@ class Bands:
         self.idle = np.zeros(n)  # rows since a label was applied
         self.watched = np.zeros((n, 2 * len(LEVELS)))  # rejected and accepted labels by level, fading
         self.applied = np.zeros((n, 2))  # rejected and accepted among the applied, fading
+        self.is_open = np.zeros(n)  # 1 where the target was seen to be reachable, so that labels are applied
 
     def set_groups(self, groups: Mapping[int, int]) -> None:
         """Put labels into groups, numbered from 0; groups that were there keep what they learnt."""
@@ -89,7 +92,7 @@ class Bands:
         if missing > 0:
             grown = Bands(self.apply, self.suggest)
             grown._start_groups(missing)
-            for name in ("thresholds", "feedback", "idle", "watched", "applied"):
+            for name in self._BY_GROUP:
                 setattr(self, name, np.concatenate([getattr(self, name), getattr(grown, name)]))
 
     # -- cutting -------------------------------------------------------------------------------------
@@ -118,7 +121,7 @@ class Bands:
     def _log_odds(
         self, labels: NDArray[np.int64], scores: NDArray[np.float64], ranked: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        self.confidence.ensure_labels(int(labels.max(initial=-1)) + 1)
+        self.confidence.ensure_labels(int(labels.max(initial=0)) + 1)
         return self.confidence.prepare(np.maximum(labels, 0), RowShape.of(scores, ranked)).log_odds
 
     def _groups(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -131,7 +134,9 @@ class Bands:
         self, log_odds: NDArray[np.float64], groups: NDArray[np.int64], ranked: NDArray[np.bool_]
     ) -> NDArray[np.int8]:
         own = np.where(self.feedback[groups] >= ENOUGH, groups, 0)
-        low, high = self.thresholds[own, 0], self.thresholds[own, 1]
+        # Before there is enough feedback all is shown: what is hidden could never be learnt.
+        low = np.where(self.feedback[own] >= ENOUGH, self.thresholds[own, 0], -np.inf)
+        high = np.where(self.is_open[own] > 0, self.thresholds[own, 1], np.inf)
         return np.where(ranked, (log_odds >= low).astype(np.int8) + (log_odds >= high), HIDE).astype(np.int8)
 
     # -- learning ------------------------------------------------------------------------------------
@@ -157,7 +162,7 @@ class Bands:
             raise ValueError(f"accepted and shown must have the shape of labels, {np.shape(labels)}")
         groups, bands = self._groups(found), np.zeros(found.shape, np.int8)
         known, shape = np.maximum(found, 0), RowShape.of(values, ranked)
-        self.confidence.ensure_labels(int(known.max(initial=-1)) + 1)
+        self.confidence.ensure_labels(int(known.max(initial=0)) + 1)
         for row in np.flatnonzero(ranked.any(axis=1)).tolist():
             prepared = self.confidence.prepare(known[row], shape.row(row))
             bands[row] = self._cut(prepared.log_odds, groups[row], ranked[row])
@@ -176,6 +181,7 @@ class Bands:
         if group and before < ENOUGH:
             self.thresholds[group] = self.thresholds[0]  # until it has thresholds of its own
         self._watch(group, log_odds, accepted)
+        level = self._open_or_close(group)
         low, high = self.thresholds[group].tolist()
         in_apply = log_odds >= high
         in_suggest = (log_odds >= low) & ~in_apply
@@ -187,14 +193,13 @@ class Bands:
             self.idle[group] += 1.0
             wrong, right = self.applied[group].tolist()
             # Only a band that owes nothing may grow without feedback of its own: else its precision would suffer.
-            if self.idle[group] > IDLE and right >= self.apply * (right + wrong):
-                level = self._lowest_level(group)
-                if level is not None and high > level:
-                    high = max(level, high - STEP * 0.2)
+            owes_nothing = self.idle[group] > IDLE and right >= self.apply * (right + wrong)
+            if owes_nothing and level is not None and high > level:
+                high = max(level, high - STEP * 0.2)
         if in_suggest.any():
             low += STEP * (self.suggest * int(in_suggest.sum()) - int(accepted[in_suggest].sum()))
-        elif not n_applied:
-            low -= STEP * 0.2  # nothing is shown, so nothing could ever be learnt
+        else:
+            low -= STEP * (0.05 if n_applied else 0.2)  # what is never shown could never be learnt
         high = float(np.clip(high, LEVELS[0], LEVELS[-1]))
         self.thresholds[group] = min(max(low, float(LEVELS[0])), high), high
 
@@ -215,11 +220,22 @@ class Bands:
         total = right + rejected[::-1].cumsum()[::-1]
         return total, right / np.maximum(total, 1e-9)
 
-    def _lowest_level(self, group: int) -> float | None:
-        """Return the lowest level above which the target is met, by enough feedback; None if there is none."""
+    def _open_or_close(self, group: int) -> float | None:
+        """Let labels be applied once the target is seen to be reachable, and no longer when it clearly is not.
+
+        Labels that would be applied are suggested meanwhile, so their feedback goes on moving the threshold.
+        """
         total, precision = self._above(group)
-        good = np.flatnonzero((total >= ENOUGH) & (precision >= self.apply))
-        return float(LEVELS[good[0]]) if len(good) else None
+        enough = total >= ENOUGH
+        if not enough.any():
+            return None
+        good = np.flatnonzero(enough & (precision >= self.apply))
+        if len(good):
+            self.is_open[group] = 1.0
+            return float(LEVELS[good[0]])
+        if precision[enough].max() < self.apply - CLEARLY:
+            self.is_open[group] = 0.0
+        return None
 
     # -- what it knows -------------------------------------------------------------------------------
 
@@ -238,9 +254,9 @@ class Bands:
         enough = np.flatnonzero(total >= ENOUGH)
         if len(enough) == 0:
             return Reach(False, float("nan"), 0.0)
-        level = self._lowest_level(number)
-        best = int(np.searchsorted(LEVELS, level)) if level is not None else int(enough[precision[enough].argmax()])
-        return Reach(level is not None, float(precision[best]), float(total[best] / total[0]))
+        good = enough[precision[enough] >= self.apply]
+        best = int(good[0]) if len(good) else int(enough[precision[enough].argmax()])
+        return Reach(len(good) > 0, float(precision[best]), float(total[best] / total[0]))
 
     def report(self, group: int | None = None) -> str:
         """Say in one sentence how the target stands."""
@@ -258,7 +274,8 @@ class Bands:
 
     # -- keeping -------------------------------------------------------------------------------------
 
-    _ARRAYS = ("thresholds", "feedback", "idle", "watched", "applied", "group_of")
+    _BY_GROUP = ("thresholds", "feedback", "idle", "watched", "applied", "is_open")
+    _ARRAYS = (*_BY_GROUP, "group_of")
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return all that is to be kept, as plain arrays."""
