@@ -24,7 +24,7 @@ from abound.rankers import KINDS, ranker_class
 from benchmarks import sets
 from benchmarks.machine import machine_line
 
-OUTPUT = Path(__file__).parent / "results" / "bands.json"
+RESULTS = Path(__file__).parent / "results"
 SETS = ("debian-tags", "finna-100k")
 TARGETS = (0.8, 0.9, 0.95)
 STREAM = 20_000  # rows of a stream, or half of the set if that is less
@@ -117,15 +117,12 @@ def group_precisions(stream: Stream, cut: np.ndarray, bands: Bands, half: int) -
 
 def show(result: dict[str, Any]) -> None:
     print(f"{result['machine']}; ranker {result['ranker']}")
-    for name, outcome in result["sets"].items():
-        print(f"\n{name}: a stream of {outcome['stream']:,} rows, the last {outcome['measured']:,} measured")
-        print(
-            f"{'stream':22}{'target':>7}{'precision':>11}{'applied a row':>15}{'of the true':>13}  what the bands say"
-        )
-        for kind, runs in outcome["runs"].items():
-            for target, f in runs.items():
-                line = f"{kind:22}{target:>7}{f['precision']:>11.3f}{f['applied_a_row']:>15.3f}"
-                print(f"{line}{f['share_of_true_applied']:>13.3f}  {f['report']}")
+    print(f"{result['set']}: a stream of {result['stream']:,} rows, the last {result['measured']:,} measured")
+    print(f"{'stream':22}{'target':>7}{'precision':>11}{'applied a row':>15}{'of the true':>13}  what the bands say")
+    for kind, runs in result["runs"].items():
+        for target, f in runs.items():
+            line = f"{kind:22}{target:>7}{f['precision']:>11.3f}{f['applied_a_row']:>15.3f}"
+            print(f"{line}{f['share_of_true_applied']:>13.3f}  {f['report']}")
 
 
 def main() -> None:
@@ -134,16 +131,14 @@ def main() -> None:
     )
     parser.add_argument("--set", default=",".join(SETS), help="names of sets, parted by commas")
     parser.add_argument("--ranker", default="feature-focus", choices=KINDS, help="the ranker")
-    parser.add_argument("--json", type=Path, default=OUTPUT, help="write the result here")
-    parser.add_argument("--show", action="store_true", help="print the result that was written before")
+    parser.add_argument("--show", action="store_true", help="print the results that were written before")
     arguments = parser.parse_args()
-    if arguments.show:
-        show(json.loads(arguments.json.read_text()))
-        return
-    found = {name: run(name, arguments.ranker) for name in arguments.set.split(",")}
-    result = {"machine": machine_line(), "ranker": arguments.ranker, "sets": found}
-    arguments.json.write_text(json.dumps(result, indent=1) + "\n")
-    show(result)
+    for name in arguments.set.split(","):
+        output = RESULTS / f"bands-{arguments.ranker}-{name}.json"
+        if not arguments.show:
+            result = {"machine": machine_line(), "ranker": arguments.ranker, "set": name, **run(name, arguments.ranker)}
+            output.write_text(json.dumps(result, indent=1) + "\n")
+        show(json.loads(output.read_text()))
 
 
 if __name__ == "__main__":
