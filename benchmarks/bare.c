@@ -19,3 +19,15 @@ void bare_gather(int64_t n_rows, const int64_t *indptr, const int32_t *indices, 
                 scores[edges[e].label] += scale * edges[e].weight;
         }
 }
+
+/* The least that learning a linear score can cost: the dot product of each row with the weights. */
+void bare_dot(int64_t n_rows, const int64_t *indptr, const int32_t *indices, const double *data,
+              const double *weights, double *scores)
+{
+    for (int64_t row = 0; row < n_rows; row++) {
+        double score = 0.0;
+        for (int64_t p = indptr[row]; p < indptr[row + 1]; p++)
+            score += weights[indices[p]] * data[p];
+        scores[row] = score;
+    }
+}

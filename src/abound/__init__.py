@@ -7,6 +7,9 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 
 if TYPE_CHECKING:
     from abound.loading import load
+    from abound.ordinal.bands import Bands
+    from abound.ordinal.baselines import MulticlassPerceptron, WidrowHoff
+    from abound.ordinal.prank import PRank
     from abound.rankers.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
     from abound.rankers.ranking import Explanation, Ranking
     from abound.rankers.selection import RocchioSelector
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 # Imported when first asked for: scikit-learn alone takes longer to import than a model to load and to rank a text.
 _LAZY = {
+    "Bands": "ordinal.bands",
     "Cascade": "rankers.estimators",
     "Entry": "tagger",
     "Explanation": "rankers.ranking",
@@ -28,6 +32,8 @@ _LAZY = {
     "Frequency": "rankers.estimators",
     "Independent": "rankers.estimators",
     "MMP": "rankers.estimators",
+    "MulticlassPerceptron": "ordinal.baselines",
+    "PRank": "ordinal.prank",
     "Perceptron": "rankers.estimators",
     "PivotedWeights": "text.pivoted",
     "QueryScaler": "retrieval.query_scaling",
@@ -39,6 +45,7 @@ _LAZY = {
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
     "ThermometerFeatures": "retrieval.thermometer",
+    "WidrowHoff": "ordinal.baselines",
     "export_ranking": "retrieval.export",
     "load": "loading",
 }
@@ -46,6 +53,7 @@ _LAZY = {
 __all__ = [
     "MMP",
     "AboundError",
+    "Bands",
     "Cascade",
     "DamagedModel",
     "DataError",
@@ -55,6 +63,8 @@ __all__ = [
     "Frequency",
     "Independent",
     "ModelError",
+    "MulticlassPerceptron",
+    "PRank",
     "Perceptron",
     "PivotedWeights",
     "QueryScaler",
@@ -67,6 +77,7 @@ __all__ = [
     "TextVectorizer",
     "ThermometerFeatures",
     "UnknownFormat",
+    "WidrowHoff",
     "export_ranking",
     "load",
 ]

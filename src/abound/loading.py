@@ -5,19 +5,24 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from abound.errors import UnknownFormat
+from abound.ordinal import KINDS as ORDINAL_KINDS
+from abound.ordinal import ordinal_class
 from abound.rankers import KINDS, Ranker, ranker_class
 from abound.store import read_model
 from abound.tagger import Tagger
 
 if TYPE_CHECKING:
+    from abound.ordinal.base import OrdinalEstimator
     from abound.retrieval import Reranker, SVMMap
 
 # What ranks documents brings scikit-learn along: imported when a model holds it.
 _RETRIEVAL = {"reranker": ("reranker", "Reranker"), "svm-map": ("svm_map", "SVMMap")}
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> "Ranker | Tagger | SVMMap | Reranker":
-    """Load a ranker or a tagger from a model directory.
+def load(
+    path: str | os.PathLike[str], *, verify: bool = True, **params: Any
+) -> "Ranker | Tagger | OrdinalEstimator | SVMMap | Reranker":
+    """Load a ranker, a tagger, an ordinal learner or a ranking of documents from a model directory.
 
     Parameters
     ----------
@@ -41,6 +46,8 @@ def load(path: str | os.PathLike[str], *, verify: bool = True, **params: Any) ->
         found: SVMMap | Reranker
         found = getattr(importlib.import_module(f"abound.retrieval.{module}"), name).from_model(model, **params)
         return found
+    if kind in ORDINAL_KINDS:
+        return ordinal_class(kind).from_model(model, **params)
     if kind not in KINDS:
         raise UnknownFormat(f"{path} holds a {kind!r}, which this version of abound does not know")
     return ranker_class(kind, "estimator").from_model(model, **params)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from abound.errors import DamagedModel, UnknownFormat
 from abound.kernels.pool import FEATURE_BYTES
+from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers import ranker_class
 from abound.rankers.base import Rows, check_number
 from abound.rankers.index import IndexRanker
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 CHUNK = 4096  # texts that are encoded at once
 RANKER_PREFIX = "ranker_"
+BANDS_PREFIX = "bands_"
+BANDED = 10  # labels of a ranking that are cut into bands
 # What pruning reckons with: a term's header, its place in the vocabulary, and its name.
 BYTES_A_TERM = FEATURE_BYTES + 16 + 16 + 4
 COMPACT_SHARE = 0.75  # giving back spare room is enough if the rest is below this share of the budget
@@ -38,6 +41,16 @@ class Entry(NamedTuple):
     label: Name
     score: float
     rank: int
+
+
+class BandedEntry(NamedTuple):
+    """One label of a ranking with its band, "apply", "suggest" or "hide", and how likely it is to be accepted."""
+
+    label: Name
+    score: float
+    rank: int
+    band: str
+    probability: float
 
 
 class WordVote(NamedTuple):
@@ -107,6 +120,7 @@ class Tagger:
         self.encoder = TextEncoder(**text)
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
+        self.bands: Bands | None = None
         self.ranker._start()
 
     # -- learning ------------------------------------------------------------------------------------
@@ -141,6 +155,8 @@ class Tagger:
         self.label_names = {}
         if self.mode == "corpus":
             self.encoder.count_corpus([*(name for names in named.values() for name in names), *texts])
+        if self.bands is not None:  # labels are numbered anew, so what it knows of them is void
+            self.bands = Bands(self.bands.apply, self.bands.suggest)
         self.learn_names(named)
         if self.mode == "stream":
             self.learn_many(texts, labels)
@@ -259,6 +275,62 @@ class Tagger:
         labels, scores = np.full((rows.n_rows, width), -1, np.int32), np.zeros((rows.n_rows, width))
         self.ranker._rank(rows, labels, scores)
         return Ranking(labels, scores, self.ranker.labels_.names)
+
+    def cut(self, text: str) -> list[BandedEntry]:
+        """Rank the labels of one text and say which to apply, which to suggest and which to hide."""
+        return self.cut_many([text])[0]
+
+    def cut_many(self, texts: Iterable[str]) -> list[list[BandedEntry]]:
+        """Rank the labels of each text and cut them into bands, as `feedback` has taught them."""
+        if self.bands is None:
+            raise ValueError("the tagger has no bands yet: teach them with feedback on ranked labels")
+        ranking = self.rank_arrays(texts, BANDED)
+        bands = self.bands.cut(ranking.indices, ranking.scores).tolist()
+        likely = self.bands.probabilities(ranking.indices, ranking.scores).tolist()
+        return [
+            [
+                BandedEntry(ranking.names[label], score, place, BAND_NAMES[band], probability)
+                for place, (label, score, band, probability) in enumerate(zip(*row, strict=True), 1)
+                if label >= 0
+            ]
+            for row in zip(ranking.indices.tolist(), ranking.scores.tolist(), bands, likely, strict=True)
+        ]
+
+    def feedback(self, text: str, accepted: Iterable[Any], rejected: Iterable[Any] | None = None) -> None:
+        """Teach the bands by what a person accepted and rejected of the labels shown for a text.
+
+        The ranker is not taught; `learn` does that, and may follow. Bands begin with the first feedback, unless
+        `bands` was set before, to choose targets.
+
+        Parameters
+        ----------
+        accepted : iterable of names
+        rejected : iterable of names, optional
+            Without, every shown label that was not accepted was rejected.
+        """
+        self.feedback_many([text], [accepted], None if rejected is None else [rejected])
+
+    def feedback_many(
+        self,
+        texts: Sequence[str],
+        accepted: Sequence[Iterable[Any]],
+        rejected: Sequence[Iterable[Any]] | None = None,
+    ) -> None:
+        """Teach the bands by several texts, in order; see `feedback`."""
+        right = [set(_listed(names)) for names in accepted]
+        wrong = None if rejected is None else [set(_listed(names)) for names in rejected]
+        if len(right) != len(texts) or (wrong is not None and len(wrong) != len(texts)):
+            raise ValueError(f"there are {len(texts)} texts; give accepted and rejected labels for each")
+        if self.bands is None:
+            self.bands = Bands()
+        ranking = self.rank_arrays(texts, BANDED)
+        names = [[ranking.names[i] if i >= 0 else None for i in row] for row in ranking.indices.tolist()]
+        yes = np.array([[name in of for name in row] for row, of in zip(names, right, strict=True)], bool)
+        shown = None
+        if wrong is not None:
+            no = [[name in of for name in row] for row, of in zip(names, wrong, strict=True)]
+            shown = (yes | np.array(no, bool)).reshape(ranking.indices.shape)
+        self.bands.learn(ranking.indices, ranking.scores, yes.reshape(ranking.indices.shape), shown)
 
     def explain(self, text: str, label: Any) -> TextExplanation:
         """Return the words of a text that vote for a label, their votes and their places.
@@ -391,7 +463,10 @@ class Tagger:
         names, name_offsets = encode_names(name for _, name in named)
         display: dict[str, Source] = {"display_labels": labels, "display_label_offsets": label_offsets}
         display |= {"display_names": names, "display_name_offsets": name_offsets}
-        return {**ranker, **self.encoder.arrays(), **display}
+        bands: dict[str, Source] = {}
+        if self.bands is not None:
+            bands = {BANDS_PREFIX + key: array for key, array in self.bands.state().items()}
+        return {**ranker, **self.encoder.arrays(), **display, **bands}
 
     def state_hash(self) -> str:
         """Return a hash of what was learnt; see `Ranker.state_hash`."""
@@ -426,12 +501,18 @@ class Tagger:
             content = {"params": model.content["params"]["ranker_params"], "columns": columns}
             keys = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
             tagger._saved_names, tagger._label_names = tuple(model.arrays[key] for key in keys), None
+            tagger.bands = _restored_bands(model.arrays)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
         tagger.ranker = type(tagger.ranker).from_model(Model(content, arrays), **params)
         if isinstance(tagger.ranker, IndexRanker) and tagger.ranker._pool.n_features > tagger.encoder.n_terms:
             raise DamagedModel("the index has features that the vocabulary does not know")
         return tagger
+
+
+def _restored_bands(arrays: Mapping[str, NDArray[Any]]) -> Bands | None:
+    found = {k.removeprefix(BANDS_PREFIX): array for k, array in arrays.items() if k.startswith(BANDS_PREFIX)}
+    return Bands.from_state(found) if found else None
 
 
 def _checked(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> tuple[list[str], list[list[Any]]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, fit, info, learn, rank, rerank
+from abound.cli import convert, evaluate, explain, feedback, fit, info, learn, rank, rerank
 from abound.cli.common import note, sentence
 
 
@@ -80,6 +80,7 @@ for _module, _function in (
     (fit, fit.fit),
     (learn, learn.learn),
     (rank, rank.rank),
+    (feedback, feedback.feedback),
     (evaluate, evaluate.evaluate),
     (explain, explain.explain),
     (info, info.info),

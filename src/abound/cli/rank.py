@@ -23,13 +23,14 @@ from abound.cli.common import (
 
 if TYPE_CHECKING:
     from abound.data import Document
-    from abound.tagger import Entry, Tagger
+    from abound.tagger import BandedEntry, Entry, Tagger
 
 EPILOG = """\b
 Example:
   abound rank subjects "Growing roses in cold climates" -k 5
   abound rank subjects docs.jsonl > ranked.jsonl
   head titles.txt | abound rank subjects -
+  abound rank subjects "Growing roses in cold climates" --bands
 """
 CHUNK = 500
 STANDARD = "-"
@@ -48,6 +49,9 @@ def rank(
     threshold: Annotated[
         float | None, typer.Option("--threshold", metavar="X", help="Leave out labels that score less.")
     ] = None,
+    bands: Annotated[
+        bool, typer.Option("--bands", help="Say which labels to apply and which to suggest; leave the others out.")
+    ] = False,
     as_json: JsonOption = None,
     names: Annotated[bool, typer.Option("--names/--no-names", help="Print the names of labels.")] = True,
     format_: Annotated[
@@ -69,10 +73,10 @@ def rank(
     if what is not None and not is_input(what, format_):
         what, text = None, what
     if text is not None:
-        show_one(load_tagger(model), text, k, threshold, names, as_json)
+        show_one(load_tagger(model), text, (k, threshold, names, bands), as_json)
     elif what is not None:
         documents = _documents(what, format_, on_error, reader_options(text_field, None, id_field))
-        show_many(load_tagger(model), documents, what == STANDARD, limit, (k, threshold, names))
+        show_many(load_tagger(model), documents, what == STANDARD, limit, (k, threshold, names, bands))
 
 
 def is_input(argument: str, format_: str | None) -> bool:
@@ -117,7 +121,19 @@ def _lines(path: str) -> Iterator["Document"]:
                 raise DataError("<stdin>" if path == STANDARD else path, number, undecodable(error)) from None
 
 
-Choice = tuple[int | None, float | None, bool]  # k, threshold, names
+Choice = tuple[int | None, float | None, bool, bool]  # k, threshold, names, bands
+
+
+def ranked(tagger: "Tagger", texts: list[str], how: Choice) -> list[list["Entry | BandedEntry"]]:
+    """Rank texts as asked for: so many labels, above a threshold, or those that are to be shown."""
+    k, threshold, _, bands = how
+    found: list[Any]
+    if bands:
+        shown = ([entry for entry in row if entry.band != "hide"] for row in tagger.cut_many(texts))
+        found = [row[:k] for row in shown]
+    else:
+        found = tagger.rank_many(texts) if k is None else tagger.rank_many(texts, k)
+    return [[entry for entry in row if threshold is None or entry.score >= threshold] for row in found]
 
 
 def show_many(tagger: "Tagger", documents: Iterable["Document"], live: bool, limit: int | None, how: Choice) -> None:
@@ -127,16 +143,14 @@ def show_many(tagger: "Tagger", documents: Iterable["Document"], live: bool, lim
     from abound.cli.inputs import Inputs, chunks
     from abound.cli.progress import Progress
 
-    k, threshold, names = how
-    chosen: dict[str, int] = {} if k is None else {"k": k}
     row = 0
     share = documents.share if isinstance(documents, Inputs) else lambda: None
     with Progress("ranking", share) as progress:
         for chunk in chunks(islice(documents, limit), 1 if live else CHUNK):
-            rankings = tagger.rank_many([document.text for document in chunk], **chosen)
+            rankings = ranked(tagger, [document.text for document in chunk], how)
             for document, entries in zip(chunk, rankings, strict=True):
                 about = {"row": row} if document.id is None else {"row": row, "id": document.id}
-                emit({**about, "labels": [_as_dict(tagger, entry, names) for entry in _kept(entries, threshold)]})
+                emit({**about, "labels": [_as_dict(tagger, entry, how[2]) for entry in entries]})
                 row += 1
             if live:
                 sys.stdout.flush()
@@ -145,15 +159,14 @@ def show_many(tagger: "Tagger", documents: Iterable["Document"], live: bool, lim
         documents.note_skipped()
 
 
-def show_one(
-    tagger: "Tagger", text: str, k: int | None, threshold: float | None, names: bool, as_json: bool | None
-) -> None:
+def show_one(tagger: "Tagger", text: str, how: Choice, as_json: bool | None) -> None:
     """Print the ranking of one text."""
-    entries = _kept(tagger.rank(text) if k is None else tagger.rank(text, k=k), threshold)
+    [entries], names = ranked(tagger, [text], how), how[2]
     if wants_json(as_json):
         emit({"labels": [_as_dict(tagger, entry, names) for entry in entries]})
         return
     from abound.cli.tables import bar, table
+    from abound.tagger import BandedEntry
 
     best = max((entry.score for entry in entries), default=0.0)
     named = names and bool(tagger.label_names)
@@ -164,16 +177,14 @@ def show_one(
             f"{entry.score:.4f}",
             bar(entry.score, best),
             *((entry.label,) if named else ()),
+            *((entry.band,) if isinstance(entry, BandedEntry) else ()),
         )
         for entry in entries
     ]
-    table(text[:200], ("", "label", "score", "", *(("id",) if named else ())), rows, "r r")
+    head = ("", "label", "score", "", *(("id",) if named else ()), *(("band",) if how[3] else ()))
+    table(text[:200], head, rows, "r r")
 
 
-def _kept(entries: Iterable["Entry"], threshold: float | None) -> list["Entry"]:
-    return [entry for entry in entries if threshold is None or entry.score >= threshold]
-
-
-def _as_dict(tagger: "Tagger", entry: "Entry", names: bool) -> dict[str, Any]:
+def _as_dict(tagger: "Tagger", entry: "Entry | BandedEntry", names: bool) -> dict[str, Any]:
     name = {"name": tagger.name_of(entry.label)} if names and tagger.label_names else {}
-    return {"label": entry.label, **name, "score": entry.score, "rank": entry.rank}
+    return {"label": entry.label, **name, **{key: getattr(entry, key) for key in entry._fields[1:]}}

@@ -3,6 +3,7 @@
 from abound.metrics.bootstrap import Interval, compare, interval
 from abound.metrics.judgement import Judgement, judge
 from abound.metrics.label_ranking import DEFAULT_METRICS, METRICS, evaluate, metric
+from abound.metrics.ordinal import ORDINAL_METRICS, evaluate_ranks, rank_interval
 from abound.metrics.query_ranking import (
     DEFAULT_QUERY_METRICS,
     QUERY_METRICS,
@@ -20,6 +21,7 @@ __all__ = [
     "DEFAULT_METRICS",
     "DEFAULT_QUERY_METRICS",
     "METRICS",
+    "ORDINAL_METRICS",
     "QUERY_METRICS",
     "Interval",
     "Judgement",
@@ -27,6 +29,7 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_queries",
+    "evaluate_ranks",
     "evaluate_run",
     "interval",
     "judge",
@@ -35,5 +38,6 @@ __all__ = [
     "metric",
     "query_figures",
     "query_metric",
+    "rank_interval",
     "summarize_queries",
 ]

@@ -1,8 +1,10 @@
 """How sure a figure is: intervals from resampled rows."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abound.metrics.judgement import Judgement
 from abound.metrics.label_ranking import figures, metric
@@ -21,6 +23,13 @@ class Interval(NamedTuple):
 def interval(name: str, judgement: Judgement, *, n_resamples: int = 1000, random_state: int = 0) -> Interval:
     """Return a measure with its percentile bootstrap interval over rows."""
     rows, reduce = figures(name, judgement), metric(name)[0].reduce
+    return resampled(rows, reduce, n_resamples=n_resamples, random_state=random_state)
+
+
+def resampled(
+    rows: NDArray[np.float64], reduce: Callable[[NDArray[np.float64]], float], *, n_resamples: int, random_state: int
+) -> Interval:
+    """Return what `reduce` makes of rows, with its percentile bootstrap interval."""
     rng = np.random.default_rng(random_state)
     draws = [reduce(rows[rng.integers(len(rows), size=len(rows))]) for _ in range(n_resamples)]
     return Interval(reduce(rows), *_quantiles(draws))

@@ -1,0 +1,98 @@
+"""Tables of ratings: one column is to be predicted from the others, a row at a time.
+
+Jester comes with the data sets. MovieLens files are read from wherever a user has downloaded them: `u.data` (parted
+by tabs), `ratings.dat` (by ::) or `ratings.csv`.
+"""
+
+import lzma
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.sets import data_folder
+
+JESTER_CUTS = (-6.0, -2.0, 2.0, 6.0)  # five ranks of equal width on the scale from -10 to 10
+
+
+@dataclass
+class Ratings:
+    """Known ratings of a table, and how they become features and ranks.
+
+    A feature is the rating less `centre`, over `spread`, so that 0 stands for what was not rated and rows are at most
+    about one long. `cuts` cut ratings into ranks from 1 on.
+    """
+
+    name: str
+    rows: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    centre: float
+    cuts: tuple[float, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return int(self.rows.max()) + 1, int(self.columns.max()) + 1
+
+    @property
+    def ranks(self) -> list[int]:
+        return list(range(1, len(self.cuts) + 2))
+
+    def column_counts(self) -> np.ndarray:
+        return np.bincount(self.columns, minlength=self.shape[1])
+
+    def whole_rows(self) -> "Ratings":
+        """Return the rows that have every column."""
+        full = np.bincount(self.rows, minlength=self.shape[0]) == self.shape[1]
+        kept = full[self.rows]
+        return Ratings(self.name, self.rows[kept], self.columns[kept], self.values[kept], self.centre, self.cuts)
+
+    def features(self) -> "sp.csr_array":
+        spread = np.abs(self.values - self.centre).max() * np.sqrt(self.shape[1])
+        data = (self.values - self.centre) / spread
+        return sp.csr_array((data, (self.rows, self.columns)), shape=self.shape)
+
+    def stream(
+        self, target: int, rng: np.random.Generator, features: "sp.csr_array | None" = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return features and ranks of the rows that have the target, in random order."""
+        features = self.features() if features is None else features
+        of_target = self.columns == target
+        order = rng.permutation(np.flatnonzero(of_target))
+        X = features[self.rows[order]].toarray()
+        X[:, target] = 0.0
+        return X, np.digitize(self.values[order], self.cuts) + 1
+
+
+def jester() -> Ratings:
+    """Return the jokes' ratings: a row a person, a column a joke."""
+    with lzma.open(data_folder() / "jester5k" / "ratings.tsv.xz", "rt") as lines:
+        table = np.loadtxt(lines, delimiter="\t")
+    people, jokes = table[:, 0].astype(int), table[:, 1].astype(int)
+    return Ratings("jester", people, jokes, table[:, 2], 0.0, JESTER_CUTS)
+
+
+def movielens(path: Path) -> Ratings:
+    """Return a MovieLens file as the paper takes EachMovie: a row a film, a column a viewer.
+
+    Ranks are the whole stars, which half-star files are rounded up to.
+    """
+    kind = {".data": "\t", ".dat": "::", ".csv": ","}
+    if path.suffix not in kind:
+        raise ValueError(f"{path} must be MovieLens' u.data, ratings.dat or ratings.csv")
+    viewers, films, stars = [], [], []
+    with open(path, encoding="latin-1") as lines:
+        for number, line in enumerate(lines, 1):
+            fields = line.rstrip("\n").split(kind[path.suffix])
+            if number == 1 and path.suffix == ".csv":
+                continue  # its names
+            try:
+                viewer, film, rating = int(fields[0]), int(fields[1]), float(fields[2])
+            except (ValueError, IndexError):
+                raise ValueError(f"{path}:{number}: a line must be viewer, film, rating, time; got {line!r}") from None
+            viewers.append(viewer)
+            films.append(film)
+            stars.append(rating)
+    columns, rows = (np.unique(ids, return_inverse=True)[1] for ids in (viewers, films))
+    return Ratings(path.stem, rows, columns, np.array(stars), 3.0, (1.25, 2.25, 3.25, 4.25))

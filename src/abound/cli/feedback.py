@@ -1,0 +1,85 @@
+"""`abound feedback`: teach a model which ranked labels a person accepts, for `abound rank --bands`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from abound.cli.common import (
+    FormatOption,
+    IdFieldOption,
+    JsonOption,
+    LabelSeparatorOption,
+    LabelsFieldOption,
+    LimitOption,
+    ModelArgument,
+    OnErrorOption,
+    TextFieldOption,
+    emit,
+    load_tagger,
+    reader_options,
+    wants_json,
+)
+
+EPILOG = """\b
+Example:
+  abound feedback subjects --text "Growing roses in cold climates" --accept roses --reject mountains
+  abound feedback subjects judged.jsonl --apply-target 0.9
+"""
+CHUNK = 500
+
+
+def feedback(
+    model: ModelArgument,
+    input_: Annotated[
+        str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and their accepted labels, or -.")
+    ] = None,
+    text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text that was judged.")] = None,
+    accept: Annotated[
+        list[str] | None, typer.Option("--accept", metavar="LABEL", help="A label accepted for it; may be repeated.")
+    ] = None,
+    reject: Annotated[
+        list[str] | None,
+        typer.Option("--reject", metavar="LABEL", help="A label rejected; without, all shown ones not accepted."),
+    ] = None,
+    apply_target: Annotated[
+        float | None, typer.Option("--apply-target", metavar="X", help="Start anew: applied labels so often right.")
+    ] = None,
+    format_: FormatOption = None,
+    limit: LimitOption = None,
+    on_error: OnErrorOption = None,
+    as_json: JsonOption = None,
+    text_field: TextFieldOption = None,
+    labels_field: LabelsFieldOption = None,
+    id_field: IdFieldOption = None,
+    label_separator: LabelSeparatorOption = None,
+) -> None:
+    """Teach the bands by accepted and rejected labels, and save the model in place."""
+    if (input_ is None) == (text is None):
+        raise typer.BadParameter("give either INPUT, or --text with --accept and --reject")
+    if (accept or reject) and text is None:
+        raise typer.BadParameter("--accept and --reject go with --text")
+    tagger, rows = load_tagger(model), 0
+    if apply_target is not None:
+        from abound.ordinal.bands import Bands
+
+        tagger.bands = Bands(apply_target)
+    if text is not None:
+        tagger.feedback(text, accept or [], reject or None)
+        rows = 1
+    else:
+        from abound.cli.inputs import Inputs, chunks
+
+        options = reader_options(text_field, labels_field, id_field, label_separator)
+        inputs = Inputs([str(input_)], format_, on_error, options, limit)
+        for chunk in chunks(inputs.learnt(), CHUNK):
+            tagger.feedback_many([document.text for document in chunk], [document.labels for document in chunk])
+            rows += len(chunk)
+        inputs.note_skipped()
+    tagger.save(model)
+    report: dict[str, Any] = {"rows": rows, "report": tagger.bands.report() if tagger.bands else ""}
+    if wants_json(as_json):
+        emit({"model": model, **report})
+        return
+    from abound.cli.tables import facts
+
+    facts(model, list(report.items()))

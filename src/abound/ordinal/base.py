@@ -1,0 +1,255 @@
+"""The contract of the ordinal learners: rows in, a rank a row out, learning a row at a time."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
+
+from abound.errors import DamagedModel
+from abound.ordinal.scale import Scale, checked_targets
+from abound.rankers.base import Rows
+from abound.store import Model, decode_names, encode_names, state_hash, write_model
+from abound.store.directory import Source
+
+
+class OrdinalEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Give each row one of several ordered ranks.
+
+    A subclass gives the steps that carry an underscore; ranks, validation and saving are here.
+    """
+
+    kind: ClassVar[str]  # the learner's name in model directories
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    # -- what a subclass gives -----------------------------------------------------------------------
+
+    @abstractmethod
+    def _check_params(self) -> None:
+        """Raise on a parameter that cannot be used."""
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Forget everything but the parameters."""
+
+    @abstractmethod
+    def _insert_rank(self, at: int, n_known: int) -> None:
+        """Make room for a new rank at this number among so many known ones."""
+
+    @abstractmethod
+    def _ensure_features(self, n: int) -> None:
+        """Make room for so many columns."""
+
+    @abstractmethod
+    def _learn(self, rows: Rows, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Learn rows in order; return the rank number that each had before it was learnt."""
+
+    @abstractmethod
+    def _predict(self, rows: Rows) -> NDArray[np.int32]:
+        """Return the rank number of each row."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Source]:
+        """Return what was learnt, beside the ranks, in its canonical form."""
+
+    @abstractmethod
+    def _restore(self, model: Model) -> None:
+        """Take up what `_state` gave, after checking it."""
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn rows from scratch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Ranks: numbers, or texts with `ranks` to say their order.
+
+        Returns
+        -------
+        self
+        """
+        self._start()
+        rows, ranks = self._take(X, y, whole=True)
+        try:
+            for _ in range(getattr(self, "passes", 1)):
+                self._learn_counted(rows, ranks)
+        except ValueError:
+            del self.scale_  # half of the rows are learnt: that is no state to predict from
+            raise
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Iterable[Any] | None = None) -> Self:
+        """Learn more rows, in order; a row at a time gives the same state as all at once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            A sparse X may have columns beyond the known ones; a dense one must keep its width.
+        y : array-like of shape (n_samples,)
+            Ranks; unknown ones find their place among the known.
+        classes : iterable, optional
+            Ranks to make known without an example.
+
+        Returns
+        -------
+        self
+        """
+        self.predict_learn(X, y, classes)
+        return self
+
+    def predict_learn(self, X: Any, y: Any, classes: Iterable[Any] | None = None) -> NDArray[Any]:
+        """Predict each row, then learn it; return what was predicted: progressive validation.
+
+        The parameters are those of `partial_fit`. All ranks of y become known before the first row.
+        """
+        if not hasattr(self, "scale_"):
+            self._start()
+        else:
+            self._check_params()
+        if classes is not None:
+            self._extend(np.asarray(list(classes)))
+        rows, ranks = self._take(X, y, whole=False)
+        return self.scale_.values[self._learn_counted(rows, ranks)]
+
+    def _start(self) -> None:
+        self._check_params()
+        self.scale_ = Scale(getattr(self, "ranks", None))
+        self.n_rows_seen_ = 0
+        self.n_features_in_ = 0
+        self._reset()
+        for at in range(len(self.scale_)):
+            self._insert_rank(at, at)
+
+    def _take(self, X: Any, y: Any, *, whole: bool) -> tuple[Rows, NDArray[np.int32]]:
+        rows = self._rows(X, learn=True, is_checked_later=whole and self._meets_bad_values)
+        targets = checked_targets(y, rows.n_rows, whole=whole)
+        self._extend(targets)
+        self._ensure_features(self.n_features_in_)
+        return rows, self.scale_.numbers(targets)
+
+    def _extend(self, values: NDArray[Any]) -> None:
+        n_known = len(self.scale_)
+        for n_more, at in enumerate(self.scale_.extend(values)):
+            self._insert_rank(at, n_known + n_more)
+
+    def _learn_counted(self, rows: Rows, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+        predicted = self._learn(rows, ranks)
+        self.n_rows_seen_ += rows.n_rows
+        return predicted
+
+    @property
+    def _meets_bad_values(self) -> bool:
+        """Whether `_learn` itself refuses what is not finite, so that `fit` need not look at every value first."""
+        return False
+
+    def _rows(self, X: Any, *, learn: bool, is_checked_later: bool = False) -> Rows:
+        first = learn and self.n_features_in_ == 0
+        _check_feature_names(self, X, reset=first)
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float64,
+            order="C",
+            ensure_all_finite=not is_checked_later,
+            input_name="X",
+            estimator=self,
+        )
+        is_dense = not sp.issparse(X)
+        if is_dense:
+            if not first and X.shape[1] != self.n_features_in_:
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input"
+                )
+            self.n_features_in_ = X.shape[1]
+            # Every entry as if it were a stored one: no zero need be looked for, and none changes a sum.
+            n_rows, width = X.shape
+            indptr = np.arange(n_rows + 1, dtype=np.int64) * width
+            return Rows(indptr, np.tile(np.arange(width, dtype=np.int32), n_rows), X.ravel())
+        if X.shape[1] > np.iinfo(np.int32).max:
+            raise ValueError(f"X must have fewer than 2**31 columns, got {X.shape[1]}")
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        if learn:
+            self.n_features_in_ = max(self.n_features_in_, X.shape[1])
+        return Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
+
+    # -- predicting ----------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the rank of each row, one of the values of y."""
+        check_is_fitted(self, "scale_")
+        return self.scale_.values[self._predict(self._rows(X, learn=False))]
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The ranks known so far, lowest first."""
+        if not hasattr(self, "scale_"):
+            raise AttributeError(f"{type(self).__name__} has no ranks before fit or partial_fit")
+        return self.scale_.values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        # The checks' classes are blobs in no order, which one direction cannot always tell apart.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    # -- saving --------------------------------------------------------------------------------------
+
+    def _arrays(self) -> dict[str, Source]:
+        check_is_fitted(self, "scale_")
+        values, offsets = encode_names(self.scale_.values.tolist())
+        seen = np.array([self.n_rows_seen_], np.int64)
+        return {"rank_values": values, "rank_offsets": offsets, "rows_seen": seen, **self._state()}
+
+    def state_hash(self) -> str:
+        """Return a hash of what was learnt; equal states have equal hashes."""
+        return state_hash(self.kind, self._arrays())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model directory, or replace the model in one; see `abound.load`."""
+        params = self.get_params(deep=False)
+        if params.get("ranks") is not None:
+            params["ranks"] = np.asarray(params["ranks"]).tolist()
+        columns: dict[str, Any] = {"n_features_in": self.n_features_in_}
+        if hasattr(self, "feature_names_in_"):
+            columns["feature_names"] = list(self.feature_names_in_)
+        write_model(path, {"kind": self.kind, "params": params, "columns": columns}, self._arrays())
+
+    @classmethod
+    def from_model(cls, model: Model, **params: Any) -> Self:
+        """Build an estimator from a model directory that was read, with some parameters replaced."""
+        try:
+            estimator = cls(**model.content["params"])
+            estimator._check_params()
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedModel(f"the model's parameters cannot be used: {error}") from None
+        estimator.set_params(**params)
+        estimator._start()
+        try:
+            columns, arrays = model.content["columns"], model.arrays
+            if "feature_names" in columns:
+                estimator.feature_names_in_ = np.array(columns["feature_names"], object)
+            estimator.n_features_in_ = int(columns["n_features_in"])
+            values = np.array(decode_names(arrays["rank_values"], arrays["rank_offsets"]))
+            estimator._extend(values)
+            if estimator.scale_.values.tolist() != values.tolist():
+                raise DamagedModel("the model's ranks are not in their order")
+            (estimator.n_rows_seen_,) = arrays["rows_seen"].tolist()
+            estimator._ensure_features(estimator.n_features_in_)
+            estimator._restore(model)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
+        return estimator

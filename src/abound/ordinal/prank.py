@@ -1,0 +1,260 @@
+"""PRank: a perceptron that learns a direction and ordered thresholds on it."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
+
+from abound.errors import DamagedModel
+from abound.kernels.thresholds import (
+    SupportRows,
+    prank_kernel_learn,
+    prank_kernel_scores,
+    prank_learn,
+    prank_scores,
+)
+from abound.ordinal.base import OrdinalEstimator
+from abound.rankers.base import Rows, check_number
+from abound.store import Model
+from abound.store.directory import Source
+
+UNLIMITED = np.iinfo(np.int64).max
+WEIGHT, SUM = 0, 1  # the columns of weights and thresholds; a mean is weight - sum / rows
+SUPPORT = ("support_indptr", "support_indices", "support_data", "support_steps", "support_born")
+
+
+class PRank(OrdinalEstimator):
+    """Rank rows on an ordinal scale, learnt online: a score, and thresholds that cut scores into ranks.
+
+    A row whose score is on the wrong side of some thresholds moves these towards the score and the score towards
+    them. Thresholds stay in order, and on rows that some rule ranks with margin g and that are no longer than R, the
+    ranks' errors sum to at most (k - 1)(R^2 + 1) / g^2.
+
+    Parameters
+    ----------
+    average : bool
+        Predict by the mean of all weights and thresholds there were, which is steadier than the last ones. Learning
+        goes on from the last ones either way, and a kernel whose budget is full predicts by them.
+    margin : float
+        A threshold that a score does not clear by more than this is learnt too.
+    passes : int
+        How often `fit` goes through the rows.
+    kernel : {"linear", "poly", "rbf"}
+        "poly" is (gamma x.x' + coef0)^degree, "rbf" is exp(-gamma |x - x'|^2).
+    degree, gamma, coef0 : int, float, float
+        The kernel's parameters.
+    budget : int or None
+        The most rows that a kernel keeps; the oldest leave first.
+    ranks : sequence, optional
+        All ranks in their order, for texts whose order is not the alphabet's. Without, ranks may appear at any time:
+        one between others is empty at first, one at an end begins beyond all that was seen.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_ranks,)
+        The ranks, lowest first.
+    coef_ : ndarray of shape (n_features,)
+        The weights in use; only the linear kernel has them.
+    thresholds_ : ndarray of shape (n_ranks - 1,)
+        A score below the first is of the lowest rank.
+
+    References
+    ----------
+    K. Crammer, Y. Singer, "Pranking with ranking", NIPS 2001, figure 2.
+
+    Examples
+    --------
+    >>> from abound import PRank
+    >>> prank = PRank(passes=5).fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "mid", "mid"])
+    >>> prank.partial_fit([[6.0]] * 3, ["top"] * 3).predict([[0.5], [2.5], [6.5]]).tolist()
+    ['low', 'mid', 'top']
+    """
+
+    kind = "prank"
+
+    def __init__(
+        self,
+        *,
+        average: bool = True,
+        margin: float = 0.0,
+        passes: int = 1,
+        kernel: Literal["linear", "poly", "rbf"] = "linear",
+        degree: int = 2,
+        gamma: float = 1.0,
+        coef0: float = 1.0,
+        budget: int | None = None,
+        ranks: Sequence[Any] | None = None,
+    ) -> None:
+        self.average = average
+        self.margin = margin
+        self.passes = passes
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.budget = budget
+        self.ranks = ranks
+
+    def _check_params(self) -> None:
+        check_number("margin", self.margin, 0.0, 1e300)
+        check_number("passes", self.passes, 1)
+        check_number("degree", self.degree, 1)
+        check_number("gamma", self.gamma, 0.0, 1e300)
+        check_number("coef0", self.coef0, -1e300, 1e300)
+        if self.kernel not in ("linear", "poly", "rbf"):
+            raise ValueError(f"kernel must be 'linear', 'poly' or 'rbf', got {self.kernel!r}")
+        if self.budget is not None:
+            check_number("budget", self.budget, 1)
+            if self.kernel == "linear":
+                raise ValueError("budget is for kernels that keep rows; the linear kernel keeps none")
+
+    def _reset(self) -> None:
+        self._weights = np.zeros((0, 2))
+        self._thresholds = np.zeros((0, 2))
+        self._span = np.array([math.inf, -math.inf])  # of the scores seen
+        self.n_updates_ = 0
+        self._support: SupportRows | None = None
+        if self.kernel != "linear":
+            budget = UNLIMITED if self.budget is None else self.budget
+            self._support = SupportRows(self.kernel, self.gamma, self.coef0, self.degree, budget)
+
+    # -- ranks and columns that come late ------------------------------------------------------------
+
+    def _ensure_features(self, n: int) -> None:
+        if self._support is None and n > len(self._weights):
+            self._weights = np.concatenate([self._weights, np.zeros((n - len(self._weights), 2))])
+
+    def _insert_rank(self, at: int, n_known: int) -> None:
+        if n_known == 0:
+            return
+        if 0 < at < n_known:
+            new, where = self._thresholds[at - 1], at - 1
+        else:
+            new, where = np.array([self._beyond(at), 0.0]), 0 if at == 0 else len(self._thresholds)
+        self._thresholds = np.insert(self._thresholds, where, new, axis=0)
+
+    def _beyond(self, at: int) -> float:
+        """Return a whole number that no score and no threshold has ever passed at this end.
+
+        Thresholds are moved only towards scores, and no further than to one beyond the margin; so those that come at
+        an end are in order with the others, and their means with the others' means.
+        """
+        if self.n_updates_ == 0:
+            return 0.0
+        low, high = float(self._span[0]), float(self._span[1])
+        if at == 0:
+            return min(0.0, math.ceil(low - self.margin) - 1.0)
+        return max(0.0, math.floor(high + self.margin) + 1.0)
+
+    # -- learning and predicting ---------------------------------------------------------------------
+
+    @property
+    def _meets_bad_values(self) -> bool:
+        return self._support is None
+
+    def _learn(self, rows: Rows, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
+        predicted = np.empty(rows.n_rows, np.int32)
+        b, span, margin, n = self._thresholds, self._span, float(self.margin), self.n_rows_seen_
+        if self._support is None:
+            n_updates = prank_learn(*rows, ranks, self._weights, b, span, margin, n, predicted)
+            if n_updates < 0:
+                assert_all_finite(rows.data, input_name="X", estimator_name="PRank")
+                raise ValueError("values of X are so large that a score is no finite number; scale X first")
+            self.n_updates_ += n_updates
+        else:
+            self.n_updates_ += prank_kernel_learn(self._support, *rows, ranks, b, span, margin, n, predicted)
+        return predicted
+
+    @property
+    def _is_mean(self) -> bool:
+        """Whether the means are used; those of rows that have left a full budget are not known."""
+        is_full = self.budget is not None and self.n_support_ >= self.budget
+        return self.average and self.n_rows_seen_ > 0 and not is_full
+
+    def _in_use(self, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self._is_mean:
+            return np.asarray(pairs[:, WEIGHT] - pairs[:, SUM] / self.n_rows_seen_, np.float64)
+        return np.ascontiguousarray(pairs[:, WEIGHT])
+
+    def _scores(self, rows: Rows) -> NDArray[np.float64]:
+        scores = np.empty(rows.n_rows)
+        if self._support is None:
+            prank_scores(*rows, self._in_use(self._weights), scores)
+        else:
+            prank_kernel_scores(self._support, *rows, self.n_rows_seen_ if self._is_mean else 0, scores)
+        return scores
+
+    def _predict(self, rows: Rows) -> NDArray[np.int32]:
+        return np.searchsorted(self.thresholds_, self._scores(rows), side="right").astype(np.int32)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of each row, to be held against `thresholds_`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "scale_")
+        return self._scores(self._rows(X, learn=False))
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """The weights that predict."""
+        if not hasattr(self, "_weights") or self._support is not None:
+            raise AttributeError(f"coef_ is there after fit and for kernel='linear', not for {self.kernel!r}")
+        return self._in_use(self._weights)
+
+    @property
+    def thresholds_(self) -> NDArray[np.float64]:
+        """The thresholds that predict, in order."""
+        if not hasattr(self, "_thresholds"):
+            raise AttributeError("thresholds_ is there after fit or partial_fit")
+        return self._in_use(self._thresholds)
+
+    @property
+    def n_support_(self) -> int:
+        """Rows that the kernel keeps."""
+        return 0 if self._support is None else len(self._support)
+
+    # -- saving --------------------------------------------------------------------------------------
+
+    def _state(self) -> dict[str, Source]:
+        common: dict[str, Source] = {
+            "thresholds": self._thresholds,
+            "score_span": self._span,
+            "updates": np.array([self.n_updates_], np.int64),
+        }
+        if self._support is None:
+            return {**common, "weights": self._weights}
+        return {**common, **dict(zip(SUPPORT, self._support.arrays(), strict=True))}
+
+    def _restore(self, model: Model) -> None:
+        thresholds, span = model.arrays["thresholds"], model.arrays["score_span"]
+        if thresholds.shape != self._thresholds.shape or np.any(np.diff(thresholds[:, WEIGHT]) < 0):
+            raise DamagedModel("the thresholds do not fit the ranks, or are not in order")
+        if span.shape != (2,) or thresholds.dtype != np.float64 or span.dtype != np.float64:
+            raise DamagedModel("the span of scores or the thresholds have a wrong shape or type")
+        self._thresholds, self._span = thresholds, span
+        (self.n_updates_,) = model.arrays["updates"].tolist()
+        if self._support is None:
+            weights = model.arrays["weights"]
+            if weights.shape != (self.n_features_in_, 2) or weights.dtype != np.float64:
+                raise DamagedModel("the weights do not fit the columns")
+            self._weights = weights
+            return
+        indptr, indices, data, steps, born = (model.arrays[name] for name in SUPPORT)
+        types = [array.dtype for array in (indptr, indices, data, steps, born)]
+        if types != [np.int64, np.int32, np.float64, np.int64, np.int64] or not len(indptr):
+            raise DamagedModel("the supporting rows have a wrong type")
+        fits = indptr[0] == 0 and indptr[-1] == len(indices) == len(data) and np.all(np.diff(indptr) >= 0)
+        if not fits or not len(steps) == len(born) == len(indptr) - 1 or np.any(indices < 0):
+            raise DamagedModel("the supporting rows do not fit together")
+        if np.any(indices >= self.n_features_in_):
+            raise DamagedModel("the supporting rows have columns that the model does not know")
+        budget = UNLIMITED if self.budget is None else self.budget
+        self._support = SupportRows.from_arrays(
+            self.kernel, self.gamma, self.coef0, self.degree, budget, indptr, indices, data, steps, born
+        )

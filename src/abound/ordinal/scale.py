@@ -1,0 +1,95 @@
+"""The ranks that a person uses, in their order, and the numbers that the kernels use."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MANY = 50  # so many values, most of them seen once, are measurements and no ranks
+FEW = 10_000  # whole numbers that span no more than this are looked up in a table
+
+
+class Scale:
+    """Ordered values: numbers in their own order, texts in alphabetical order, or anything in an order that is given.
+
+    Examples
+    --------
+    >>> scale = Scale()
+    >>> scale.extend(np.array([1, 5])), scale.extend(np.array([3]))
+    ([0, 1], [1])
+    >>> scale.numbers(np.array([5, 3])).tolist()
+    [2, 1]
+    """
+
+    def __init__(self, given: Any = None) -> None:
+        self.is_given = given is not None
+        self.values: NDArray[Any] = np.array([])
+        if given is not None:
+            self.values = np.asarray(given)
+            if self.values.ndim != 1 or len(np.unique(self.values)) != len(self.values):
+                raise ValueError(f"ranks must be a list of distinct values in their order, got {given!r}")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def extend(self, values: NDArray[Any]) -> list[int]:
+        """Make values known; return where new ones were inserted, to be applied one after the other."""
+        found = _distinct(values)
+        new = np.setdiff1d(found, self.values) if len(self) else found
+        if len(new) == 0:
+            return []
+        if self.is_given:
+            known = ", ".join(map(str, self.values.tolist()))
+            raise ValueError(f"y holds {new.tolist()[0]!r}, which is not among the given ranks {known}")
+        if len(self) and (self.values.dtype.kind in "US") != (new.dtype.kind in "US"):
+            raise ValueError("ranks must be all numbers or all texts; give `ranks` to order a mixture")
+        self.values = np.union1d(self.values, new) if len(self) else new
+        return [int(at) for at in np.searchsorted(self.values, new)]
+
+    def numbers(self, values: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the number of each value, from 0; all must be known."""
+        if self.values.dtype.kind == values.dtype.kind == "i" and _spread(self.values) < FEW:
+            low = int(self.values.min())
+            table = np.zeros(_spread(self.values) + 1, np.int32)
+            table[self.values - low] = np.arange(len(self))
+            return np.asarray(table[values - low])
+        order = np.argsort(self.values)
+        at = np.searchsorted(self.values, values, sorter=order)
+        return order[at].astype(np.int32)
+
+
+def _spread(values: NDArray[Any]) -> int:
+    return int(values.max()) - int(values.min())
+
+
+def _distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the values that occur, sorted; whole numbers near each other are counted, which is fastest."""
+    if len(values) and values.dtype.kind == "i" and _spread(values) < FEW:
+        low = values.min()
+        return np.asarray(np.flatnonzero(np.bincount(values - low)) + low, values.dtype)
+    return np.unique(values)
+
+
+def checked_targets(y: Any, n_rows: int, *, whole: bool) -> NDArray[Any]:
+    """Return y as one value a row; with `whole`, refuse what can only be measurements."""
+    from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        y = _plain(y)
+    assert_all_finite(y, input_name="y")
+    if len(y) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {len(y)}")
+    if whole and y.dtype.kind == "f" and len(np.unique(y)) > max(MANY, n_rows // 2) and np.any(y != np.floor(y)):
+        raise ValueError("Unknown label type: continuous. y must hold ranks that repeat; cut measurements into ranks")
+    return np.asarray(y)
+
+
+def _plain(y: NDArray[Any]) -> NDArray[Any]:
+    """Turn Python objects into an array of numbers or of texts."""
+    kinds = {isinstance(value, str) for value in y.tolist()}
+    if kinds == {True, False}:
+        raise ValueError("ranks must be all numbers or all texts; give `ranks` to order a mixture")
+    return np.array(y.tolist())
