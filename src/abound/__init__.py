@@ -7,6 +7,7 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 
 if TYPE_CHECKING:
     from abound.loading import load
+    from abound.merging import merge
     from abound.rankers.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
     from abound.rankers.ranking import Explanation, Ranking
     from abound.rankers.selection import RocchioSelector
@@ -31,6 +32,7 @@ _LAZY = {
     "Tagger": "tagger",
     "TextVectorizer": "text.vectorizer",
     "load": "loading",
+    "merge": "merging",
 }
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "TextVectorizer",
     "UnknownFormat",
     "load",
+    "merge",
 ]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, fit, info, learn, rank
+from abound.cli import convert, evaluate, explain, fit, info, learn, merge, rank
 from abound.cli.common import note, sentence
 
 
@@ -81,6 +81,7 @@ for _module, _function in (
     (evaluate, evaluate.evaluate),
     (explain, explain.explain),
     (info, info.info),
+    (merge, merge.merge),
     (convert, convert.convert),
 ):
     app.command(cls=Command, epilog=_module.EPILOG)(_function)
