@@ -171,7 +171,7 @@ def test_taggers_that_differ_are_told():
     one = Tagger().fit(["a b"], [["x"]])
     with pytest.raises(ValueError, match=r"these differ in ngrams \(2 and 1\)"):
         merge(one, Tagger(ngrams=1).fit(["a b"], [["x"]]))
-    with pytest.raises(ValueError, match=r"these differ in ranker \('feature-focus' and 'frequency'\)"):
+    with pytest.raises(ValueError, match=r"these differ in ranker \('cascade' and 'frequency'\)"):
         merge(one, Tagger("frequency").fit(["a b"], [["x"]]))
     with pytest.raises(ValueError, match="a tagger and a ranker cannot be merged"):
         merge(one, FeatureFocus().fit([[1]], [["x"]]))
