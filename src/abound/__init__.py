@@ -7,6 +7,7 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 
 if TYPE_CHECKING:
     from abound.loading import load
+    from abound.merging import merge
     from abound.ordinal.bands import Bands
     from abound.ordinal.baselines import MulticlassPerceptron, WidrowHoff
     from abound.ordinal.prank import PRank
@@ -48,6 +49,7 @@ _LAZY = {
     "WidrowHoff": "ordinal.baselines",
     "export_ranking": "retrieval.export",
     "load": "loading",
+    "merge": "merging",
 }
 
 __all__ = [
@@ -80,6 +82,7 @@ __all__ = [
     "WidrowHoff",
     "export_ranking",
     "load",
+    "merge",
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.running import Run
 
-COMMANDS = ("fit", "learn", "rank", "feedback", "evaluate", "explain", "info", "convert")
+COMMANDS = ("fit", "learn", "rank", "feedback", "evaluate", "explain", "info", "merge", "convert")
 
 
 def start(*arguments: object, code: str = "from abound.cli import main; main()") -> subprocess.Popen[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, feedback, fit, info, learn, rank, rerank
+from abound.cli import convert, evaluate, explain, feedback, fit, info, learn, merge, rank, rerank
 from abound.cli.common import note, sentence
 
 
@@ -84,6 +84,7 @@ for _module, _function in (
     (evaluate, evaluate.evaluate),
     (explain, explain.explain),
     (info, info.info),
+    (merge, merge.merge),
     (convert, convert.convert),
 ):
     app.command(cls=Command, epilog=_module.EPILOG)(_function)

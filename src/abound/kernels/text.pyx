@@ -374,6 +374,35 @@ cdef class Vocabulary:
         text = raw.decode("utf-8", "surrogatepass")
         return f"·{text[1:]}·" if raw[:1] == b"\x01" else text
 
+    def absorb(self, Vocabulary other):
+        """Make the terms of another vocabulary known, add its counts, and return the number of each of its terms here.
+
+        Terms are matched by their names: words by their bytes, runs of words by the numbers of their parts.
+        """
+        cdef int64_t i, cell, number, start, length
+        cdef uint64_t h
+        cdef const char* data
+        numbers_ = np.empty(other.n_terms, np.int32)
+        cdef int32_t[::1] numbers = numbers_
+        for i in range(other.n_terms):
+            start, length, data = other.terms[i].start, other.terms[i].length, NULL
+            if length < 0:                  # its parts came before it, and have their numbers
+                start, length = numbers[start], -1 - <int64_t> numbers[-1 - length]
+                h = hash_pair(start, -1 - length)
+            else:
+                data = other.names + start
+                h = hash_bytes(data, length)
+            cell = self.cell_of(h, start, length, data)
+            number = self.cells[cell].number
+            if number < 0:
+                number = self.add(cell, h, start, length, data)
+            numbers[i] = <int32_t> number
+            self.terms[number].count = <int32_t> min(<int64_t> INT32_MAX, <int64_t> self.terms[number].count
+                                                     + other.terms[i].count)
+        self.n_texts += other.n_texts
+        self.n_distinct += other.n_distinct
+        return numbers_
+
     # -- in and out ------------------------------------------------------------------------------
 
     def arrays(self):

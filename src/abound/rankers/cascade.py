@@ -1,5 +1,6 @@
 """The cascade: the index recalls, learned ratings and corrections rank; where labels are few, every one is weighed."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from abound.kernels.prototypes import (
 )
 from abound.kernels.rated import RatedSettings, rated_lift
 from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number
-from abound.rankers.held_out import select
+from abound.rankers.held_out import Part, select
 from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
 from abound.rankers.labels import Targets
+from abound.rankers.shards import SHARD_HORIZON, bounds, copy_pairs, copy_pool, in_threads, merge_pairs, merge_pools
 from abound.store import Model
 from abound.store.directory import Source
 
@@ -57,6 +59,14 @@ class CascadeRanker(IndexRanker):
         longest history that single precision can keep.
     random_state : int
         Orders the rows of later passes.
+    n_jobs : int
+        Threads that `fit` uses. What is learnt does not depend on it, unless `shards` is None.
+    shards : int or None
+        Ranges of the rows that `fit` learns apart, each from the same starting model, and merges after every pass;
+        None takes as many as threads.
+    rounds : int
+        How often shards are merged in a pass. Once is enough for two shards; where there are more and each sees
+        less than 50,000 rows, 4 rounds keep the accuracy, and cost time.
 
     Attributes
     ----------
@@ -90,6 +100,9 @@ class CascadeRanker(IndexRanker):
         few_labels: int = 1000,
         horizon: float | None = None,
         random_state: int = 0,
+        n_jobs: int = 1,
+        shards: int | None = None,
+        rounds: int = 1,
     ) -> None:
         self.w_min = w_min
         self.d_max = d_max
@@ -97,12 +110,17 @@ class CascadeRanker(IndexRanker):
         self.few_labels = few_labels
         self.horizon = horizon
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.shards = shards
+        self.rounds = rounds
 
     def _check_params(self) -> None:
         check_number("w_min", self.w_min, 0.0, 0.99)
         check_number("few_labels", self.few_labels, 0)
         check_number("random_state", self.random_state, 0)
-        for name in ("d_max", "passes"):
+        check_number("n_jobs", self.n_jobs, 1)
+        check_number("rounds", self.rounds, 1)
+        for name in ("d_max", "passes", "shards"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), 1)
         if self.horizon is not None:
@@ -232,15 +250,54 @@ class CascadeRanker(IndexRanker):
             self._let_go_of_pairs()
         elif rows.n_rows >= TRIAL_ROWS:  # what a stream would have let go by then
             self._let_go_of_index()
-        self._learn(rows, targets)
+        shards = self.n_jobs if self.shards is None else self.shards
+        if shards == 1:
+            self._learn(rows, targets)
+        else:
+            for parts in self._rounds(rows, targets, shards):
+                self._learn_apart(parts)
+            self._n_learnt += rows.n_rows
         passes = self.passes if self.passes is not None else FEW_PASSES if few else MANY_PASSES
         targets = targets._replace(n_known=len(self.labels_))
         random = np.random.default_rng(self.random_state)
         for _ in range(passes - 1):
+            if shards > 1:
+                for parts in self._rounds(rows, targets, shards):
+                    self._learn_apart(parts, [random.permutation(part[0].n_rows) for part in parts])
+                continue
             if self._indexed:
                 self._learn_rated(rows, targets, again=True)
             if self._pairs is not None:
                 self._learn_pairs(*select(rows, targets, random.permutation(rows.n_rows)))
+
+    def _rounds(self, rows: Rows, targets: Targets, shards: int) -> Iterator[list[Part]]:
+        """Yield the parts of each round of a pass, a contiguous range of rows for each shard that gets any."""
+        for first, last in bounds(rows.n_rows, self.rounds):
+            spans = [(first + start, first + stop) for start, stop in bounds(last - first, shards) if start < stop]
+            if spans:
+                yield [_slice(rows, targets, *span, len(self.labels_)) for span in spans]
+
+    def _learn_apart(self, parts: list[Part], orders: list[NDArray[np.int64]] | None = None) -> None:
+        """Let each part be learnt from where we are, and become what the parts merge to; `orders` is a later pass."""
+        base, pairs, n_labels = self._pool, self._pairs, len(self.labels_)
+
+        def learn(number: int) -> CascadeRanker:
+            rows, targets = parts[number]
+            shard = object.__new__(type(self))
+            shard.__dict__.update(self.__dict__, horizon=SHARD_HORIZON, _pair_scratch=[])
+            if self._indexed:
+                shard._use(copy_pool(base))
+                shard._learn_rated(rows, targets, again=orders is not None)
+            if pairs is not None:
+                shard._pairs = copy_pairs(pairs, n_labels)
+                shard._learn_pairs(*(parts[number] if orders is None else select(rows, targets, orders[number])))
+            return shard
+
+        shards = in_threads(learn, range(len(parts)), self.n_jobs)
+        if self._indexed:
+            self._use(merge_pools(base, [shard._pool for shard in shards], n_labels, self._pruning(), self.n_jobs))
+        if pairs is not None:
+            self._pairs = merge_pairs(pairs, [shard._pairs for shard in shards if shard._pairs], n_labels)
 
     # -- ranking -----------------------------------------------------------------------------------
 

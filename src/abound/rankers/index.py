@@ -21,6 +21,7 @@ from abound.kernels.rated import (
 from abound.kernels.votes import Votes
 from abound.rankers.base import NOTHING, Lists, Ranker, Rows
 from abound.rankers.labels import Targets
+from abound.rankers.shards import Pruning
 from abound.store import Blocks, Model
 from abound.store.directory import Source
 
@@ -42,6 +43,12 @@ class IndexRanker(Ranker):
 
     def _rated_settings(self) -> RatedSettings:
         raise NotImplementedError
+
+    def _pruning(self) -> Pruning:
+        """Return how the index is cut down after a merge."""
+        horizon = getattr(self, "horizon", None)
+        horizon = LONGEST_HORIZON if horizon is None else horizon
+        return Pruning(self._is_rated(), getattr(self, "w_min", 0.0), horizon, getattr(self, "leak", True))
 
     def _reset(self) -> None:
         self._use(EdgePool())

@@ -1,0 +1,80 @@
+"""Join models that were trained on different days or in different places."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from abound.rankers.base import Ranker
+from abound.rankers.merging import check_params, merge_rankers
+from abound.tagger import Tagger
+from abound.text import TextEncoder
+
+Model = TypeVar("Model", Tagger, Ranker)
+
+
+def merge(first: Model, *others: Model) -> Model:
+    """Return a new model that knows what all of the given ones learnt; they stay as they are.
+
+    Labels are matched by name. Terms of taggers are matched by name too, features of rankers by column. Counts, such
+    as document frequencies and the weights of edges, are added; ratings and corrections are averaged, each model's
+    weighted by how much it has learnt about them. The order of the models decides how terms and labels are
+    numbered, and with it which of two labels with equal scores comes first.
+
+    Parameters
+    ----------
+    first, *others : Tagger or ranker
+        Models of one kind with the same parameters, except those that only `fit` reads. Rankers of the kinds
+        "cascade", "feature-focus" and "frequency" can be merged.
+
+    Returns
+    -------
+    Tagger or ranker
+
+    Examples
+    --------
+    >>> from abound import Tagger, merge
+    >>> monday = Tagger().fit(["a red apple"], [["fruit"]])
+    >>> tuesday = Tagger().fit(["a fast car"], [["vehicle"]])
+    >>> week = merge(monday, tuesday)
+    >>> week.rank("red car", 1)[0].label in ("fruit", "vehicle"), week.n_rows
+    (True, 2)
+    """
+    models = [first, *others]
+    for model in models:
+        if not isinstance(model, Tagger | Ranker):
+            raise TypeError(f"merge takes taggers or rankers, got {type(model).__name__}")
+    if len({isinstance(model, Tagger) for model in models}) > 1:
+        raise ValueError("a tagger and a ranker cannot be merged; give models of one kind")
+    if isinstance(first, Tagger):
+        return _merge_taggers([model for model in models if isinstance(model, Tagger)])
+    return merge_rankers([model for model in models if isinstance(model, Ranker)])
+
+
+def _merge_taggers(taggers: list[Tagger]) -> Tagger:
+    first = taggers[0]
+    for other in taggers[1:]:
+        check_params(_text_params(first), _text_params(other))
+    encoder = TextEncoder(**first.encoder.params())
+    # Sightings of terms that wait for admission are kept by hash and by number, so only the first model's still mean
+    # anything; terms that wait in another begin anew.
+    encoder.restore(first.encoder.arrays())
+    encoder.frozen = any(tagger.encoder.frozen for tagger in taggers)
+    numbers = [np.arange(first.n_features, dtype=np.int32)]
+    numbers += [encoder.vocabulary.absorb(other.encoder.vocabulary) for other in taggers[1:]]
+    ranker = merge_rankers([tagger.ranker for tagger in taggers], numbers)
+    ranker.n_features_in_ = encoder.n_terms
+    params = first.params()
+    merged = type(first)(params.pop("ranker"), ranker_params=params.pop("ranker_params"), **params)
+    merged.encoder, merged.ranker = encoder, ranker
+    names: dict[str, list[str]] = {}
+    for tagger in taggers:
+        for label, found in tagger.label_names.items():
+            known = names.setdefault(label, [])
+            known += [name for name in found if name not in known]
+    merged.label_names = names
+    return merged
+
+
+def _text_params(tagger: Tagger) -> dict[str, Any]:
+    params = tagger.params()
+    return {name: value for name, value in params.items() if name != "ranker_params"}
