@@ -41,6 +41,46 @@ def peers(name: str) -> list[str]:
     return [*lines, "", f"{result['description']}. {result['machine']}. Best of {rounds(result)} rounds, in turn."]
 
 
+FEW_LABELS = ("debian-tags", "reuters-90", "20news")
+
+
+def few_labels() -> list[str]:
+    results = {name: read(name) for name in FEW_LABELS}
+    lines = [
+        "| P@1 / P@3 / P@5, train s | " + " | ".join(FEW_LABELS) + " |",
+        "|---|" + "---|" * len(FEW_LABELS),
+    ]
+    for peer, figures in results[FEW_LABELS[0]]["systems"].items():
+        cells = []
+        for result in results.values():
+            if peer not in result["accuracy"]:
+                cells.append(result["systems"].get(peer, {}).get("failed", "not run"))
+                continue
+            accuracy = " / ".join(f"{result['accuracy'][peer][m][0]:.3f}" for m in ("P@1", "P@3", "P@5"))
+            cells.append(f"{accuracy}, {result['systems'][peer]['train_seconds']:.2f}")
+        lines.append(f"| {figures['name']} | {' | '.join(cells)} |")
+    return [
+        *lines,
+        "",
+        f"{results[FEW_LABELS[0]]['machine']}. Best of {rounds(results[FEW_LABELS[0]])} rounds, in turn.",
+    ]
+
+
+def names() -> list[str]:
+    result = read("cascade-names")
+    lines = [
+        "| titles, form | P@1 | P@3 | P@5 | train s | texts ranked a second | R@10 of labels without example |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, run in result["runs"].items():
+        accuracy = " | ".join(f"{run[m][0]:.3f}" for m in ("P@1", "P@3", "P@5"))
+        lines.append(
+            f"| {name} | {accuracy} | {run['seconds']:.1f} | {run['texts_a_second']:,.0f} "
+            f"| {run['R@10_without_example']:.2f} |"
+        )
+    return [*lines, "", f"{result['machine']}."]
+
+
 def rounds(result: dict[str, Any]) -> int:
     return max(figures.get("runs", 0) for figures in result["systems"].values())
 
@@ -180,8 +220,10 @@ def beside_trees() -> list[str]:
 TREE_SETS = ("letor-agg", "mslr-5k", "ltr-lightgbm")
 SECTIONS = {
     "category-paper": category_paper,
+    "few-labels": few_labels,
     "finna-100k": lambda: peers("finna-100k"),
     "limits": limits,
+    "names": names,
     "queries": queries,
     "texts": texts,
 }

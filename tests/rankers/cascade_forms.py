@@ -43,7 +43,7 @@ def learn(ranker, X, Y, wrong=None):
         ranker._start()
     rows, targets = ranker._encode(X, Y)
     given = NOTHING if wrong is None else as_lists([[ranker.labels_.id_of(name) for name in row] for row in wrong])
-    ranker._learn(rows, targets, given)
+    ranker._learn_with_wrong(rows, targets, given)
     return ranker
 
 

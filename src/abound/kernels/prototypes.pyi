@@ -43,6 +43,7 @@ def prototypes_rank(
     n_labels: int,
     out_labels: NDArray[np.int32],
     out_scores: NDArray[np.float64],
+    known_only: bool = False,
 ) -> None: ...
 def prototypes_learn(
     store: Prototypes,

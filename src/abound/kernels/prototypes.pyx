@@ -463,14 +463,29 @@ cdef int64_t pick_best(RowScores scores, bint all_labels, int64_t n_labels, int6
     return n
 
 
+cdef bint has_weights(Prototypes store, const int32_t[::1] indices, const double[::1] data, int64_t start,
+                      int64_t stop) noexcept nogil:
+    """Tell whether some feature of a row has weights."""
+    cdef int64_t p
+    for p in range(start, stop):
+        if indices[p] < store.n_features and data[p] >= SMALLEST and store.columns[indices[p]].length:
+            return True
+    return False
+
+
 def prototypes_rank(Prototypes store, RowScores scores, bint all_labels, const int64_t[::1] indptr,
                     const int32_t[::1] indices, const double[::1] data, int64_t n_labels,
-                    int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
-    """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
+                    int32_t[:, ::1] out_labels, double[:, ::1] out_scores, bint known_only=False):
+    """Write the best labels of each row and their scores; what is left of a row keeps what it had.
+
+    With `known_only`, a row without any feature that has weights is left as it is.
+    """
     cdef int64_t row, i, n
     with nogil:
         scores.ensure(n_labels, 0)
         for row in range(out_labels.shape[0]):
+            if known_only and not has_weights(store, indices, data, indptr[row], indptr[row + 1]):
+                continue
             if all_labels:
                 score_all(store, scores, indices, data, indptr[row], indptr[row + 1], n_labels)
             else:

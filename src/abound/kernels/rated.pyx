@@ -290,7 +290,7 @@ def rated_lift(EdgePool pool, RatedSettings s, const int32_t[::1] indices, const
 def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
                 const double[::1] data, const int64_t[::1] label_indptr, const int32_t[::1] labels,
                 const int64_t[::1] wrong_indptr, const int32_t[::1] wrong, int64_t n_labels, bint again):
-    """Learn rows in order, in place; return the mean softmax loss of the rows before each was learnt.
+    """Learn rows in order, in place; return how much of the softmax true labels lacked on average before.
 
     The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending; wrong labels are given the same way,
     or not at all. `again` is a later pass over rows that were learnt before: their counts stay, and are taken off

@@ -306,9 +306,8 @@ class CascadeRanker(IndexRanker):
             super()._rank(rows, out_labels, out_scores)
             return
         scratch = self._pair_scratch.pop() if self._pair_scratch else RowScores()
-        prototypes_rank(self._pairs, scratch, True, *rows, len(self.labels_), out_labels, out_scores)
+        prototypes_rank(self._pairs, scratch, True, *rows, len(self.labels_), out_labels, out_scores, known_only=True)
         self._pair_scratch.append(scratch)
-        out_labels[~out_scores.any(axis=1)] = -1  # nothing is known about such a row
 
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         if self._pairs is None:
