@@ -80,6 +80,7 @@ def ratings() -> dict[str, Any]:
         "cascade, 1 pass": Cascade(),
         "cascade, 2 passes": Cascade(passes=2),
         "cascade, 4 passes": Cascade(passes=4),
+        "cascade, w_min .005, d_max 40, 2 passes": Cascade(w_min=0.005, d_max=40, passes=2),
     }
     found = {}
     for name, ranker in rankers.items():

@@ -28,12 +28,14 @@ def exp_of(x: float) -> float:
     """Return e to the x: 2**k times ten terms of the Taylor series of the rest."""
     if x < -700:
         return 0.0
-    k = math.floor(x * 1.4426950408889634 + 0.5)
+    k = math.trunc(x * 1.4426950408889634 + (0.5 if x >= 0 else -0.5))
     r = (x - k * 0.6931471803691238) - k * 1.9082149292705877e-10
-    total = 1.0 + r / 10.0
-    for n in range(9, 1, -1):
-        total = 1.0 + r * total * (1.0 / n)
-    total = 1.0 + r * total
+    term = [1 / math.factorial(n) for n in range(11)]
+    square = r * r
+    fourth = square * square
+    total = (1.0 + r) + square * (term[2] + r * term[3])
+    total += fourth * ((term[4] + r * term[5]) + square * (term[6] + r * term[7]))
+    total += (fourth * fourth) * ((term[8] + r * term[9]) + square * term[10])
     return math.ldexp(total, k)
 
 

@@ -67,9 +67,9 @@ cdef inline bint is_among(const int32_t[::1] labels, int64_t first, int64_t last
     return False
 
 
-cdef int64_t count_votes(EdgePool pool, RatedSettings s, const int32_t[::1] indices, int64_t start, int64_t stop,
-                         int64_t n_labels) except -1 nogil:
-    """Count the labels that a row may vote for at the most, and ask memory for the lists that hold them."""
+cdef int64_t count_votes(EdgePool pool, RatedSettings s, const int32_t[::1] indices, int64_t start,
+                         int64_t stop) except -1 nogil:
+    """Count the votes of a row, and ask memory for the lists that hold them."""
     cdef int64_t p, n, i, n_votes = 0
     cdef Feature* feature
     cdef const RatedEdge* edges
@@ -82,7 +82,7 @@ cdef int64_t count_votes(EdgePool pool, RatedSettings s, const int32_t[::1] indi
                 for i in range(0, n, 4):    # four edges a cache line
                     prefetch(edges + i)
                 n_votes += n
-    return min(n_votes, n_labels)
+    return n_votes
 
 
 cdef int ask_for_headers(EdgePool pool, const int64_t[::1] indptr, const int32_t[::1] indices,
@@ -97,20 +97,60 @@ cdef int ask_for_headers(EdgePool pool, const int64_t[::1] indptr, const int32_t
 
 
 cdef int score_row(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices, const double[::1] data,
-                   int64_t start, int64_t stop, const int32_t[::1] labels, int64_t first, int64_t last,
-                   int64_t most_votes) except -1 nogil:
-    """Fill the empty `votes` with the score of every label that gets a vote from the row.
-
-    labels[first:last] are labels that the row itself has been counted for, and whose counts are taken off.
-    """
+                   int64_t start, int64_t stop, int64_t most_votes) except -1 nogil:
+    """Fill the empty `votes` with the score of every label that gets a vote from the row."""
     cdef int64_t p, e, n, slot, mask, n_touched = 0
     cdef Feature* feature
     cdef const RatedEdge* edges
-    cdef double value, total, scale, weight
+    cdef double value, scale
     cdef int32_t label, found
     cdef Vote* slots
     cdef int32_t* touched
     votes.open(most_votes)
+    slots, touched, mask = votes.slots, votes.touched, votes.mask
+    for p in range(start, stop):
+        if indices[p] >= pool.n_features or data[p] < SMALLEST:
+            continue
+        feature = feature_at(pool, indices[p])
+        n = voters(feature, s)
+        if n == 0:
+            continue
+        edges = list_of(pool, feature)
+        value = 1.0 if s.boolean else data[p]
+        scale = scale_of(feature, value, feature.total, s)
+        for e in range(n):
+            label = edges[e].label
+            slot = label & mask
+            found = slots[slot].label
+            while found != label and found != -1:
+                slot = (slot + 1) & mask
+                found = slots[slot].label
+            touched[n_touched] = <int32_t> slot
+            n_touched += found == -1
+            slots[slot].label = label
+            slots[slot].score += scale * edges[e].weight + value * edges[e].correction
+    votes.n_touched = n_touched
+    return 0
+
+
+cdef int score_to_learn(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices,
+                        const double[::1] data, int64_t start, int64_t stop, const int32_t[::1] labels, int64_t first,
+                        int64_t last, int64_t n_votes, int64_t n_labels) except -1 nogil:
+    """Leave the score of every label that gets a vote in `sums`, and for each vote whose sum it went to, or -1.
+
+    labels[first:last] are labels that the row itself has been counted for, and whose counts are taken off. The sums
+    lie side by side, because softmax and gradient go over them again and again.
+    """
+    cdef int64_t p, e, n, slot, mask, n_touched = 0, vote = 0
+    cdef Feature* feature
+    cdef const RatedEdge* edges
+    cdef double value, total, scale, weight
+    cdef int32_t label, found, place
+    cdef Vote* slots
+    cdef int32_t* touched
+    cdef int32_t* places = votes.make_positions(n_votes)
+    cdef double* sums = votes.make_sums(min(n_votes, n_labels))
+    votes.open(min(n_votes, n_labels))
     slots, touched, mask = votes.slots, votes.touched, votes.mask
     for p in range(start, stop):
         if indices[p] >= pool.n_features or data[p] < SMALLEST:
@@ -128,16 +168,23 @@ cdef int score_row(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::
             if last > first and is_among(labels, first, last, label):
                 weight -= value
                 if weight <= GONE:
+                    places[vote] = -1
+                    vote += 1
                     continue
             slot = label & mask
             found = slots[slot].label
             while found != label and found != -1:
                 slot = (slot + 1) & mask
                 found = slots[slot].label
-            touched[n_touched] = <int32_t> slot
-            n_touched += found == -1
-            slots[slot].label = label
-            slots[slot].score += scale * weight + value * edges[e].correction
+            if found == -1:
+                slots[slot].label, slots[slot].place = label, <int32_t> n_touched
+                touched[n_touched] = <int32_t> slot
+                sums[n_touched] = 0.0
+                n_touched += 1
+            place = slots[slot].place
+            sums[place] += scale * weight + value * edges[e].correction
+            places[vote] = place
+            vote += 1
     votes.n_touched = n_touched
     return 0
 
@@ -148,13 +195,13 @@ def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] i
     cdef int64_t row, i, n, n_votes = 0, n_votes_next = 0, n_rows = out_labels.shape[0]
     with nogil:
         if n_rows:
-            n_votes_next = count_votes(pool, s, indices, indptr[0], indptr[1], n_labels)
+            n_votes_next = count_votes(pool, s, indices, indptr[0], indptr[1])
         for row in range(n_rows):
             n_votes = n_votes_next
             ask_for_headers(pool, indptr, indices, row + 2)
             if row + 1 < n_rows:
-                n_votes_next = count_votes(pool, s, indices, indptr[row + 1], indptr[row + 2], n_labels)
-            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], indices, 0, 0, n_votes)
+                n_votes_next = count_votes(pool, s, indices, indptr[row + 1], indptr[row + 2])
+            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], min(n_votes, n_labels))
             n = votes.take_top(out_labels.shape[1])
             for i in range(n):
                 out_labels[row, i] = votes.best[i].label
@@ -162,46 +209,46 @@ def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] i
 
 
 cdef double take_errors(Votes votes, const int32_t[::1] labels, int64_t first, int64_t last) noexcept nogil:
-    """Turn scores into errors p(c) - t(c); return the loss, or -1 if no true label got a vote.
+    """Turn the sums into errors p(c) - t(c); return the loss, or -1 if no true label got a vote.
 
     p is the softmax of the scores, t is 1 / (true labels that got a vote) for each of those.
     """
-    cdef int64_t i, n_true = 0
+    cdef int64_t i, n_true = 0, n = votes.n_touched
     cdef double best, total = 0.0, loss = 0.0
+    cdef double* sums = votes.sums
     cdef Vote* slot
     for i in range(first, last):
         n_true += votes.slots[votes.find(labels[i])].label == labels[i]
     if n_true == 0:
         return -1.0
-    best = votes.slots[votes.touched[0]].score
-    for i in range(1, votes.n_touched):
-        best = max(best, votes.slots[votes.touched[i]].score)
-    for i in range(votes.n_touched):
-        slot = &votes.slots[votes.touched[i]]
-        slot.score = exp_of(slot.score - best) if slot.score - best > FARTHEST else 0.0
-        total += slot.score
+    best = sums[0]
+    for i in range(1, n):
+        best = max(best, sums[i])
+    for i in range(n):
+        sums[i] = exp_of(sums[i] - best) if sums[i] - best > FARTHEST else 0.0
+        total += sums[i]
     total = 1.0 / total
-    for i in range(votes.n_touched):
-        votes.slots[votes.touched[i]].score *= total
+    for i in range(n):
+        sums[i] *= total
     for i in range(first, last):
         slot = &votes.slots[votes.find(labels[i])]
         if slot.label == labels[i]:
-            loss += 1.0 - slot.score
-            slot.score -= 1.0 / n_true
+            loss += 1.0 - sums[slot.place]
+            sums[slot.place] -= 1.0 / n_true
     return loss / n_true
 
 
 cdef int follow_gradient(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices,
                          const double[::1] data, int64_t start, int64_t stop, const int32_t[::1] labels,
                          int64_t first, int64_t last) except -1 nogil:
-    """Move ratings and corrections of a row's features against the errors that `take_errors` left in `votes`."""
-    cdef int64_t p, e, n, slot, mask = votes.mask
+    """Move ratings and corrections of a row's features against the errors that `take_errors` left."""
+    cdef int64_t p, e, n, vote = 0
     cdef Feature* feature
     cdef RatedEdge* edges
     cdef Rating* rating
     cdef double value, total, scale, weight, error, gradient, slope
-    cdef const Vote* slots = votes.slots
-    cdef int32_t label
+    cdef const double* errors = votes.sums
+    cdef const int32_t* places = votes.positions
     for p in range(start, stop):
         if indices[p] >= pool.n_features or data[p] < SMALLEST:
             continue
@@ -215,15 +262,12 @@ cdef int follow_gradient(EdgePool pool, Votes votes, RatedSettings s, const int3
         scale = scale_of(feature, value, total, s)
         gradient = 0.0
         for e in range(n):
-            label, weight = edges[e].label, edges[e].weight
-            if last > first and is_among(labels, first, last, label):
+            vote += 1
+            if places[vote - 1] < 0:
+                continue
+            error, weight = errors[places[vote - 1]], edges[e].weight
+            if last > first and is_among(labels, first, last, edges[e].label):
                 weight -= value
-                if weight <= GONE:
-                    continue
-            slot = label & mask
-            while slots[slot].label != label:
-                slot = (slot + 1) & mask
-            error = slots[slot].score
             gradient += error * scale * weight
             if s.step > 0.0 and (error > NEGLIGIBLE or error < -NEGLIGIBLE):
                 correct(&edges[e], error * value, s)
@@ -306,11 +350,12 @@ def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] 
             ask_for_headers(pool, indptr, indices, row + 2)
             start, stop = indptr[row], indptr[row + 1]
             if row + 2 < indptr.shape[0]:
-                count_votes(pool, s, indices, stop, indptr[row + 2], n_labels)
+                count_votes(pool, s, indices, stop, indptr[row + 2])
             first, last = label_indptr[row], label_indptr[row + 1]
             if first < last:
-                n_votes = count_votes(pool, s, indices, start, stop, n_labels)
-                score_row(pool, votes, s, indices, data, start, stop, labels, first, last if again else first, n_votes)
+                n_votes = count_votes(pool, s, indices, start, stop)
+                score_to_learn(pool, votes, s, indices, data, start, stop, labels, first, last if again else first,
+                               n_votes, n_labels)
                 loss = take_errors(votes, labels, first, last)
                 if loss >= 0.0:
                     n_scored += 1

@@ -7,7 +7,7 @@ from abound.kernels.pool cimport Edge
 cdef struct Vote:
     double score
     int32_t label                           # -1 marks an empty slot
-    int32_t unused
+    int32_t place                           # among the touched, where a kernel keeps sums of its own
 
 cdef class Votes:
     cdef Vote* slots
@@ -19,11 +19,14 @@ cdef class Votes:
     cdef int64_t best_room
     cdef int32_t* positions                 # scratch for whoever learns a row
     cdef int64_t position_room
+    cdef double* sums                       # and the scores of the touched, side by side
+    cdef int64_t sum_room
 
     cdef int open(self, int64_t n_votes) except -1 nogil
     cdef void clear(self) noexcept nogil
     cdef int64_t find(self, int32_t label) noexcept nogil
     cdef int32_t* make_positions(self, int64_t n) except NULL nogil
+    cdef double* make_sums(self, int64_t n) except NULL nogil
     cdef int64_t take_top(self, int64_t k) except -1 nogil
 
 

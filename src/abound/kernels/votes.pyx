@@ -27,6 +27,7 @@ cdef class Votes:
         free(self.touched)
         free(self.best)
         free(self.positions)
+        free(self.sums)
 
     cdef int open(self, int64_t n_votes) except -1 nogil:
         """Lay out an empty table for at most n_votes distinct labels: small, so that it stays in cache."""
@@ -58,6 +59,17 @@ cdef class Votes:
                 out_of_memory("the edges of a row")
             self.position_room = 2 * (n + 1)
         return self.positions
+
+    cdef double* make_sums(self, int64_t n) except NULL nogil:
+        """Room for n sums."""
+        if n >= self.sum_room:
+            free(self.sums)
+            self.sum_room = 0
+            self.sums = <double*> malloc(2 * (n + 1) * sizeof(double))
+            if self.sums == NULL:
+                out_of_memory("the scores of a row")
+            self.sum_room = 2 * (n + 1)
+        return self.sums
 
     cdef void clear(self) noexcept nogil:
         cdef int64_t i

@@ -94,8 +94,8 @@ class CascadeRanker(IndexRanker):
     def __init__(
         self,
         *,
-        w_min: float = 0.005,
-        d_max: int | None = 40,
+        w_min: float = 0.01,
+        d_max: int | None = 25,
         passes: int | None = None,
         few_labels: int = 1000,
         horizon: float | None = None,
