@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, fit, info, learn, rank, rerank
+from abound.cli import convert, evaluate, explain, fit, info, journal, learn, rank, rerank
 from abound.cli.common import note, sentence
 
 
@@ -87,3 +87,4 @@ for _module, _function in (
 ):
     app.command(cls=Command, epilog=_module.EPILOG)(_function)
 app.add_typer(rerank.make_group(Command), name="rerank")
+app.add_typer(journal.make_group(Command), name="journal")
