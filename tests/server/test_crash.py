@@ -1,5 +1,6 @@
 """Killed at any point, a writer loses nothing that it acknowledged, and applies nothing twice."""
 
+import os
 import random
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from abound.server import Home, Writer
 from tests.server.driver import POINTS
 from tests.server.streams import base, stream, trained
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
 ROOT = Path(__file__).resolve().parents[2]
 N = 36
 

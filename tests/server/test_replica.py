@@ -125,6 +125,7 @@ def test_votes_of_merged_labels_are_counted_together():
     assert together == {"a": pytest.approx(apart["a"] + apart["b"]), "c": apart["c"]}
     assert [entry.rank for entry in replica.rank("apple")] == [1, 2]
     assert labels(replica, "apple", 1) == [max(together, key=together.get)]
+    assert replica.rank_many(["apple", "four"]) == [replica.rank("apple"), replica.rank("four")]
     explained = replica.explain("apple", "b")
     assert (explained.label, explained.score) == ("a", pytest.approx(together["a"]))
     assert sum(word.vote for word in explained.words) == pytest.approx(together["a"])

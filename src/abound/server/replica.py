@@ -6,7 +6,7 @@ state at the same sequence, whichever snapshot they began with.
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -133,13 +133,19 @@ class Replica:
         The votes of labels that were merged are added where they speak for the label. A merged label is found if one
         of its parts would have been ranked.
         """
+        return self.rank_many([text], k)[0]
+
+    def rank_many(self, texts: Sequence[str], k: int = 10) -> list[list[Entry]]:
+        """Rank the best labels of each text, all at the same sequence."""
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
         with self._lock:
             self._check_whole()
             hidden = self.labels.n_hidden
-            found = self.tagger.rank(text, k + hidden)
-            return found if not hidden else self._merged(text, found)[:k]
+            found = self.tagger.rank_many(texts, k + hidden)
+            if not hidden:
+                return found
+            return [self._merged(text, entries)[:k] for text, entries in zip(texts, found, strict=True)]
 
     def _merged(self, text: str, found: list[Entry]) -> list[Entry]:
         scores: dict[Name, list[float]] = {}

@@ -15,6 +15,13 @@ from abound.store.locks import FileLock
 
 # SQLITE_ERROR is what a missing table gives.
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR)
+SETTINGS = (
+    "synchronous=FULL",
+    "fullfsync=1",
+    "checkpoint_fullfsync=1",
+    "trusted_schema=0",
+    f"journal_size_limit={1 << 22}",  # what the write-ahead log keeps of its room once it was longer
+)
 SCHEMA = (
     "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), content BLOB NOT NULL, checksum BLOB NOT NULL)",
     "CREATE TABLE record (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, key BLOB, payload BLOB NOT NULL,"
@@ -61,7 +68,7 @@ class JournalFile:
 
     def _take_up(self) -> None:
         """Read how far the journal has come."""
-        for pragma in ("synchronous=FULL", "fullfsync=1", "checkpoint_fullfsync=1", "trusted_schema=0"):
+        for pragma in SETTINGS:
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
         with self._reading():
             meta = self._read_meta()

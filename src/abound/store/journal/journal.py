@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from abound.errors import DamagedJournal, JournalError, ReusedKey
+from abound.errors import CompactedAway, DamagedJournal, JournalError, ReusedKey
 from abound.store.journal.file import JournalFile
 from abound.store.journal.records import Record, decode_record, encode_record
 from abound.store.journal.rows import KeyRow, Meta, Receipt, Row, Stored, digest_of, encode_key, key_checksum
@@ -215,8 +215,8 @@ class Journal(JournalFile):
         ------
         DamagedJournal
             With the record that is not what was written.
-        JournalError
-            If some of these records were compacted away.
+        CompactedAway
+            If some of these records are not kept any more.
         """
         while True:
             previous, rows = self._page(after)
@@ -231,7 +231,7 @@ class Journal(JournalFile):
         with self._translated(), self._reading():
             meta = self._read_meta()
             if after < meta.base:
-                raise JournalError(
+                raise CompactedAway(
                     f"records {after + 1} to {meta.base} were compacted away; a later snapshot holds what they taught"
                 )
             previous = meta.base_checksum
@@ -281,7 +281,11 @@ class Journal(JournalFile):
     def _damaged_records(self) -> Iterator[str]:
         after, now = self.base, self._now()
         while True:
-            previous, rows = self._page(after)
+            try:
+                previous, rows = self._page(after)
+            except CompactedAway:  # by a writer that goes on meanwhile
+                after = self.base
+                continue
             for row in rows:
                 try:
                     stored = self._checked(row, after + 1, previous)
@@ -332,9 +336,9 @@ class Journal(JournalFile):
                 meta = meta._replace(base=upto, base_checksum=rows[0].checksum)
             with self._writing():
                 dropped = self._drop(meta)
-            # Outside of a transaction, as SQLite wants it: pages go back to the disk, the log becomes empty.
+            # Outside of a transaction, as SQLite wants it: pages go back to the disk.
             self._connection.executescript("PRAGMA incremental_vacuum")  # `execute` would stop after one page
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         return dropped
 
     def _drop(self, meta: Meta) -> int:
