@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 from abound.errors import RefusedRecord
@@ -124,6 +124,8 @@ Surgery: TypeAlias = AddLabel | RenameLabel | MergeLabels | RetireLabel
 Record: TypeAlias = Learn | Surgery | BandFeedback
 SURGERY = (AddLabel, RenameLabel, MergeLabels, RetireLabel)
 KINDS: dict[str, type[Record]] = {cls.kind: cls for cls in (Learn, *SURGERY, BandFeedback)}
+_FIELDS = {kind: tuple(field.name for field in fields(cls)) for kind, cls in KINDS.items()}
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def _label(field: str, label: Any) -> Name:
@@ -149,9 +151,7 @@ def encode_record(record: Record) -> bytes:
     >>> encode_record(RetireLabel("fish"))
     b'{"kind":"retire label","label":"fish"}'
     """
-    fields = {"kind": record.kind, **asdict(record)}
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    raw = text.encode("utf-8", "surrogatepass")
+    raw = _ENCODER.encode(describe(record)).encode("utf-8", "surrogatepass")
     if len(raw) > MOST_BYTES:
         raise RefusedRecord(f"a record must have at most {MOST_BYTES:,} bytes, got {len(raw):,}")
     return raw
@@ -166,13 +166,13 @@ def decode_record(raw: bytes) -> Record:
     RetireLabel(label='fish')
     """
     try:
-        fields = json.loads(raw.decode("utf-8", "surrogatepass"))
-        kind = KINDS[fields.pop("kind")]
-        return kind(**fields)
+        found = json.loads(raw.decode("utf-8", "surrogatepass"))
+        kind = KINDS[found.pop("kind")]
+        return kind(**found)
     except (KeyError, TypeError, AttributeError, RecursionError, RefusedRecord) as error:
         raise ValueError(f"the record cannot be read: {error}") from None
 
 
 def describe(record: Record) -> dict[str, Any]:
     """Return a record as JSON's own types, its kind first."""
-    return {"kind": record.kind, **asdict(record)}
+    return {"kind": record.kind, **{name: getattr(record, name) for name in _FIELDS[record.kind]}}
