@@ -338,6 +338,16 @@ def test_records_cannot_be_swapped_or_taken_from_elsewhere(journal):
         list(journal.read())
 
 
+def test_a_record_of_another_journal_is_noticed(journal, tmp_path):
+    with Journal.create(tmp_path / "other.sqlite") as other:
+        for each in (journal, other):
+            each.append([(learn(i), None) for i in range(4)])
+        row = other._connection.execute("SELECT * FROM record WHERE sequence = 2").fetchone()
+        journal._connection.execute("REPLACE INTO record VALUES (?, ?, ?, ?, ?)", row)
+        with pytest.raises(DamagedJournal, match=r"record 2 of .* does not match"):
+            list(journal.read())
+
+
 def test_a_lost_key_is_noticed(journal):
     journal.append(entries(4))
     journal._connection.execute("DELETE FROM key WHERE sequence = 3")

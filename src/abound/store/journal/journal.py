@@ -79,7 +79,8 @@ class Journal(JournalFile):
             if journal._witness.path.exists():
                 raise JournalError(f"{journal._witness.path} tells of a journal that was here; remove it to begin anew")
             with journal._translated():
-                journal._make(Meta(secrets.token_hex(8), int(key_life), 0, b""))
+                identity = secrets.token_hex(8)
+                journal._make(Meta(identity, int(key_life), 0, digest_of(identity.encode())))
                 journal._take_up()
         except BaseException:
             journal.close()
