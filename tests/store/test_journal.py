@@ -328,6 +328,23 @@ def test_reading_says_which_record_is_damaged(journal, path):
         Journal(path, write=True)
 
 
+@pytest.mark.parametrize("column", ["time", "key", "payload", "checksum"])
+@pytest.mark.parametrize("value", ["NULL", "7", "0.5", "'text'", "x''"])
+def test_a_column_of_another_type_is_damage(tmp_path, path, column, value):
+    with Journal.create(path) as journal:
+        journal.append(entries(4))
+        journal._connection.execute("PRAGMA writable_schema=1")  # as a flipped bit does, past NOT NULL
+        journal._connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'record'")
+    connection = sqlite3.connect(path)
+    connection.execute(f"UPDATE record SET {column} = {value} WHERE sequence = 2")  # noqa: S608
+    connection.commit()
+    connection.close()
+    with Journal(path) as journal:
+        with pytest.raises(DamagedJournal, match="record 2 "):
+            list(journal.read())
+        assert "record 2 " in next(journal.damage())
+
+
 def test_records_cannot_be_swapped_or_taken_from_elsewhere(journal):
     journal.append(entries(4))
     change = journal._connection.execute

@@ -251,7 +251,7 @@ class Journal(JournalFile):
     def _checked(self, row: Row, expected: int, previous: bytes) -> Stored:
         if row.sequence != expected:
             raise DamagedJournal(f"record {expected} of {self.path} is missing; the next one is {row.sequence}")
-        if row.expected(previous) != row.checksum:
+        if not row.is_whole(previous):
             raise DamagedJournal(f"record {row.sequence} of {self.path} does not match its checksum")
         try:
             record = decode_record(row.payload)

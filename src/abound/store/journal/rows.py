@@ -40,10 +40,16 @@ class Row(NamedTuple):
 
     def expected(self, previous: bytes) -> bytes | None:
         """Return the checksum that the row must have after another one; None if it cannot be a record's."""
-        if not (type(self.time) is int and isinstance(self.key, bytes | None) and type(self.payload) is bytes):
+        types = (type(previous), type(self.time), type(self.payload))
+        if types != (bytes, int, bytes) or not isinstance(self.key, bytes | None):
             return None
         head = struct.pack("<qqi", self.sequence, self.time, -1 if self.key is None else len(self.key))
         return digest_of(previous, head, self.key or b"", self.payload)
+
+    def is_whole(self, previous: bytes) -> bool:
+        """Tell whether the row is as it was written, after another one."""
+        expected = self.expected(previous)
+        return expected is not None and expected == self.checksum
 
     def sealed(self, previous: bytes) -> "Row":
         """Return the row with its checksum."""
