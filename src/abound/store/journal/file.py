@@ -112,6 +112,8 @@ class JournalFile:
                 if getattr(error, "sqlite_errorcode", -1) & 0xFF in DAMAGE:
                     raise DamagedJournal(f"{self.path} is damaged: {error}") from None
                 raise JournalUnavailable(f"{self.path} cannot be used just now: {error}") from None
+            except UnicodeDecodeError:  # what SQLite wanted to complain of is itself no text any more
+                raise DamagedJournal(f"{self.path} is damaged: its schema cannot be read") from None
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
