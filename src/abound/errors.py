@@ -1,10 +1,17 @@
 """The exceptions that abound raises of its own.
 
 AboundError
-    DataError           a line of a data file cannot be read
-    ModelError          a model directory cannot be used
-        DamagedModel    what it holds is not what was written
-        UnknownFormat   it was written by another version, or is no model at all
+    DataError                a line of a data file cannot be read
+    ModelError               a model directory cannot be used
+        DamagedModel         what it holds is not what was written
+        UnknownFormat        it was written by another version, or is no model at all
+    JournalError             a journal cannot be used
+        DamagedJournal       what it holds is not what was written
+        JournalInUse         another process writes to it
+        JournalUnavailable   the disk is full, or failed: nothing was written, and a later try may do
+        CompactedAway        records were asked for that are not kept any more
+    RefusedRecord            what was to be learnt cannot be, and was not written down
+        ReusedKey            its idempotency key was given to something else before
 
 Wrong arguments raise ValueError and TypeError, as in scikit-learn.
 """
@@ -48,3 +55,31 @@ class DamagedModel(ModelError):  # noqa: N818  the noun says what was found
 
 class UnknownFormat(ModelError):  # noqa: N818
     """A directory is no model, or one of a format that this version does not know."""
+
+
+class JournalError(AboundError):
+    """A journal cannot be used."""
+
+
+class DamagedJournal(JournalError):  # noqa: N818
+    """A journal does not hold what was written to it."""
+
+
+class JournalInUse(JournalError):  # noqa: N818
+    """A journal has one writer, and another process is it."""
+
+
+class JournalUnavailable(JournalError):  # noqa: N818
+    """A journal could not be read or written just now; nothing of what was to be written is in it."""
+
+
+class CompactedAway(JournalError):  # noqa: N818
+    """Records were asked for that a later snapshot has made needless, and that are gone."""
+
+
+class RefusedRecord(AboundError):  # noqa: N818
+    """A record cannot be applied, and was refused before it was written down."""
+
+
+class ReusedKey(RefusedRecord):
+    """An idempotency key came again with something else than before."""

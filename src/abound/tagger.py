@@ -472,10 +472,16 @@ class Tagger:
         """Return a hash of what was learnt; see `Ranker.state_hash`."""
         return state_hash(self.kind, self._arrays())
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model directory, or replace the model in one."""
-        content = {"kind": self.kind, "params": self.params(), "form": self.ranker._form if self.n_rows else "lists"}
-        write_model(path, content, self._arrays())
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        content: Mapping[str, Any] | None = None,
+        arrays: Mapping[str, Source] | None = None,
+    ) -> None:
+        """Write a model directory, or replace the model in one; a server puts its own content and arrays beside."""
+        own = {"kind": self.kind, "params": self.params(), "form": self.ranker._form if self.n_rows else "lists"}
+        write_model(path, {**own, **(content or {})}, {**self._arrays(), **(arrays or {})})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> Self:

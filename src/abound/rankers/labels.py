@@ -74,6 +74,16 @@ class LabelBook:
                 self.names.append(plain)
         self._widen()
 
+    def rename(self, old: Name, new: Name) -> None:
+        """Give a label another name, which no label may have yet; its number stays."""
+        if new in self._ids:
+            raise ValueError(f"label {new!r} is known already")
+        number = self._ids.pop(old)
+        self.names[number], self._ids[new] = new, number
+
+    def __contains__(self, name: Any) -> bool:
+        return plain_name(name) in self._ids
+
     def id_of(self, name: Any) -> int:
         """Return a label's number; an unknown one raises KeyError."""
         return self._ids[plain_name(name)]

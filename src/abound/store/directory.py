@@ -119,7 +119,8 @@ def _canonical(content: Mapping[str, Any]) -> bytes:
 # -- writing -----------------------------------------------------------------------------------------
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Have the names in a directory on the disk."""
     if os.name == "nt":  # a directory cannot be opened there, nor does its entry need a sync
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -187,9 +188,9 @@ def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays
     checksum = hashlib.sha256(_canonical(whole)).hexdigest()
     with _temporary(path) as (file, temporary):
         file.write(json.dumps({"checksum": checksum, "content": whole}, sort_keys=True, indent=1).encode() + b"\n")
-        _sync_directory(path)
+        sync_directory(path)
         _finish(file, temporary, path / MANIFEST)
-    _sync_directory(path)
+    sync_directory(path)
     current = {f"{key}-{file['sha256'][:16]}.npy" for key, file in files.items()}
     for old in path.iterdir():
         if DATA_FILE.fullmatch(old.name) and old.name not in current:

@@ -1,0 +1,175 @@
+"""`abound journal`: look into the journal of a served model, verify, compact and export it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abound.cli.common import JsonOption, emit, note, wants_json
+
+if TYPE_CHECKING:
+    from abound.server import Home
+    from abound.store.journal import Journal, Stored
+
+EPILOG = "Example: abound journal verify served && abound journal show served -n 5"
+HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The directory in which a model is served.")]
+AfterOption = Annotated[int | None, typer.Option("--after", min=0, metavar="SEQUENCE", help="Begin after this record.")]
+
+
+def make_group(command_class: type) -> typer.Typer:
+    """Return the group of commands; they are made with the application's class of commands."""
+    group = typer.Typer(
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        help="Look into the journal of a served model.",
+        epilog=EPILOG,
+    )
+    for function in (verify, show, compact, export):
+        group.command(cls=command_class)(function)
+    return group
+
+
+def verify(home: HomeArgument, as_json: JsonOption = None) -> None:
+    """Compare every record, key and snapshot with its checksum; exit with 1 if something is damaged."""
+    opened, journal = _open(home)
+    with journal:
+        found = [*journal.damage(), *_damaged_snapshots(opened)]
+        facts = {"home": home, **_facts(opened, journal), "damage": found}
+    if wants_json(as_json):
+        emit(facts)
+    else:
+        _show_facts(facts)
+    for words in found:
+        note(f"abound: {words}")
+    if found:
+        raise typer.Exit(1)
+
+
+def show(
+    home: HomeArgument,
+    after: AfterOption = None,
+    n: Annotated[
+        int, typer.Option("-n", min=1, metavar="N", help="How many records; the last ones if no --after.")
+    ] = 10,
+    as_json: JsonOption = None,
+) -> None:
+    """Print some records."""
+    _, journal = _open(home)
+    with journal:
+        start = max(journal.base, journal.last - n) if after is None else after
+        records = [_described(stored) for stored in islice(journal.read(start), n)]
+    if wants_json(as_json):
+        for record in records:
+            emit(record)
+        return
+    from abound.cli.tables import table
+
+    said = ("sequence", "time", "key", "kind")
+    rows = [
+        (*(str(record[name] or "") for name in said), ", ".join(f"{k}={v}" for k, v in record.items() if k not in said))
+        for record in records
+    ]
+    table(home, (*said, "what it says"), rows, "r")
+
+
+def compact(
+    home: HomeArgument,
+    snapshot: Annotated[bool, typer.Option("--snapshot", help="Write a snapshot of the last record first.")] = False,
+    as_json: JsonOption = None,
+) -> None:
+    """Drop old snapshots, and the records that no snapshot or process needs; no server may be running."""
+    from abound.server.snapshotter import write_snapshot
+    from abound.store.journal import Journal
+
+    opened, reader = _open(home)
+    reader.close()
+    with Journal(opened.journal_path, write=True) as journal:
+        if snapshot:
+            write_snapshot(opened, journal.last)
+        dropped = opened.compact(journal)
+        facts = {"home": home, "dropped": dropped, **_facts(opened, journal)}
+    if wants_json(as_json):
+        emit(facts)
+    else:
+        _show_facts(facts)
+
+
+def export(
+    home: HomeArgument,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="A file, or - for stdout.")] = "-",
+    after: AfterOption = None,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Only texts with labels that are right, as `abound fit` reads them.")
+    ] = False,
+) -> None:
+    """Write every record as a line of JSON."""
+    _, journal = _open(home)
+    with journal, ExitStack() as stack:
+        file = stack.enter_context(open(output, "w", encoding="utf-8")) if output != "-" else None
+        lines = _exported(journal, journal.base if after is None else after, texts)
+        for line in lines:
+            if file is None:
+                emit(line)
+            else:
+                file.write(json.dumps(line) + "\n")
+
+
+def _exported(journal: "Journal", after: int, texts: bool) -> Iterator[dict[str, Any]]:
+    from abound.store.journal.records import Learn
+
+    for stored in journal.read(after):
+        if not texts:
+            yield _described(stored)
+        elif isinstance(stored.record, Learn) and (stored.record.accepted or stored.record.added):
+            labels = dict.fromkeys((*stored.record.accepted, *stored.record.added))
+            yield {"id": str(stored.sequence), "text": stored.record.text, "labels": [str(label) for label in labels]}
+
+
+def _open(path: str) -> "tuple[Home, Journal]":
+    from abound.server import Home
+    from abound.store.journal import Journal
+
+    home = Home(path)
+    return home, Journal(home.journal_path)
+
+
+def _described(stored: "Stored") -> dict[str, Any]:
+    from abound.store.journal.records import describe
+
+    time = datetime.fromtimestamp(stored.time / 1e6, UTC).isoformat(timespec="milliseconds")
+    return {"sequence": stored.sequence, "time": time, "key": stored.key, **describe(stored.record)}
+
+
+def _damaged_snapshots(home: "Home") -> Iterator[str]:
+    from abound.errors import ModelError
+    from abound.store import read_model
+
+    for sequence in home.snapshots():
+        try:
+            read_model(home.snapshot_path(sequence))
+        except (ModelError, OSError) as error:
+            yield f"snapshot {sequence}: {error}"
+
+
+def _facts(home: "Home", journal: "Journal") -> dict[str, Any]:
+    base, last = journal.base, journal.last
+    return {
+        "journal": journal.id,
+        "first": base + 1 if last > base else None,
+        "last": last,
+        "records": last - base,
+        "key_life": journal.key_life,
+        "snapshots": home.snapshots(),
+        "bytes": home.journal_path.stat().st_size,
+    }
+
+
+def _show_facts(found: dict[str, Any]) -> None:
+    from abound.cli.tables import facts
+
+    rows = [(name.replace("_", " "), value) for name, value in found.items() if name not in ("home", "damage")]
+    facts(found["home"], [(name, ", ".join(map(str, v)) if isinstance(v, list) else v) for name, v in rows])

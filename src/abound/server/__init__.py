@@ -1,0 +1,8 @@
+"""A model that is served: a journal of what it is taught, snapshots, and replicas that follow the journal."""
+
+from abound.server.follower import Follower
+from abound.server.home import Home
+from abound.server.replica import Replica
+from abound.server.writer import Writer
+
+__all__ = ["Follower", "Home", "Replica", "Writer"]

@@ -1,0 +1,47 @@
+"""A process that ranks beside the writer: a replica that reads the same journal."""
+
+from abound.server.home import Home, follow
+from abound.store.journal import Journal
+
+LEASE_EVERY = 1000  # records after which older ones are let go
+
+
+class Follower:
+    """Follow the journal of a home without writing to it.
+
+    Parameters
+    ----------
+    home : Home
+
+    Attributes
+    ----------
+    replica : Replica
+        At the last record that was there when it was opened, or last caught up with.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._journal = Journal(home.journal_path)
+        try:
+            self.replica, self._lease = home.open_replica(self._journal)
+        except BaseException:
+            self._journal.close()
+            raise
+        self._lease.move(self.replica.sequence)
+
+    def catch_up(self) -> int:
+        """Apply what has come since; return the sequence of the last record."""
+        follow(self.replica, self._journal)
+        if self.replica.sequence - self._lease.sequence >= LEASE_EVERY:
+            self._lease.move(self.replica.sequence)
+        return self.replica.sequence
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        self._lease.release()
+        self._journal.close()
+
+    def __enter__(self) -> "Follower":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,226 @@
+"""A replica: a model that applies a journal's records in order, and ranks.
+
+Everything that a record changes is decided by the record and the state before it, so that all replicas hold the same
+state at the same sequence, whichever snapshot they began with.
+"""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.errors import AboundError, DamagedModel, RefusedRecord, UnknownFormat
+from abound.server.fair_lock import FairLock
+from abound.server.labels import LabelTable
+from abound.store import decode_names, encode_names, read_model, state_hash
+from abound.store.directory import Source
+from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, RenameLabel
+from abound.store.names import Name
+from abound.tagger import Entry, Tagger, TextExplanation
+
+
+class Replica:
+    """Hold a tagger at one sequence of a journal.
+
+    Ranking and applying exclude each other, in the order in which they come, so that nobody sees half a record.
+
+    Parameters
+    ----------
+    tagger : Tagger
+        From now on the replica's own.
+    journal : str
+        The id of the journal.
+    sequence : int
+        The last record that the tagger knows.
+    """
+
+    def __init__(self, tagger: Tagger, *, journal: str = "", sequence: int = 0) -> None:
+        self.tagger = tagger
+        self.journal = journal
+        self.sequence = sequence
+        self.labels = LabelTable(tagger.ranker.labels_)
+        self.bands: dict[tuple[str, str], int] = {}  # how often a label was shown in one and belonged in another
+        self._lock = FairLock()
+        self._applied = threading.Condition()
+        self._broken: BaseException | None = None
+
+    # -- learning ------------------------------------------------------------------------------------
+
+    def check(self, record: Record, *, closed: bool = False) -> None:
+        """Raise RefusedRecord if a record could not be applied next.
+
+        Parameters
+        ----------
+        record : Record
+        closed : bool
+            Whether labels must have been added before they are learnt.
+        """
+        if isinstance(record, Learn):
+            self._check_learn(record, closed)
+        elif isinstance(record, BandFeedback):
+            if self.labels.resolve(record.label) not in self.labels.book:
+                raise RefusedRecord(f"label {record.label!r} is not known")
+        else:
+            self.labels.check(record)
+
+    def _check_learn(self, record: Learn, closed: bool) -> None:
+        right, wrong = self._right(record), self._wrong(record)
+        for label in right:
+            if label in self.labels.retired:
+                raise RefusedRecord(f"label {label!r} is retired; add it to use it again")
+            if closed and label not in self.labels.book:
+                raise RefusedRecord(f"label {label!r} is not known, and the vocabulary is closed")
+            if label in wrong:
+                raise RefusedRecord(f"label {label!r} is said to be right and wrong for the same text, after a merge")
+        if wrong and not self.tagger.ranker.learns_wrong:
+            raise RefusedRecord(f"a {self.tagger.ranker.kind} ranker cannot learn from wrong labels; a cascade can")
+
+    def _right(self, record: Learn) -> list[Name]:
+        return self.labels.resolve_all((*record.accepted, *record.added))
+
+    def _wrong(self, record: Learn) -> list[Name]:
+        """Return every label whose votes speak for one that was rejected."""
+        rejected = self.labels.resolve_all(record.rejected)
+        return [member for label in rejected for member in self.labels.members(label)]
+
+    def apply(self, sequence: int, record: Record) -> None:
+        """Apply the next record."""
+        with self._lock:
+            self._check_whole()
+            if sequence != self.sequence + 1:
+                raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
+            try:
+                self._apply(record)
+            except BaseException as error:  # half a record may have been learnt
+                self._broken = error
+                raise
+            self.sequence = sequence
+        with self._applied:
+            self._applied.notify_all()
+
+    def _apply(self, record: Record) -> None:
+        if isinstance(record, Learn):
+            self.tagger.learn(record.text, self._right(record), wrong=self._wrong(record), insist=True)
+        elif isinstance(record, BandFeedback):
+            place = (record.shown, record.wanted)
+            self.bands[place] = self.bands.get(place, 0) + 1
+        else:
+            before = self.labels.resolve(record.label)
+            self.labels.apply(record)
+            names = self.tagger.label_names
+            if isinstance(record, RenameLabel) and str(before) in names:
+                names[str(record.to)] = names.pop(str(before))
+            if isinstance(record, AddLabel) and record.names:
+                self.tagger.learn_names({record.label: record.names})
+
+    def _check_whole(self) -> None:
+        if self._broken is not None:
+            raise AboundError(f"this replica broke off in record {self.sequence + 1}: {self._broken!r}; open it anew")
+
+    def wait_for(self, sequence: int, timeout: float | None = None) -> bool:
+        """Wait until a record has been applied, by another thread; tell whether it has."""
+        with self._applied:
+            return self._applied.wait_for(lambda: self.sequence >= sequence, timeout)
+
+    # -- ranking -------------------------------------------------------------------------------------
+
+    def rank(self, text: str, k: int = 10) -> list[Entry]:
+        """Rank the best labels of a text; merged labels count as one, retired ones are left out.
+
+        The votes of labels that were merged are added where they speak for the label. A merged label is found if one
+        of its parts would have been ranked.
+        """
+        return self.rank_many([text], k)[0]
+
+    def rank_many(self, texts: Sequence[str], k: int = 10) -> list[list[Entry]]:
+        """Rank the best labels of each text, all at the same sequence."""
+        if not isinstance(k, int) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        with self._lock:
+            self._check_whole()
+            hidden = self.labels.n_hidden
+            found = self.tagger.rank_many(texts, k + hidden)
+            if not hidden:
+                return found
+            return [self._merged(text, entries)[:k] for text, entries in zip(texts, found, strict=True)]
+
+    def _merged(self, text: str, found: list[Entry]) -> list[Entry]:
+        scores: dict[Name, list[float]] = {}
+        known = {entry.label: entry.score for entry in found}
+        for entry in found:
+            label = self.labels.resolve(entry.label)
+            if label in self.labels.retired or label in scores:
+                continue
+            scores[label] = [
+                known[member] if member in known else self.tagger.explain(text, member).score
+                for member in self.labels.members(label)
+            ]
+        together = {label: sum(parts[i] for i in _speaking(parts)) for label, parts in scores.items()}
+        # A tie keeps the order of the tagger's ranking.
+        ranked = sorted(together.items(), key=lambda pair: -pair[1])
+        return [Entry(label, score, place) for place, (label, score) in enumerate(ranked, 1)]
+
+    def explain(self, text: str, label: Name) -> TextExplanation:
+        """Return the words of a text that vote for a label; see `Tagger.explain`."""
+        with self._lock:
+            self._check_whole()
+            name = self.labels.resolve(label)
+            if name in self.labels.retired:
+                raise ValueError(f"label {label!r} is retired")
+            parts = [self.tagger.explain(text, member) for member in self.labels.members(name)]
+        speaking = [parts[i] for i in _speaking([part.score for part in parts])]
+        words = [word for part in speaking for word in part.words]
+        return TextExplanation(name, sum(part.score for part in speaking), words)
+
+    # -- keeping -------------------------------------------------------------------------------------
+
+    def _arrays(self) -> dict[str, Source]:
+        places = sorted(self.bands)
+        names, offsets = encode_names(name for place in places for name in place)
+        counts = np.array([self.bands[place] for place in places], np.int64)
+        bands: dict[str, Source] = {"served_band_names": names, "served_band_offsets": offsets}
+        return {**self.labels.arrays(), **bands, "served_band_counts": counts}
+
+    def state_hash(self) -> str:
+        """Return a hash of the state; replicas at the same sequence have the same."""
+        with self._lock:
+            self._check_whole()
+            return state_hash(self.tagger.kind, {**self.tagger._arrays(), **self._arrays()})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a snapshot: a model directory that says at which sequence of which journal it is."""
+        with self._lock:
+            self._check_whole()
+            served = {"served": {"journal": self.journal, "sequence": self.sequence}}
+            self.tagger.save(path, content=served, arrays=self._arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Load a snapshot, or a tagger that was never served, which is at sequence 0 of no journal."""
+        model = read_model(path)
+        if model.content.get("kind") != Tagger.kind:
+            raise UnknownFormat(f"{path} holds a {model.content.get('kind')!r}; only a tagger can be served")
+        served = model.content.get("served", {"journal": "", "sequence": 0})
+        try:
+            replica = cls(Tagger.from_model(model), journal=str(served["journal"]), sequence=int(served["sequence"]))
+            replica.labels.restore(model.arrays)
+            replica._restore_bands(model.arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedModel(f"{path} does not hold what a snapshot needs: {error}") from None
+        return replica
+
+    def _restore_bands(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        if "served_band_names" not in arrays:
+            return
+        names = decode_names(arrays["served_band_names"], arrays["served_band_offsets"], unique=False)
+        counts = arrays["served_band_counts"].tolist()
+        places = zip(map(str, names[::2]), map(str, names[1::2]), strict=True)
+        self.bands = dict(zip(places, counts, strict=True))
+
+
+def _speaking(scores: list[float]) -> list[int]:
+    """Return which parts of a merged label are counted: those that speak for it, or else the least adverse."""
+    return [i for i, score in enumerate(scores) if score > 0] or [scores.index(max(scores))]

@@ -1,0 +1,156 @@
+"""The SQLite file of a journal: opening, transactions, and telling damage from trouble that may pass."""
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from abound.errors import DamagedJournal, JournalError, JournalInUse, JournalUnavailable
+from abound.store.journal.rows import Meta
+from abound.store.journal.witness import Witness
+from abound.store.locks import FileLock
+
+# SQLITE_ERROR is what a missing table gives.
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR)
+SETTINGS = (
+    "synchronous=FULL",
+    "fullfsync=1",
+    "checkpoint_fullfsync=1",
+    "trusted_schema=0",
+    f"journal_size_limit={1 << 22}",  # what the write-ahead log keeps of its room once it was longer
+)
+SCHEMA = (
+    "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), content BLOB NOT NULL, checksum BLOB NOT NULL)",
+    "CREATE TABLE record (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, key BLOB, payload BLOB NOT NULL,"
+    " checksum BLOB NOT NULL)",
+    "CREATE TABLE key (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL, time INTEGER NOT NULL, digest BLOB NOT NULL,"
+    " checksum BLOB NOT NULL) WITHOUT ROWID",
+)
+
+
+class JournalFile:
+    """Open a journal's file, to read, or as its one writer."""
+
+    def __init__(self, path: str | os.PathLike[str], *, write: bool) -> None:
+        self.path = Path(path)
+        self.writes = write
+        self._lock = threading.RLock()
+        self._witness = Witness(self.path.with_name(self.path.name + ".head"))
+        self._file_lock: FileLock | None = None
+        if write:
+            try:
+                self._file_lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+            except BlockingIOError:
+                raise JournalInUse(f"{self.path} has a writer already; a journal has one at a time") from None
+        # A reader must not tidy up, as SQLite does when the last connection is closed: what is damaged stays as it is.
+        uri = f"{self.path.resolve().as_uri()}?mode={'rwc' if write else 'ro'}"
+        try:
+            self._connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            if self._file_lock is not None:
+                self._file_lock.release()
+            raise JournalUnavailable(f"{self.path} cannot be opened: {error}") from None
+        self._connection.text_factory = bytes  # a flipped bit may make a text of bytes: it is compared, not decoded
+
+    def _make(self, meta: Meta) -> None:
+        """Make the tables in an empty file."""
+        if self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() != (0,):
+            raise JournalError(f"{self.path} is not empty; a new journal needs a new file")
+        for pragma in ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=FULL", "fullfsync=1"):
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        with self._writing():
+            for statement in SCHEMA:
+                self._connection.execute(statement)
+            self._connection.execute("INSERT INTO meta VALUES (1, ?, ?)", meta.encode())
+
+    def _take_up(self) -> None:
+        """Read how far the journal has come."""
+        for pragma in SETTINGS:
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        with self._reading():
+            meta = self._read_meta()
+            self.id, self.key_life = meta.id, meta.key_life
+            self._last, self._last_time, self._last_checksum = self._read_last(meta)
+        acknowledged = self._witness.read(self.id)
+        if self.writes and acknowledged > self._last:  # to a reader, it may be the writer that has gone on
+            raise DamagedJournal(self._lost(self._last, acknowledged))
+
+    def _lost(self, last: int, acknowledged: int) -> str:
+        return (
+            f"{self.path} ends at record {last}, but records {last + 1} to {acknowledged} were acknowledged and are "
+            f"lost; removing {self._witness.path.name} accepts that"
+        )
+
+    def _read_meta(self) -> Meta:
+        rows = self._connection.execute("SELECT content, checksum FROM meta").fetchall()
+        if len(rows) != 1:
+            raise DamagedJournal(f"{self.path} does not describe itself")
+        return Meta.decode(*rows[0])
+
+    def _read_last(self, meta: Meta) -> tuple[int, int, bytes]:
+        """Return sequence, time and checksum of the last record."""
+        last = self._connection.execute(
+            "SELECT sequence, time, checksum FROM record ORDER BY sequence DESC LIMIT 1"
+        ).fetchone()
+        if last is None:
+            return meta.base, 0, meta.base_checksum
+        sequence, written, checksum = last
+        if (type(sequence), type(written), type(checksum)) != (int, int, bytes) or sequence <= meta.base:
+            raise DamagedJournal(f"the last record of {self.path} cannot be read")
+        return sequence, written, checksum
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Hold the connection, and say in our own words what SQLite raises."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                if getattr(error, "sqlite_errorcode", -1) & 0xFF in DAMAGE:
+                    raise DamagedJournal(f"{self.path} is damaged: {error}") from None
+                raise JournalUnavailable(f"{self.path} cannot be used just now: {error}") from None
+            except UnicodeDecodeError:  # what SQLite wanted to complain of is itself no text any more
+                raise DamagedJournal(f"{self.path} is damaged: its schema cannot be read") from None
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        """See one state of the file."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self._connection.in_transaction:  # some errors have ended it already
+                self._connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Have all of it on the disk afterwards, or nothing."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._commit()
+        except BaseException:
+            if self._connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+            raise
+
+    def _commit(self) -> None:
+        self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file, and let another process write to it."""
+        with self._lock:
+            self._connection.close()
+            self._witness.close()
+            if self._file_lock is not None:
+                self._file_lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,349 @@
+"""Appending, reading and compacting.
+
+A commit is on the disk before `append` returns (write-ahead log, synchronous=FULL); several records share one. SQLite
+does not notice flipped bits, so each record carries a checksum of its own, which covers the one before it: a record
+that was changed, lost, swapped or slipped in breaks the chain, and reading says where.
+
+A record may come with an idempotency key. For as long as the key lives, the same key finds its first record again
+instead of adding one, also after that record was compacted away.
+"""
+
+import os
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from abound.errors import CompactedAway, DamagedJournal, JournalError, ReusedKey
+from abound.store.journal.file import JournalFile
+from abound.store.journal.records import Record, decode_record, encode_record
+from abound.store.journal.rows import KeyRow, Meta, Receipt, Row, Stored, digest_of, encode_key, key_checksum
+
+KEY_LIFE = 7 * 24 * 3600  # seconds
+PAGE_RECORDS = 100  # that are read in one go
+
+
+class Journal(JournalFile):
+    """Append records, and read them again in order.
+
+    Parameters
+    ----------
+    path : path
+        The SQLite file; `Journal.create` makes one. Beside it stand SQLite's own files, ``.lock`` and ``.head``.
+    write : bool
+        Whether records will be appended. A journal has one writer; a second one raises JournalInUse.
+    verify : bool
+        Whether a writer reads everything first and refuses a damaged journal.
+
+    Attributes
+    ----------
+    id : str
+        Tells this journal from every other.
+    key_life : int
+        For how many seconds an idempotency key is known.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from abound.store.journal.records import Learn
+    >>> journal = Journal.create(tempfile.mkdtemp() + "/journal.sqlite")
+    >>> journal.append([(Learn("a red apple", added=["fruit"]), "key-1")])
+    [Receipt(sequence=1, repeated=False)]
+    >>> journal.append([(Learn("a red apple", added=["fruit"]), "key-1")])
+    [Receipt(sequence=1, repeated=True)]
+    >>> [stored.record.text for stored in journal.read(after=0)]
+    ['a red apple']
+    >>> journal.close()
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, write: bool = False, verify: bool = True) -> None:
+        if not os.path.isfile(path):
+            raise JournalError(f"{path} is no journal: there is no such file")
+        super().__init__(path, write=write)
+        try:
+            with self._translated():
+                self._take_up()
+            if write and verify:
+                for found in self.damage(structure=False):
+                    raise DamagedJournal(found)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], *, key_life: int = KEY_LIFE) -> Self:
+        """Make an empty journal, whose idempotency keys live for so many seconds, and open it to write."""
+        journal = cls.__new__(cls)
+        JournalFile.__init__(journal, path, write=True)
+        try:
+            if journal._witness.path.exists():
+                raise JournalError(f"{journal._witness.path} tells of a journal that was here; remove it to begin anew")
+            with journal._translated():
+                identity = secrets.token_hex(8)
+                journal._make(Meta(identity, int(key_life), 0, digest_of(identity.encode())))
+                journal._take_up()
+        except BaseException:
+            journal.close()
+            raise
+        return journal
+
+    @property
+    def last(self) -> int:
+        """The sequence of the last record, 0 before the first."""
+        if not self.writes:
+            with self._translated(), self._reading():
+                return self._read_last(self._read_meta())[0]
+        return self._last
+
+    @property
+    def base(self) -> int:
+        """The sequence before the first record that is still there."""
+        with self._translated(), self._reading():
+            return self._read_meta().base
+
+    # -- appending -----------------------------------------------------------------------------------
+
+    def find(self, record: Record, key: str | None) -> int | None:
+        """Return the sequence of the record that a living key stands for, None if there is none.
+
+        Raises
+        ------
+        ReusedKey
+            If that was another record than this one.
+        """
+        raw, digest = encode_key(key), digest_of(encode_record(record))
+        if raw is None:
+            return None
+        with self._translated():
+            return self._find(raw, digest, self._now())
+
+    def _find(self, key: bytes, digest: bytes, now: int) -> int | None:
+        row = self._connection.execute(
+            "SELECT key, sequence, time, digest, checksum FROM key WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return None
+        found = KeyRow(*row)
+        if not found.is_whole():
+            raise DamagedJournal(f"the idempotency key {key!r} of {self.path} does not match its checksum")
+        if self._is_dead(found.time, now):
+            return None
+        if found.digest != digest:
+            raise ReusedKey(
+                f"the idempotency key {key.decode(errors='replace')!r} belongs to record {found.sequence}, "
+                "which says something else; a new record needs a new key"
+            )
+        return found.sequence
+
+    def _is_dead(self, written: int, now: int) -> bool:
+        return written + self.key_life * 1_000_000 < now
+
+    def _now(self) -> int:
+        return max(time.time_ns() // 1000, self._last_time)  # never back, whatever the clock does
+
+    def append(self, entries: Sequence[tuple[Record, str | None]]) -> list[Receipt]:
+        """Add records in one commit; they are on the disk when this returns.
+
+        Parameters
+        ----------
+        entries : sequence of (record, idempotency key or None)
+            If one of them cannot be written, none is.
+
+        Returns
+        -------
+        list of Receipt
+            One for each entry; one whose key is known was not written again.
+
+        Raises
+        ------
+        RefusedRecord, ReusedKey
+            If an entry can never be written.
+        JournalUnavailable
+            If the disk is full or fails; nothing was acknowledged, and the same may be tried again.
+        """
+        self._check_writes()
+        with self._translated():
+            now = self._now()
+            rows, keys, receipts = self._prepared(entries, now)
+            if rows:
+                with self._writing():
+                    self._insert(rows, keys)
+                self._last, self._last_time, self._last_checksum = rows[-1].sequence, now, rows[-1].checksum
+                self._witness.write(self.id, self._last)
+        return receipts
+
+    def _check_writes(self) -> None:
+        if not self.writes:
+            raise JournalError(f"{self.path} was opened to read; open it with write=True")
+
+    def _prepared(
+        self, entries: Sequence[tuple[Record, str | None]], now: int
+    ) -> tuple[list[Row], dict[bytes, KeyRow], list[Receipt]]:
+        rows: list[Row] = []
+        keys: dict[bytes, KeyRow] = {}
+        receipts: list[Receipt] = []
+        previous = self._last_checksum
+        for record, given in entries:
+            key, payload = encode_key(given), encode_record(record)
+            digest = digest_of(payload)
+            if key is not None:
+                known = keys.get(key)
+                if known is not None and known.digest != digest:
+                    raise ReusedKey(f"the idempotency key {given!r} came twice, for two records")
+                found = self._find(key, digest, now) if known is None else known.sequence
+                if found is not None:
+                    receipts.append(Receipt(found, True))
+                    continue
+            sequence = self._last + len(rows) + 1
+            row = Row(sequence, now, key, payload, b"").sealed(previous)
+            rows.append(row)
+            if key is not None:
+                keys[key] = KeyRow(key, sequence, now, digest, key_checksum(key, sequence, now, digest))
+            receipts.append(Receipt(sequence, False))
+            previous = row.checksum
+        return rows, keys, receipts
+
+    def _insert(self, rows: list[Row], keys: dict[bytes, KeyRow]) -> None:
+        self._connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", rows)
+        self._connection.executemany("INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?)", keys.values())
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def read(self, after: int = 0) -> Iterator[Stored]:
+        """Yield the records that follow a sequence, each checked against its checksum.
+
+        Raises
+        ------
+        DamagedJournal
+            With the record that is not what was written.
+        CompactedAway
+            If some of these records are not kept any more.
+        """
+        while True:
+            previous, rows = self._page(after)
+            for row in rows:
+                yield self._checked(row, after + 1, previous)
+                after, previous = row.sequence, row.checksum
+            if len(rows) < PAGE_RECORDS:
+                return
+
+    def _page(self, after: int) -> tuple[bytes, list[Row]]:
+        """Return the checksum of one record and some of those that follow it."""
+        with self._translated(), self._reading():
+            meta = self._read_meta()
+            if after < meta.base:
+                raise CompactedAway(
+                    f"records {after + 1} to {meta.base} were compacted away; a later snapshot holds what they taught"
+                )
+            previous = meta.base_checksum
+            if after > meta.base:
+                found = self._connection.execute("SELECT checksum FROM record WHERE sequence = ?", (after,)).fetchone()
+                if found is None or type(found[0]) is not bytes:
+                    raise DamagedJournal(f"{self.path} does not have record {after}, which it had before")
+                (previous,) = found
+            rows = self._connection.execute(
+                "SELECT sequence, time, key, payload, checksum FROM record"
+                " WHERE sequence > ? ORDER BY sequence LIMIT ?",
+                (after, PAGE_RECORDS),
+            ).fetchall()
+            return previous, [Row(*row) for row in rows]
+
+    def _checked(self, row: Row, expected: int, previous: bytes) -> Stored:
+        if row.sequence != expected:
+            raise DamagedJournal(f"record {expected} of {self.path} is missing; the next one is {row.sequence}")
+        if not row.is_whole(previous):
+            raise DamagedJournal(f"record {row.sequence} of {self.path} does not match its checksum")
+        try:
+            record = decode_record(row.payload)
+        except ValueError as error:
+            raise DamagedJournal(f"record {row.sequence} of {self.path}: {error}") from None
+        key = None if row.key is None else row.key.decode("utf-8", "surrogatepass")
+        return Stored(row.sequence, row.time, key, record)
+
+    def damage(self, *, structure: bool = True) -> Iterator[str]:
+        """Yield a sentence for everything that is not as it was written; a sound journal yields none.
+
+        With `structure`, SQLite looks for damage of its own kind too.
+        """
+        try:
+            yield from self._damaged_records()
+            yield from self._damaged_keys()
+            acknowledged = self._witness.read(self.id)  # before the last record is looked up: a writer may go on
+            if acknowledged > self.last:
+                yield self._lost(self.last, acknowledged)
+            if structure:
+                with self._translated():
+                    (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+                if found != b"ok":
+                    yield f"{self.path}: {b' '.join(found.split()).decode(errors='replace')}"
+        except DamagedJournal as error:
+            yield str(error)
+
+    def _damaged_records(self) -> Iterator[str]:
+        after, now = self.base, self._now()
+        while True:
+            try:
+                previous, rows = self._page(after)
+            except CompactedAway:  # by a writer that goes on meanwhile
+                after = self.base
+                continue
+            for row in rows:
+                try:
+                    stored = self._checked(row, after + 1, previous)
+                    if row.key is not None and not self._is_dead(stored.time, now):
+                        with self._translated():
+                            found = self._find(row.key, digest_of(row.payload), now)
+                        if found != row.sequence:
+                            yield f"the idempotency key of record {row.sequence} of {self.path} is lost"
+                except (DamagedJournal, ReusedKey) as error:
+                    yield str(error)
+                after, previous = row.sequence, row.checksum
+            if len(rows) < PAGE_RECORDS:
+                return
+
+    def _damaged_keys(self) -> Iterator[str]:
+        before = b""
+        while True:
+            with self._translated():
+                rows = self._connection.execute(
+                    "SELECT key, sequence, time, digest, checksum FROM key WHERE key > ? ORDER BY key LIMIT ?",
+                    (before, PAGE_RECORDS),
+                ).fetchall()
+            for row in map(KeyRow._make, rows):
+                if not row.is_whole():
+                    yield f"the idempotency key {row.key!r} of {self.path} does not match its checksum"
+                if type(row.key) is not bytes or row.key <= before:
+                    yield f"the idempotency keys of {self.path} are out of order"
+                    return
+                before = row.key
+            if len(rows) < PAGE_RECORDS:
+                return
+
+    # -- compacting ----------------------------------------------------------------------------------
+
+    def compact(self, upto: int) -> int:
+        """Drop the records up to a sequence, and the keys whose life is over; return how many records went.
+
+        Whoever calls this knows that no snapshot from before that sequence is needed any more.
+        """
+        self._check_writes()
+        if not 0 <= upto <= self._last:
+            raise ValueError(f"a journal can be compacted up to its last record {self._last}, got {upto}")
+        with self._translated():
+            meta = self._read_meta()
+            if upto > meta.base:
+                previous, rows = self._page(upto - 1)
+                self._checked(rows[0], upto, previous)  # what follows is checked by this one's checksum from now on
+                meta = meta._replace(base=upto, base_checksum=rows[0].checksum)
+            with self._writing():
+                dropped = self._drop(meta)
+            # Outside of a transaction, as SQLite wants it: pages go back to the disk.
+            self._connection.executescript("PRAGMA incremental_vacuum")  # `execute` would stop after one page
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        return dropped
+
+    def _drop(self, meta: Meta) -> int:
+        dropped = self._connection.execute("DELETE FROM record WHERE sequence <= ?", (meta.base,)).rowcount
+        self._connection.execute("DELETE FROM key WHERE time < ?", (self._now() - self.key_life * 1_000_000,))
+        self._connection.execute("UPDATE meta SET content = ?, checksum = ?", meta.encode())
+        return dropped

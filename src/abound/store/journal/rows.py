@@ -1,0 +1,121 @@
+"""The rows of a journal's tables, and the checksums that make them believable."""
+
+import hashlib
+import json
+import struct
+from typing import NamedTuple
+
+from abound.errors import DamagedJournal, JournalError, RefusedRecord
+from abound.store.journal.records import Record
+
+FORMAT, VERSION = "abound journal", 1
+LONGEST_KEY = 200  # bytes
+DIGEST_BYTES = 16
+
+
+class Receipt(NamedTuple):
+    """Where a record stands, and whether it stood there before, under the same key."""
+
+    sequence: int
+    repeated: bool
+
+
+class Stored(NamedTuple):
+    """A record as the journal holds it; `time` counts microseconds since 1970."""
+
+    sequence: int
+    time: int
+    key: str | None
+    record: Record
+
+
+class Row(NamedTuple):
+    """A record's row, not yet believed."""
+
+    sequence: int
+    time: int
+    key: bytes | None
+    payload: bytes
+    checksum: bytes
+
+    def expected(self, previous: bytes) -> bytes | None:
+        """Return the checksum that the row must have after another one; None if it cannot be a record's."""
+        types = (type(previous), type(self.time), type(self.payload))
+        if types != (bytes, int, bytes) or not isinstance(self.key, bytes | None):
+            return None
+        head = struct.pack("<qqi", self.sequence, self.time, -1 if self.key is None else len(self.key))
+        return digest_of(previous, head, self.key or b"", self.payload)
+
+    def is_whole(self, previous: bytes) -> bool:
+        """Tell whether the row is as it was written, after another one."""
+        expected = self.expected(previous)
+        return expected is not None and expected == self.checksum
+
+    def sealed(self, previous: bytes) -> "Row":
+        """Return the row with its checksum."""
+        checksum = self.expected(previous)
+        assert checksum is not None
+        return self._replace(checksum=checksum)
+
+
+class KeyRow(NamedTuple):
+    """A key's row, not yet believed: the record that it stands for, and a digest of what that said."""
+
+    key: bytes
+    sequence: int
+    time: int
+    digest: bytes
+    checksum: bytes
+
+    def is_whole(self) -> bool:
+        """Tell whether the row is as it was written."""
+        types = tuple(map(type, self))
+        return types == (bytes, int, int, bytes, bytes) and self.checksum == key_checksum(*self[:4])
+
+
+class Meta(NamedTuple):
+    """What a journal says of itself; its records begin after `base`, whose checksum is `base_checksum`."""
+
+    id: str
+    key_life: int
+    base: int
+    base_checksum: bytes
+
+    def encode(self) -> tuple[bytes, bytes]:
+        """Return the content and its checksum."""
+        fields = {**self._asdict(), "format": FORMAT, "version": VERSION, "base_checksum": self.base_checksum.hex()}
+        content = json.dumps(fields, sort_keys=True).encode()
+        return content, digest_of(content)
+
+    @classmethod
+    def decode(cls, content: bytes, checksum: bytes) -> "Meta":
+        """Undo `encode`."""
+        if not isinstance(content, bytes) or digest_of(content) != checksum:
+            raise DamagedJournal("the journal's description of itself does not match its checksum")
+        fields = json.loads(content)
+        if (fields.pop("format"), fields.pop("version")) != (FORMAT, VERSION):
+            raise JournalError(f"the journal has another format than {FORMAT!r}, version {VERSION}")
+        return cls(fields["id"], fields["key_life"], fields["base"], bytes.fromhex(fields["base_checksum"]))
+
+
+def digest_of(*parts: bytes) -> bytes:
+    """Return the digest of bytes, one part after the other."""
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+def key_checksum(key: bytes, sequence: int, written: int, digest: bytes) -> bytes:
+    """Return the checksum of a key's row."""
+    return digest_of(struct.pack("<qqi", sequence, written, len(key)), key, digest)
+
+
+def encode_key(key: str | None) -> bytes | None:
+    """Return the bytes of an idempotency key, or say what is wrong with it."""
+    if key is None:
+        return None
+    raw = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else b""
+    if not 1 <= len(raw) <= LONGEST_KEY:
+        raise RefusedRecord(f"an idempotency key must be a string of 1 to {LONGEST_KEY} bytes, got {key!r}")
+    return raw
