@@ -30,6 +30,7 @@ TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few f
 FEW_PASSES, MANY_PASSES = 3, 1
 BYTES_A_PAIR = 12
 MOST_ROUNDS = 50  # in which a person's correction must show
+LIFTING_ROUNDS = 10  # in which only the right labels move
 PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
 # The squared hinge of few labels: its margin, how many wrong labels learn from a row, and AdaGrad's step and start.
 HINGE = (1.0, 10, 1.0, 30.0)
@@ -233,7 +234,7 @@ class CascadeRanker(IndexRanker):
     def _insist(self, rows: Rows, targets: Targets) -> None:
         for row in range(rows.n_rows):
             part, labels = _slice(rows, targets, row, row + 1, len(self.labels_))
-            for _ in range(MOST_ROUNDS if len(labels.ids) else 0):
+            for done in range(MOST_ROUNDS if len(labels.ids) else 0):
                 best = np.full((1, len(labels.ids)), -1, np.int32)
                 self._rank(part, best, np.zeros(best.shape))
                 behind = np.setdiff1d(labels.ids, best[0])
@@ -243,6 +244,10 @@ class CascadeRanker(IndexRanker):
                     self._learn_pairs(part, labels)
                 for label in behind if self._indexed else ():
                     rated_lift(self._pool, self._rated_settings(), part.indices, part.data, int(label))
+                if self._indexed and done >= LIFTING_ROUNDS:  # what stands in their place must give way
+                    above = np.setdiff1d(best[0][best[0] >= 0], labels.ids)
+                    none = Targets(np.zeros(2, np.int64), np.zeros(0, np.int32), len(self.labels_))
+                    self._learn_rated(part, none, (np.array([0, len(above)], np.int64), above.astype(np.int32)))
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
         few = len(self.labels_) <= self.few_labels
