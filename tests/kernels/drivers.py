@@ -2,15 +2,9 @@
 
 import numpy as np
 
+from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
-from abound.kernels.prototypes import (
-    RULES,
-    Prototypes,
-    RowScores,
-    prototypes_explain,
-    prototypes_learn,
-    prototypes_rank,
-)
+from abound.kernels.prototypes import Prototypes
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE, RatedSettings, rated_explain, rated_learn, rated_rank
 from abound.kernels.votes import Votes
 from abound.rankers.base import NOTHING

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from abound.kernels.prototypes import RULES, Prototypes, RowScores, check_prototypes, prototypes_learn
+from abound.kernels.category import RULES, RowScores, prototypes_learn
+from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.rankers.base import NOTHING
 from abound.rankers.cascade import HINGE
 from tests.kernels.drivers import Pairs, hinge_state

@@ -7,7 +7,7 @@ O(active features x d_max) to rank and O(active features x labels / w_min) to le
 
 from libc.stdint cimport int32_t, int64_t
 
-from abound.kernels.lists cimport SMALLEST, UNKNOWN, find_edge, update_feature
+from abound.kernels.lists cimport SMALLEST, UNKNOWN, ask_for_headers, find_edge, update_feature
 from abound.kernels.pool cimport Edge, EdgePool, Feature, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Vote, Votes, add_votes
 
@@ -75,17 +75,6 @@ cdef int64_t count_votes(EdgePool pool, IndexSettings s, const int32_t[::1] indi
                 prefetch(edges + n - 1)
                 n_votes += n
     return min(n_votes, n_labels)
-
-
-cdef int ask_for_headers(EdgePool pool, const int64_t[::1] indptr, const int32_t[::1] indices,
-                         int64_t row) except -1 nogil:
-    """Ask memory for the headers of a row's features, if there is such a row."""
-    cdef int64_t p
-    if row + 1 < indptr.shape[0]:
-        for p in range(indptr[row], indptr[row + 1]):
-            if indices[p] < pool.n_features:
-                prefetch(feature_at(pool, indices[p]))
-    return 0
 
 
 def index_rank(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,

@@ -6,7 +6,7 @@ rated edges takes two of the pool's places an edge; `length`, `capacity` and `n_
 
 from libc.stdint cimport int32_t, int64_t
 
-from abound.kernels.pool cimport Edge, EdgePool, Feature, edges_of
+from abound.kernels.pool cimport Edge, EdgePool, Feature, edges_of, feature_at, prefetch
 
 cdef struct RatedEdge:
     int32_t label
@@ -122,4 +122,15 @@ cdef inline int update_feature(EdgePool pool, Feature* feature, AnyEdge* edges, 
         for i in range(n):
             edges[i].weight *= 0.5
     feature.length = <int32_t> (n * places)
+    return 0
+
+
+cdef inline int ask_for_headers(EdgePool pool, const int64_t[::1] indptr, const int32_t[::1] indices,
+                                int64_t row) except -1 nogil:
+    """Ask memory for the headers of a row's features, if there is such a row."""
+    cdef int64_t p
+    if row + 1 < indptr.shape[0]:
+        for p in range(indptr[row], indptr[row + 1]):
+            if indices[p] < pool.n_features:
+                prefetch(feature_at(pool, indices[p]))
     return 0

@@ -353,26 +353,23 @@ cdef class EdgePool:
         return EdgePool.from_arrays, (indptr, self.edges(0, self.n_features), totals, seen)
 
 
-def check_arrays(const int64_t[::1] indptr, edges, const double[::1] totals, const int64_t[::1] seen,
-                 int64_t n_labels):
-    """Return what is wrong with the arrays of a pool in one phrase, or None.
+def check_lists(const int64_t[::1] indptr, edges, const double[::1] totals, int64_t n_labels, int64_t longest=INT32_MAX):
+    """Return what is wrong with lists of edges in one phrase, or None.
 
-    What passes here cannot make a kernel read or write outside its arrays.
+    `edges` have a label and a weight, whatever else. What passes here cannot make a kernel read or write outside.
     """
     cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], f, i
     cdef const int32_t[:] labels = edges["label"]
     cdef const float[:] weights = edges["weight"]
-    if indptr.shape[0] != n + 1 or seen.shape[0] != n:
-        return "indptr, totals and seen disagree about the number of features"
     if indptr[0] != 0 or indptr[n] != n_edges:
         return "indptr does not begin at 0 and end at the number of edges"
     last_ = np.full(n_labels, -1, np.int64)
     cdef int64_t[::1] last = last_          # the feature in whose list a label was met last
     for f in range(n):
-        if indptr[f + 1] < indptr[f] or indptr[f + 1] > n_edges or indptr[f + 1] - indptr[f] > INT32_MAX:
+        if indptr[f + 1] < indptr[f] or indptr[f + 1] > n_edges or indptr[f + 1] - indptr[f] > longest:
             return f"indptr falls or leaves the edges at feature {f}"
-        if not isfinite(totals[f]) or totals[f] < 0 or seen[f] < 0:
-            return f"feature {f} has a negative or infinite total or count"
+        if not isfinite(totals[f]) or totals[f] < 0:
+            return f"feature {f} has a negative or infinite total"
         if indptr[f + 1] > indptr[f] and totals[f] == 0:
             return f"feature {f} has edges but no total"
         for i in range(indptr[f], indptr[f + 1]):
@@ -387,3 +384,13 @@ def check_arrays(const int64_t[::1] indptr, edges, const double[::1] totals, con
                 return f"feature {f} has two edges to one label"
             last[labels[i]] = f
     return None
+
+
+def check_arrays(const int64_t[::1] indptr, edges, const double[::1] totals, const int64_t[::1] seen,
+                 int64_t n_labels):
+    """Return what is wrong with the arrays of a pool in one phrase, or None; see `check_lists`."""
+    if indptr.shape[0] != totals.shape[0] + 1 or seen.shape[0] != totals.shape[0]:
+        return "indptr, totals and seen disagree about the number of features"
+    if np.any(np.asarray(seen) < 0):
+        return f"feature {int(np.argmax(np.asarray(seen) < 0))} has a negative count"
+    return check_lists(indptr, edges, totals, n_labels)

@@ -2,8 +2,6 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from abound.kernels.votes cimport Vote
-
 cdef struct Column:
     void* block                             # labels, weights and traces one after the other; no labels when dense
     int32_t length                          # pairs; when dense, the labels 0 .. length - 1
@@ -35,23 +33,7 @@ cdef class Prototypes:
                    int64_t n_labels) except -1 nogil
 
 
-cdef class RowScores:
-    cdef double* score                      # by label; 0 for labels that are not touched
-    cdef char* marks
-    cdef int32_t* touched
-    cdef int64_t n_touched
-    cdef int64_t room
-    cdef Change* changes
-    cdef int64_t n_changes
-    cdef double* keys
-    cdef int64_t* tally
-    cdef int64_t key_room
-    cdef Vote* best
-    cdef int64_t best_room
-
-    cdef int ensure(self, int64_t n_labels, int64_t n_keys) except -1 nogil
-    cdef Vote* make_best(self, int64_t n) except? NULL nogil
-    cdef void clear(self) noexcept nogil
+cdef int64_t find_all(const int32_t* labels, int64_t n, Change* changes, int64_t n_changes) noexcept nogil
 
 
 cdef inline int32_t* labels_of(const Column* c) noexcept nogil:

@@ -8,16 +8,18 @@ is honest; in a later pass over the same rows their own counts are taken off aga
 matrix. Cost a row is O(active features x d_max) to rank and O(active features x labels / w_min) to learn.
 """
 
-from libc.math cimport isfinite, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from abound.kernels.exponential cimport exp_of
-from abound.kernels.lists cimport (SMALLEST, UNKNOWN, Rating, RatedEdge, find_edge, rating_of, slope_to_store,
-                                   update_feature)
+from abound.kernels.lists cimport (SMALLEST, UNKNOWN, Rating, RatedEdge, ask_for_headers, find_edge, rating_of,
+                                   slope_to_store, update_feature)
 from abound.kernels.pool cimport EdgePool, Feature, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Vote, Votes
 
 import numpy as np
+
+from abound.kernels.pool import check_lists
 
 RATED_DTYPE = np.dtype([("label", "<i4"), ("weight", "<f4"), ("correction", "<f4"), ("slope", "<f4")])
 RATING_DTYPE = np.dtype([("log", "<f4"), ("slope", "<f4")])
@@ -83,17 +85,6 @@ cdef int64_t count_votes(EdgePool pool, RatedSettings s, const int32_t[::1] indi
                     prefetch(edges + i)
                 n_votes += n
     return n_votes
-
-
-cdef int ask_for_headers(EdgePool pool, const int64_t[::1] indptr, const int32_t[::1] indices,
-                         int64_t row) except -1 nogil:
-    """Ask memory for the headers of a row's features, if there is such a row."""
-    cdef int64_t p
-    if row + 1 < indptr.shape[0]:
-        for p in range(indptr[row], indptr[row + 1]):
-            if indices[p] < pool.n_features:
-                prefetch(feature_at(pool, indices[p]))
-    return 0
 
 
 cdef int score_row(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices, const double[::1] data,
@@ -400,19 +391,11 @@ def rated_explain(EdgePool pool, RatedSettings s, const int32_t[::1] indices, co
 
 
 def check_rated(const int64_t[::1] indptr, edges, const double[::1] totals, ratings, int64_t n_labels):
-    """Return what is wrong with the arrays of a rated index in one phrase, or None.
-
-    What passes here cannot make a kernel read or write outside its arrays.
-    """
-    cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], f, i
+    """Return what is wrong with the arrays of a rated index in one phrase, or None; see `check_lists`."""
     if edges.dtype != RATED_DTYPE or ratings.dtype != RATING_DTYPE:
         return "edges or ratings have another form"
-    cdef const int32_t[:] labels = edges["label"]
-    cdef const float[:] weights = edges["weight"]
-    if indptr.shape[0] != n + 1 or ratings.shape[0] != n:
+    if indptr.shape[0] != totals.shape[0] + 1 or ratings.shape[0] != totals.shape[0]:
         return "indptr, totals and ratings disagree about the number of features"
-    if indptr[0] != 0 or indptr[n] != n_edges:
-        return "indptr does not begin at 0 and end at the number of edges"
     for name in ("correction", "slope"):
         if not np.isfinite(edges[name]).all():
             return f"a {name} is not a finite number"
@@ -420,22 +403,4 @@ def check_rated(const int64_t[::1] indptr, edges, const double[::1] totals, rati
         return "a rating is not a finite number"
     if np.any(edges["slope"] < 0) or np.any(ratings["slope"] < 0) or np.any(np.abs(ratings["log"]) > 6):
         return "a rating or a sum of squares is outside its limits"
-    last_ = np.full(n_labels, -1, np.int64)
-    cdef int64_t[::1] last = last_          # the feature in whose list a label was met last
-    for f in range(n):
-        if indptr[f + 1] < indptr[f] or indptr[f + 1] > n_edges or indptr[f + 1] - indptr[f] > INT32_MAX // PLACES:
-            return f"indptr falls or leaves the edges at feature {f}"
-        if not isfinite(totals[f]) or totals[f] < 0:
-            return f"feature {f} has a negative or infinite total"
-        for i in range(indptr[f], indptr[f + 1]):
-            if labels[i] < 0 or labels[i] >= n_labels:
-                return f"feature {f} has an edge to a label that does not exist"
-            if not isfinite(weights[i]) or weights[i] < 0:
-                return f"feature {f} has an edge with a negative or infinite weight"
-            if i > indptr[f] and (weights[i] > weights[i - 1]
-                                  or (weights[i] == weights[i - 1] and labels[i] < labels[i - 1])):
-                return f"the edges of feature {f} are not sorted"
-            if last[labels[i]] == f:
-                return f"feature {f} has two edges to one label"
-            last[labels[i]] = f
-    return None
+    return check_lists(indptr, edges, totals, n_labels, INT32_MAX // PLACES)

@@ -4,6 +4,9 @@ from libc.stdint cimport int32_t, int64_t
 
 from abound.kernels.pool cimport Edge
 
+cdef enum:
+    INSERTION_MOST = 32                     # up to so many, insertion beats a heap
+
 cdef struct Vote:
     double score
     int32_t label                           # -1 marks an empty slot
@@ -91,3 +94,43 @@ cdef inline void sift_down(Vote* heap, int64_t n) noexcept nogil:
         i = child
         child = 2 * i + 1
     heap[i] = moved
+
+
+cdef inline Vote* worst_of(Vote* best, int64_t n, int64_t most) noexcept nogil:
+    """The worst of n > 0 votes that `offer` has kept."""
+    return &best[n - 1 if most <= INSERTION_MOST else 0]
+
+
+cdef inline int64_t offer(Vote* best, int64_t n, int64_t most, const Vote* found) noexcept nogil:
+    """Keep a vote if it is one of the `most` best so far; return how many are kept.
+
+    Few are kept sorted; many are a heap, which `settle` sorts.
+    """
+    if n < most:
+        best[n] = found[0]
+        if most <= INSERTION_MOST:
+            insert(best, n)
+        else:
+            sift_up(best, n)
+        return n + 1
+    if n and is_worse(worst_of(best, n, most), found):
+        if most <= INSERTION_MOST:
+            best[n - 1] = found[0]
+            insert(best, n - 1)
+        else:
+            best[0] = found[0]
+            sift_down(best, n)
+    return n
+
+
+cdef inline void settle(Vote* best, int64_t n, int64_t most) noexcept nogil:
+    """Sort what `offer` has kept, best first."""
+    cdef int64_t i
+    cdef Vote last
+    if most <= INSERTION_MOST:
+        return
+    for i in range(n - 1, 0, -1):           # the worst goes to the end: what remains is best first
+        last = best[0]
+        best[0] = best[i]
+        best[i] = last
+        sift_down(best, i)

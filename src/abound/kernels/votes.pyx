@@ -11,7 +11,6 @@ from abound.kernels.pool cimport out_of_memory
 
 cdef enum:
     FEWEST_SLOTS = 256
-    INSERTION_MOST = 32                     # up to so many, insertion beats a heap
     SLOTS_A_VOTE = 16                       # two labels on one slot cost a mispredicted branch: keep them rare
 
 
@@ -131,10 +130,5 @@ cdef class Votes:
                 sift_down(best, n)
                 worst = best[0].score
         self.n_touched = 0
-        if not few:
-            for i in range(n - 1, 0, -1):   # the worst goes to the end: what remains is best first
-                found = best[0]
-                best[0] = best[i]
-                best[i] = found
-                sift_down(best, i)
+        settle(best, n, n)
         return n
