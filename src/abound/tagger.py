@@ -404,8 +404,7 @@ class Tagger:
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the vocabulary and the ranker hold."""
-        index = self.ranker.nbytes_ if isinstance(self.ranker, IndexRanker) else 0
-        return self.encoder.vocabulary.nbytes + index
+        return self.encoder.vocabulary.nbytes + self.ranker.nbytes_
 
     @property
     def label_counts(self) -> NDArray[np.int64]:
@@ -429,8 +428,6 @@ class Tagger:
         dict
             How many terms and edges were forgotten, and the least count that is left.
         """
-        if not isinstance(self.ranker, IndexRanker):
-            raise ValueError(f"a {self.ranker.kind} ranker cannot be pruned")
         terms, edges, least = self.n_features, self.n_edges, 0
         if self.nbytes > max_bytes:
             counts = self.encoder.vocabulary.counts()
@@ -446,7 +443,7 @@ class Tagger:
     def _least_count(self, counts: NDArray[np.int32], max_bytes: int) -> int:
         """Return the lowest count to keep, so that what is kept leaves room to grow; 0 if all may stay."""
         needs = np.full(len(counts), BYTES_A_TERM, np.int64)
-        edges = self.ranker._feature_bytes()  # type: ignore[attr-defined]
+        edges = self.ranker._feature_bytes()
         needs[: len(edges)] += edges
         if needs.sum() <= COMPACT_SHARE * max_bytes:
             return 0

@@ -108,6 +108,18 @@ class Ranker:
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         """Return features, votes and prior of a label for the single row of `rows`."""
 
+    @property
+    def nbytes_(self) -> int:
+        """Bytes of memory that what was learnt of features holds."""
+        return 0
+
+    def _feature_bytes(self) -> NDArray[np.int64]:
+        """Return the bytes that each feature takes."""
+        return np.zeros(0, np.int64)
+
+    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
+        """Forget all features but the wanted ones, which are numbered anew in their order."""
+
     @abstractmethod
     def _state(self) -> dict[str, Source]:
         """Return what was learnt, beside the labels, in its canonical form."""

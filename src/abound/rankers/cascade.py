@@ -7,16 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import DamagedModel
+from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
 from abound.kernels.pool import EdgePool
-from abound.kernels.prototypes import (
-    RULES,
-    Prototypes,
-    RowScores,
-    check_prototypes,
-    prototypes_explain,
-    prototypes_learn,
-    prototypes_rank,
-)
+from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.kernels.rated import RatedSettings, rated_lift
 from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number
 from abound.rankers.held_out import Part, select
@@ -28,7 +21,7 @@ from abound.store.directory import Source
 
 TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
 FEW_PASSES, MANY_PASSES = 3, 1
-BYTES_A_PAIR = 12
+BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
 PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
@@ -143,7 +136,8 @@ class CascadeRanker(IndexRanker):
 
     # -- few or many -------------------------------------------------------------------------------
 
-    # A stream begins with both; the one that is not needed is let go, and is None from then on.
+    # A stream begins with both; one is let go when it turns out not to be needed: `_pairs` is None then, or `_indexed`
+    # False.
 
     def _reset(self) -> None:
         self._n_learnt = 0

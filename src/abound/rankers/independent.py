@@ -120,6 +120,11 @@ class IndependentRanker(IndexRanker):
             hits.append(held_out_score(self, held, "P@1", 1))
         self.p_ind_ = P_IND_GRID[int(np.argmax(hits))]
 
+    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
+        kept = wanted[: len(self._seen)]
+        self._joint, self._seen = sp.csr_array(self._joint[kept]), self._seen[kept]
+        self._index()
+
     def _index(self) -> None:
         self._use(_pool_of(self._joint, self._seen, self.p_ind_))
 

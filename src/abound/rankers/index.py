@@ -83,11 +83,9 @@ class IndexRanker(Ranker):
         self._use(self._pool.compacted())
 
     def _feature_bytes(self) -> NDArray[np.int64]:
-        """Return the bytes of each feature's edges."""
         return np.asarray(np.diff(self._pool.headers()[0]) * EDGE_DTYPE.itemsize, np.int64)
 
     def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features but the wanted ones, which are numbered anew in their order."""
         indptr, totals, seen = self._pool.headers()
         wanted, lengths = wanted[: len(totals)], np.diff(indptr)
         edges, at = np.empty(int(lengths[wanted].sum()), EDGE_DTYPE), 0

@@ -4,7 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from abound.kernels.prototypes import RULES, Prototypes
+from abound.kernels.category import RULES
+from abound.kernels.prototypes import Prototypes
 from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.labels import Targets
@@ -97,7 +98,7 @@ class MMPRanker(PrototypeRanker):
     def _rule(self) -> int:
         return RULES[f"mmp{self.loss}"]
 
-    def _margin(self) -> tuple[float, int]:
+    def _margin_and_rivals(self) -> tuple[float, int]:
         return self.margin, UNLIMITED if self.rivals is None else self.rivals
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:

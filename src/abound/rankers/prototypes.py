@@ -7,21 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import DamagedModel
-from abound.kernels.prototypes import (
-    RULES,
-    Prototypes,
-    RowScores,
-    check_prototypes,
-    prototypes_explain,
-    prototypes_learn,
-    prototypes_rank,
-)
+from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
+from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.rankers.base import NOTHING, UNLIMITED, Ranker, Rows
 from abound.rankers.labels import Targets
 from abound.store import Model
 from abound.store.directory import Source
 
 CANDIDATES = ("all", "touched")
+BYTES_A_PAIR = 8  # a label and a weight
 
 
 class PrototypeRanker(Ranker):
@@ -45,7 +39,7 @@ class PrototypeRanker(Ranker):
     def _rule(self) -> int:
         return RULES[self.rule]
 
-    def _margin(self) -> tuple[float, int]:
+    def _margin_and_rivals(self) -> tuple[float, int]:
         """Return by how much a relevant label must win, and against how many others."""
         return 0.0, UNLIMITED
 
@@ -73,9 +67,15 @@ class PrototypeRanker(Ranker):
         """Bytes of memory that the prototypes hold."""
         return self._store.nbytes
 
+    def _feature_bytes(self) -> NDArray[np.int64]:
+        return np.diff(self._store.arrays()[0]) * BYTES_A_PAIR
+
+    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
+        self._use(self._store.kept(wanted))
+
     def _learn(self, rows: Rows, targets: Targets) -> None:
         scratch = self._borrow_scratch()
-        margin, rivals = self._margin()
+        margin, rivals = self._margin_and_rivals()
         prototypes_learn(
             self._store, scratch, self._rule(), self._all, margin, rivals, 0.0, 0.0, *rows, *targets, *NOTHING
         )

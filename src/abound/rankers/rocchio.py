@@ -1,6 +1,7 @@
 """Rocchio's prototypes: what a label's rows have in common, less what the others have."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abound.errors import DamagedModel
 from abound.kernels.prototypes import Prototypes
@@ -60,6 +61,11 @@ class RocchioRanker(PrototypeRanker):
         wider[: len(self._totals)] = self._totals
         np.add.at(wider, rows.indices, rows.data)  # in order, so that a row at a time gives the same bits
         self._totals = wider
+
+    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
+        self._made.clear()
+        self._totals = self._totals[wanted[: len(self._totals)]]
+        super()._keep_features(wanted)
 
     def _ranked(self) -> Prototypes:
         if not self._made:
