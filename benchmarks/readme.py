@@ -81,6 +81,21 @@ def names() -> list[str]:
     return [*lines, "", f"{result['machine']}."]
 
 
+def growth() -> list[str]:
+    result, whole = read("cascade-growth"), read("text-whole-fi")
+    first, last = result["points"][0], result["points"][-1]
+    return [
+        f"- From {first['rows']:,} to {last['rows']:,} Finnish titles, P@1 goes from {first['P@1'][0]:.3f} to "
+        f"{last['P@1'][0]:.3f}; the time a row grows with the rows to the power of "
+        f"{result['exponent_of_time_a_row']:.2f}, the edges a row to the power of "
+        f"{result['exponent_of_edges_a_row']:.2f}.",
+        f"- All {whole['rows']:,} are learnt from the compressed file in {whole['seconds']:.0f} s with "
+        f"{whole['peak_megabytes']:,.0f} MB at the most (`python -m benchmarks.text whole fi`).",
+        "",
+        f"{result['machine']}.",
+    ]
+
+
 def rounds(result: dict[str, Any]) -> int:
     return max(figures.get("runs", 0) for figures in result["systems"].values())
 
@@ -222,6 +237,7 @@ SECTIONS = {
     "category-paper": category_paper,
     "few-labels": few_labels,
     "finna-100k": lambda: peers("finna-100k"),
+    "growth": growth,
     "limits": limits,
     "names": names,
     "queries": queries,

@@ -1,37 +1,16 @@
 """scikit-learn's LinearSVC, one against the rest."""
 
 import harness
-import joblib
-import numpy as np
-import sklearn
-from sklearn.multiclass import OneVsRestClassifier
+import one_vs_rest
 from sklearn.svm import LinearSVC
 
 
-class LinearSvc(harness.System):
+class LinearSvc(one_vs_rest.OneVsRest):
     name = "LinearSVC one-vs-rest"
     setting = "defaults, two jobs"
 
-    def version(self):
-        return sklearn.__version__
-
-    def train(self, X, Y, folder):
-        self.columns = np.flatnonzero(np.asarray(Y.sum(axis=0)).ravel())
-        return OneVsRestClassifier(LinearSVC(), n_jobs=self.threads).fit(X, Y[:, self.columns])
-
-    def save(self, model, folder):
-        joblib.dump(model, folder / "model.joblib")
-
-    def rank(self, model, X):
-        scores = model.decision_function(X)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, : harness.K]
-        return self.columns[best].astype(np.int32), np.take_along_axis(scores, best, 1)
-
-    def rows(self, X):
-        return [X[i] for i in range(X.shape[0])]
-
-    def rank_one(self, model, row):
-        return self.rank(model, row)
+    def learner(self):
+        return LinearSVC()
 
 
 if __name__ == "__main__":
