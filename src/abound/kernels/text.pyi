@@ -1,55 +1,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.kernels.vocabulary import TextSettings, Vocabulary
+
 def log_for_tests(x: float) -> float: ...
-
-class TextSettings:
-    ngrams: int
-    char_low: int
-    char_high: int
-    min_count: int
-    pivoted: bool
-    frozen: bool
-    slope: float
-    max_terms: int
-    def __init__(
-        self,
-        *,
-        ngrams: int,
-        char_low: int,
-        char_high: int,
-        min_count: int,
-        pivoted: bool,
-        slope: float,
-        max_terms: int,
-        frozen: bool,
-    ) -> None: ...
-
-class Vocabulary:
-    n_texts: int
-    n_distinct: int
-    def __init__(self, sightings: NDArray[np.uint8] | None = ...) -> None: ...
-    @property
-    def n_terms(self) -> int: ...
-    @property
-    def nbytes(self) -> int: ...
-    def terms_of(self, text: str, s: TextSettings) -> list[tuple[int, int, int]]: ...
-    def name(self, number: int) -> str: ...
-    def absorb(self, other: Vocabulary) -> NDArray[np.int32]: ...
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]: ...
-    def counts(self) -> NDArray[np.int32]: ...
-    @classmethod
-    def from_arrays(
-        cls,
-        starts: NDArray[np.int64],
-        lengths: NDArray[np.int32],
-        counts: NDArray[np.int32],
-        names: NDArray[np.uint8],
-        sightings: NDArray[np.uint8] | None = ...,
-    ) -> Vocabulary: ...
-    @property
-    def sightings(self) -> NDArray[np.uint8]: ...
-
 def text_rows(
     v: Vocabulary, texts: list[str], s: TextSettings, learn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...

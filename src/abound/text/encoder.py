@@ -5,7 +5,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.kernels.text import TextSettings, Vocabulary, text_rows
+from abound.kernels.text import text_rows
+from abound.kernels.vocabulary import TextSettings, Vocabulary
+from abound.kernels.words import terms_of
 from abound.text.words import places, prepare
 
 LONGEST_NGRAM = 8
@@ -126,10 +128,10 @@ class TextEncoder:
 
     def spans(self, text: str) -> list[Span]:
         """Return every known term of a text and where in it the term stands."""
+        found = terms_of(self.vocabulary, self._prepared(text), self._settings())
         if self._stem is not None:
-            return [Span(term, 0, 0) for term, _, _ in self.vocabulary.terms_of(self._prepared(text), self._settings())]
+            return [Span(term, 0, 0) for term, _, _ in found]
         origin = places(text)
-        found = self.vocabulary.terms_of(prepare(text), self._settings())
         return [Span(term, origin[start], origin[stop - 1] + 1) for term, start, stop in found]
 
     def name(self, term: int) -> str:

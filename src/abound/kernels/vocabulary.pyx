@@ -1,0 +1,263 @@
+"""The vocabulary: terms, numbered when first seen, and the texts that have them.
+
+A pair of words is known by the numbers of its two parts, a triple by those of its first pair and its last word, and so
+on: only words need their bytes kept, and no name is hashed away.
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+from abound.kernels.pool cimport prefetch
+
+cdef enum:
+    AHEAD = 16
+
+
+cdef class TextSettings:
+    """The options of the text kernels."""
+
+    def __init__(self, *, int ngrams, int char_low, int char_high, int min_count, bint pivoted, double slope,
+                 int64_t max_terms, bint frozen):
+        self.ngrams, self.char_low, self.char_high, self.min_count = ngrams, char_low, char_high, min_count
+        self.pivoted, self.slope, self.max_terms, self.frozen = pivoted, slope, max_terms, frozen
+
+
+cdef class Vocabulary:
+    """Number terms in the order in which they are first seen, and count the texts that have them."""
+
+    def __cinit__(self, sightings=None):
+        self.n_cells = 1 << 10
+        self.cells = <Cell*> PyMem_Realloc(NULL, self.n_cells * sizeof(Cell))
+        memset(self.cells, 0xff, self.n_cells * sizeof(Cell))
+        self.seen_before = np.zeros(0, np.uint8) if sightings is None else sightings
+
+    def __dealloc__(self):
+        PyMem_Free(self.terms)
+        PyMem_Free(self.names)
+        PyMem_Free(self.cells)
+
+    @property
+    def nbytes(self):
+        """Bytes of memory that the vocabulary holds."""
+        return (self.term_room * sizeof(Term) + self.name_room + self.n_cells * sizeof(Cell)
+                + self.seen_before.shape[0])
+
+    @property
+    def sightings(self):
+        """Counters of the terms that are not admitted yet, by hash."""
+        return np.asarray(self.seen_before)
+
+    # -- terms and numbers -----------------------------------------------------------------------
+
+    cdef uint64_t hash_of(self, const Term* term) noexcept:
+        if term.length < 0:
+            return hash_pair(term.start, -1 - term.length)
+        return hash_bytes(self.names + term.start, term.length)
+
+    cdef int64_t cell_of(self, uint64_t h, int64_t start, int64_t length, const char* data) noexcept:
+        """Cell of a term, or the empty one where it belongs; an n-gram has no data."""
+        cdef int64_t mask = self.n_cells - 1, cell = h & mask
+        cdef uint32_t tag = <uint32_t> (h >> 32)
+        cdef const Term* term
+        while self.cells[cell].number >= 0:
+            if self.cells[cell].tag == tag:
+                term = &self.terms[self.cells[cell].number]
+                if term.length == length:
+                    if data == NULL and term.start == start:
+                        return cell
+                    if data != NULL and memcmp(self.names + term.start, data, length) == 0:
+                        return cell
+            cell = (cell + 1) & mask
+        return cell
+
+    cdef int grow_cells(self) except -1:
+        cdef int64_t n = 2 * self.n_cells, i, cell
+        cdef uint64_t h
+        cdef Cell* cells = <Cell*> PyMem_Realloc(NULL, n * sizeof(Cell))
+        if cells == NULL:
+            raise MemoryError("no memory for more terms")
+        memset(cells, 0xff, n * sizeof(Cell))
+        for i in range(self.n_terms):
+            h = self.hash_of(&self.terms[i])
+            cell = h & (n - 1)
+            while cells[cell].number >= 0:
+                cell = (cell + 1) & (n - 1)
+            cells[cell].number = <int32_t> i
+            cells[cell].tag = <uint32_t> (h >> 32)
+        PyMem_Free(self.cells)
+        self.cells = cells
+        self.n_cells = n
+        return 0
+
+    cdef int64_t add(self, int64_t cell, uint64_t h, int64_t start, int64_t length, const char* data) except -1:
+        """Number of a new term, put into the empty cell where it belongs."""
+        cdef int64_t number = self.n_terms
+        if number == INT32_MAX:
+            raise OverflowError("a vocabulary holds at most 2**31 - 1 terms")
+        self.terms = <Term*> enlarged(self.terms, &self.term_room, number + 1, sizeof(Term))
+        if data != NULL:
+            start = self.n_name_bytes
+            self.names = <char*> enlarged(self.names, &self.name_room, start + length + 8, 1)
+            memcpy(self.names + start, data, length)
+            self.n_name_bytes += length
+        self.terms[number].start = start
+        self.terms[number].length = <int32_t> length
+        self.terms[number].count = 0
+        self.cells[cell].number = <int32_t> number
+        self.cells[cell].tag = <uint32_t> (h >> 32)
+        self.n_terms += 1
+        if 2 * self.n_terms > self.n_cells:
+            self.grow_cells()
+        return number
+
+    cdef int64_t number_of(self, uint64_t h, int64_t start, int64_t length, const char* data, bint learn,
+                           TextSettings s) except -2:
+        """Number of a term, -1 if it is unknown; with `learn` it becomes known if the rule for admission allows."""
+        cdef int64_t cell = self.cell_of(h, start, length, data), at
+        if self.cells[cell].number >= 0:
+            return self.cells[cell].number
+        if not learn or self.n_terms >= s.max_terms:
+            return -1
+        if self.seen_before.shape[0]:
+            at = (h >> 7) % <uint64_t> self.seen_before.shape[0]
+            if self.seen_before[at] < s.min_count - 1:
+                self.seen_before[at] += 1
+                return -1
+        return self.add(cell, h, start, length, data)
+
+    def name(self, int64_t number):
+        """Return a term as a person would write it; a part of a word stands between dots."""
+        cdef const Term* term
+        if not 0 <= number < self.n_terms:
+            raise IndexError(f"term {number} of {self.n_terms}")
+        term = &self.terms[number]
+        if term.length < 0:
+            return self.name(term.start) + " " + self.name(-1 - term.length)
+        raw = self.names[term.start:term.start + term.length]
+        text = raw.decode("utf-8", "surrogatepass")
+        return f"·{text[1:]}·" if raw[:1] == b"\x01" else text
+
+    def absorb(self, Vocabulary other):
+        """Make the terms of another vocabulary known, add its counts, and return the number of each of its terms here.
+
+        Terms are matched by their names: words by their bytes, runs of words by the numbers of their parts.
+        """
+        cdef int64_t i, cell, number, start, length
+        cdef uint64_t h
+        cdef const char* data
+        numbers_ = np.empty(other.n_terms, np.int32)
+        cdef int32_t[::1] numbers = numbers_
+        for i in range(other.n_terms):
+            start, length, data = other.terms[i].start, other.terms[i].length, NULL
+            if length < 0:                  # its parts came before it, and have their numbers
+                start, length = numbers[start], -1 - <int64_t> numbers[-1 - length]
+                h = hash_pair(start, -1 - length)
+            else:
+                data = other.names + start
+                h = hash_bytes(data, length)
+            cell = self.cell_of(h, start, length, data)
+            number = self.cells[cell].number
+            if number < 0:
+                number = self.add(cell, h, start, length, data)
+            numbers[i] = <int32_t> number
+            self.terms[number].count = <int32_t> min(<int64_t> INT32_MAX, <int64_t> self.terms[number].count
+                                                     + other.terms[i].count)
+        self.n_texts += other.n_texts
+        self.n_distinct += other.n_distinct
+        return numbers_
+
+    # -- in and out ------------------------------------------------------------------------------
+
+    def arrays(self):
+        """Return (starts, lengths, counts, bytes of the names)."""
+        cdef int64_t n = self.n_terms, i
+        starts_, lengths_, counts_ = np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
+        names_ = np.empty(self.n_name_bytes, np.uint8)
+        cdef int64_t[::1] starts = starts_
+        cdef int32_t[::1] lengths = lengths_, counts = counts_
+        cdef uint8_t[::1] names = names_
+        for i in range(n):
+            starts[i] = self.terms[i].start
+            lengths[i] = self.terms[i].length
+            counts[i] = self.terms[i].count
+        if self.n_name_bytes:
+            memcpy(&names[0], self.names, self.n_name_bytes)
+        return starts_, lengths_, counts_, names_
+
+    def counts(self):
+        """Return how many texts each term was in."""
+        cdef int64_t i
+        out_ = np.empty(self.n_terms, np.int32)
+        cdef int32_t[::1] out = out_
+        for i in range(self.n_terms):
+            out[i] = self.terms[i].count
+        return out_
+
+    @classmethod
+    def from_arrays(cls, const int64_t[::1] starts, const int32_t[::1] lengths, const int32_t[::1] counts,
+                    const uint8_t[::1] names, sightings=None):
+        """Build a vocabulary from what `arrays` gave; what it cannot have given raises ValueError."""
+        cdef Vocabulary v = cls(sightings)
+        cdef int64_t n = starts.shape[0], i, ahead, cell, at = 0
+        cdef uint64_t h
+        cdef uint64_t[AHEAD] hashes
+        cdef const char* data
+        if lengths.shape[0] != n or counts.shape[0] != n or n > INT32_MAX:
+            raise ValueError("the arrays of the vocabulary differ in length")
+        v.terms = <Term*> enlarged(v.terms, &v.term_room, n + 1, sizeof(Term))
+        v.names = <char*> enlarged(v.names, &v.name_room, names.shape[0] + 8, 1)
+        if names.shape[0]:
+            memcpy(v.names, &names[0], names.shape[0])
+        while v.n_cells < 2 * n + 2:
+            v.grow_cells()
+        for ahead in range(n + AHEAD):
+            i = ahead - AHEAD
+            h = hashes[ahead % AHEAD]       # that of term i, which has waited for its turn
+            if ahead < n:                   # ask memory for a term's cell well before it is needed
+                hashes[ahead % AHEAD] = stored_hash(starts[ahead], lengths[ahead], v.names, names.shape[0])
+                prefetch(&v.cells[hashes[ahead % AHEAD] & <uint64_t> (v.n_cells - 1)])
+            if i < 0:
+                continue
+            if counts[i] < 0:
+                raise ValueError(f"term {i} has a negative count")
+            if lengths[i] < 0:
+                if not (0 <= starts[i] < i and -1 - <int64_t> lengths[i] < i):
+                    raise ValueError(f"term {i} is made of terms that come after it")
+                data = NULL
+            else:
+                if starts[i] != at or at + lengths[i] > names.shape[0] or lengths[i] == 0:
+                    raise ValueError(f"the name of term {i} is not where it must be")
+                at += lengths[i]
+                data = v.names + starts[i]
+            cell = v.cell_of(h, starts[i], lengths[i], data)
+            if v.cells[cell].number >= 0:
+                raise ValueError(f"term {i} occurs twice")
+            v.terms[i].start, v.terms[i].length, v.terms[i].count = starts[i], lengths[i], counts[i]
+            v.cells[cell].number = <int32_t> i
+            v.cells[cell].tag = <uint32_t> (h >> 32)
+            v.n_terms += 1
+        if at != names.shape[0]:
+            raise ValueError("the names of the vocabulary have bytes that belong to no term")
+        v.n_name_bytes = at
+        return v
+
+    def __reduce__(self):
+        return _rebuilt, (*self.arrays(), self.sightings, self.n_texts, self.n_distinct)
+
+
+def _rebuilt(starts, lengths, counts, names, sightings, n_texts, n_distinct):
+    vocabulary = Vocabulary.from_arrays(starts, lengths, counts, names, sightings)
+    vocabulary.n_texts, vocabulary.n_distinct = n_texts, n_distinct
+    return vocabulary
+
+
+cdef uint64_t stored_hash(int64_t start, int64_t length, const char* names, int64_t n_bytes) noexcept:
+    """Hash of a term that was read from a file and is not checked yet; of a wrong one it does not matter."""
+    if length < 0:
+        return hash_pair(start, -1 - length)
+    if start < 0 or start > n_bytes - length:
+        return 0
+    return hash_bytes(names + start, length)

@@ -1,0 +1,3 @@
+from abound.kernels.vocabulary import TextSettings, Vocabulary
+
+def terms_of(v: Vocabulary, text: str, s: TextSettings) -> list[tuple[int, int, int]]: ...

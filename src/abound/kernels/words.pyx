@@ -1,0 +1,166 @@
+"""The words of a text, and the terms that they, their parts and their runs are.
+
+A word is a run of letters, digits and underscores. Texts come in lower case and in a normal form of Unicode; see
+`abound.text`.
+"""
+
+from cpython.mem cimport PyMem_Free
+from cpython.unicode cimport PyUnicode_KIND, PyUnicode_DATA, PyUnicode_READ, PyUnicode_GET_LENGTH
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from abound.kernels.pool cimport prefetch
+from abound.kernels.vocabulary cimport TextSettings, Vocabulary, enlarged, hash_bytes, hash_pair
+
+cdef extern from "Python.h":
+    bint Py_UNICODE_ISALNUM(Py_UCS4 ch)
+
+cdef enum:
+    COMBINING_DOT = 0x307                   # what is left of a capital I with a dot when it is made small
+    SUBWORD = 1                             # the byte that tells a part of a word from a word
+
+
+cdef class Words:
+    """Find the terms of a text at a time; what one text needed is there for the next."""
+
+    def __cinit__(self, Vocabulary vocabulary not None):
+        self.vocabulary = vocabulary
+
+    def __dealloc__(self):
+        PyMem_Free(self.found)
+        PyMem_Free(self.text)
+        PyMem_Free(self.words)
+
+    cdef int put(self, int64_t number, int64_t start, int64_t stop) except -1:
+        if number >= 0:
+            self.found = <Found*> enlarged(self.found, &self.found_room, self.n_found + 1, sizeof(Found))
+            self.found[self.n_found].number = <int32_t> number
+            self.found[self.n_found].start = <int32_t> start
+            self.found[self.n_found].stop = <int32_t> stop
+            self.n_found += 1
+        return 0
+
+    cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1:
+        """Find the parts of a word; the byte before each makes room for the mark that tells it from a word."""
+        cdef Vocabulary v = self.vocabulary
+        cdef char* data = self.text + word.place
+        cdef char* part
+        cdef char kept
+        cdef int64_t i = 0, j, begin = 0, stop, length
+        while i < word.n_points:
+            stop, j = begin, i
+            while j < word.n_points and j < i + s.char_high:
+                stop += 1
+                while stop < word.n_bytes and data[stop] & 0xC0 == 0x80:   # the rest of a code point
+                    stop += 1
+                j += 1
+                if j - i >= s.char_low and j - i < word.n_points:
+                    part = data + begin - 1
+                    kept = part[0]
+                    part[0] = SUBWORD
+                    length = stop - begin + 1
+                    self.put(v.number_of(hash_bytes(part, length), 0, length, part, learn, s),
+                             word.start + i, word.start + j)
+                    part[0] = kept
+            i += 1
+            begin += 1
+            while begin < word.n_bytes and data[begin] & 0xC0 == 0x80:
+                begin += 1
+        return 0
+
+    cdef int cut(self, str text) except -1:
+        """Put the words of a text into `words`, their bytes into `text`, and ask memory for their cells."""
+        cdef Vocabulary v = self.vocabulary
+        cdef int kind = PyUnicode_KIND(text)
+        cdef void* data = PyUnicode_DATA(text)
+        cdef int64_t n = PyUnicode_GET_LENGTH(text), i = 0, n_bytes = 0
+        cdef Py_UCS4 ch
+        cdef Word* word
+        self.n_words = 0
+        self.text = <char*> enlarged(self.text, &self.text_room, 5 * n + 16, 1)
+        while i < n:
+            ch = PyUnicode_READ(kind, data, i)
+            if not is_word(ch):
+                i += 1
+                continue
+            self.words = <Word*> enlarged(self.words, &self.word_room, self.n_words + 1, sizeof(Word))
+            word = &self.words[self.n_words]
+            n_bytes += 1                    # a spare byte, for the mark of the word's first part
+            word.place, word.start = n_bytes, <int32_t> i
+            while i < n:
+                ch = PyUnicode_READ(kind, data, i)
+                if not is_word(ch):
+                    break
+                n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
+                i += 1
+            word.n_bytes, word.n_points = <int32_t> (n_bytes - word.place), <int32_t> (i - word.start)
+            word.hash = hash_bytes(self.text + word.place, word.n_bytes)
+            prefetch(&v.cells[word.hash & (v.n_cells - 1)])
+            self.n_words += 1
+        return 0
+
+    cdef int scan(self, str text, bint learn, TextSettings s) except -1:
+        """Put all terms of a text that are known, or become so, into `found`: words, then pairs, and so on.
+
+        One kind after the other, so that memory can be asked for all of a kind before the first is needed.
+        """
+        cdef Vocabulary v = self.vocabulary
+        cdef int64_t i, g, left, g_left
+        cdef Word* word
+        self.n_found = 0
+        self.cut(text)
+        for i in range(self.n_words):
+            word = &self.words[i]
+            word.number = <int32_t> v.number_of(word.hash, 0, word.n_bytes, self.text + word.place, learn, s)
+            word.gram = word.number
+            self.put(word.number, word.start, word.start + word.n_points)
+            if s.char_high:
+                self.put_parts(word, learn, s)
+        for g in range(1, s.ngrams):        # words[i].gram is the run of g words that ends with word i
+            for i in range(g, self.n_words):
+                word = &self.words[i]
+                if word.number >= 0 and self.words[i - 1].gram >= 0:
+                    word.hash = hash_pair(self.words[i - 1].gram, word.number)
+                    prefetch(&v.cells[word.hash & (v.n_cells - 1)])
+            left = self.words[g - 1].gram if g <= self.n_words else -1
+            for i in range(g, self.n_words):
+                word = &self.words[i]
+                g_left, left = left, word.gram
+                word.gram = -1
+                if word.number >= 0 and g_left >= 0:
+                    word.gram = <int32_t> v.number_of(word.hash, g_left, -1 - <int64_t> word.number, NULL, learn, s)
+                    self.put(word.gram, self.words[i - g].start, word.start + word.n_points)
+        return 0
+
+
+def terms_of(Vocabulary v, str text, TextSettings s):
+    """Return (number, start, stop) of every known term of a text."""
+    cdef Words words = Words(v)
+    words.scan(text, False, s)
+    return [(words.found[i].number, words.found[i].start, words.found[i].stop) for i in range(words.n_found)]
+
+
+cdef inline bint is_word(Py_UCS4 ch) noexcept:
+    if ch < 128:
+        return b"a"[0] <= ch <= b"z"[0] or b"0"[0] <= ch <= b"9"[0] or b"A"[0] <= ch <= b"Z"[0] or ch == b"_"[0]
+    return Py_UNICODE_ISALNUM(ch) or ch == COMBINING_DOT
+
+
+cdef inline int encode(uint32_t ch, char* out) noexcept:
+    """Write a code point as UTF-8 and return how many bytes it took."""
+    if ch < 0x80:
+        out[0] = <char> ch
+        return 1
+    if ch < 0x800:
+        out[0] = <char> (0xC0 | ch >> 6)
+        out[1] = <char> (0x80 | ch & 0x3F)
+        return 2
+    if ch < 0x10000:
+        out[0] = <char> (0xE0 | ch >> 12)
+        out[1] = <char> (0x80 | (ch >> 6 & 0x3F))
+        out[2] = <char> (0x80 | ch & 0x3F)
+        return 3
+    out[0] = <char> (0xF0 | ch >> 18)
+    out[1] = <char> (0x80 | (ch >> 12 & 0x3F))
+    out[2] = <char> (0x80 | (ch >> 6 & 0x3F))
+    out[3] = <char> (0x80 | ch & 0x3F)
+    return 4
