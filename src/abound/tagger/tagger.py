@@ -1,72 +1,33 @@
-"""The whole product in one object: text in, ranked label names out, every correction learnt at once."""
+"""The tagger: a text encoder and a ranker, from texts to ranked label names."""
 
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.errors import DamagedModel, UnknownFormat
-from abound.kernels.pool import FEATURE_BYTES
+from abound.errors import UnknownFormat
 from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers import ranker_class
 from abound.rankers.base import Rows, check_number
 from abound.rankers.index import IndexRanker
-from abound.rankers.labels import Targets, plain_name
+from abound.rankers.labels import Targets
 from abound.rankers.ranking import Ranking
-from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
+from abound.store import Model, read_model, state_hash, write_model
 from abound.store.directory import Source
-from abound.store.names import Name
-from abound.text import TextEncoder, prepare
+from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote
+from abound.tagger.arguments import checked, listed, named
+from abound.tagger.keeping import arrays_of, read_label_names, restored
+from abound.tagger.pruning import prune
+from abound.text import TextEncoder
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 CHUNK = 4096  # texts that are encoded at once
-RANKER_PREFIX = "ranker_"
-BANDS_PREFIX = "bands_"
 BANDED = 10  # labels of a ranking that are cut into bands
-# What pruning reckons with: a term's header, its place in the vocabulary, and its name.
-BYTES_A_TERM = FEATURE_BYTES + 16 + 16 + 4
-COMPACT_SHARE = 0.75  # giving back spare room is enough if the rest is below this share of the budget
-PRUNED_SHARE = 0.6  # and otherwise so much of it is left in use
-MOST_COUNT = 1000
-
-
-class Entry(NamedTuple):
-    """One label of a ranking; rank 1 is best."""
-
-    label: Name
-    score: float
-    rank: int
-
-
-class BandedEntry(NamedTuple):
-    """One label of a ranking with its band, "apply", "suggest" or "hide", and how likely it is to be accepted."""
-
-    label: Name
-    score: float
-    rank: int
-    band: str
-    probability: float
-
-
-class WordVote(NamedTuple):
-    """A word, a run of words or a part of one, its vote, and where it stands in the text."""
-
-    word: str
-    vote: float
-    spans: list[tuple[int, int]]
-
-
-class TextExplanation(NamedTuple):
-    """Why a text has a label: votes in the order in which they sum to the score."""
-
-    label: Name
-    score: float
-    words: list[WordVote]
 
 
 class Tagger:
@@ -146,18 +107,18 @@ class Tagger:
         -------
         self
         """
-        texts, labels = _checked(list(texts), list(labels))
+        texts, labels = checked(list(texts), list(labels))
         if self.mode == "stream" and (getattr(self.ranker, "passes", 1) or 1) > 1:
             raise ValueError("several passes need frozen frequencies: use mode='corpus'")
-        named = _named(label_names or {})
+        names = named(label_names or {})
         self.encoder.reset()
         self.ranker._start()
         self.label_names = {}
         if self.mode == "corpus":
-            self.encoder.count_corpus([*(name for names in named.values() for name in names), *texts])
+            self.encoder.count_corpus([*(name for found in names.values() for name in found), *texts])
         if self.bands is not None:  # labels are numbered anew, so what it knows of them is void
             self.bands = Bands(self.bands.apply, self.bands.suggest)
-        self.learn_names(named)
+        self.learn_names(names)
         if self.mode == "stream":
             self.learn_many(texts, labels)
         else:
@@ -171,11 +132,11 @@ class Tagger:
         A label without any example can be ranked then. Names count `name_weight` times as much as a text, but not as
         rows.
         """
-        named = _named(names)
-        self.label_names = {**self.label_names, **{str(label): found for label, found in named.items()}}
+        all_names = named(names)
+        self.label_names = {**self.label_names, **{str(label): found for label, found in all_names.items()}}
         if not self.name_weight:
             return
-        pairs = [(name, [label]) for label, found in named.items() for name in found]
+        pairs = [(name, [label]) for label, found in all_names.items() for name in found]
         for start in range(0, len(pairs), CHUNK):
             part = pairs[start : start + CHUNK]
             rows = Rows(*self.encoder.rows([name for name, _ in part], learn=True))
@@ -211,8 +172,8 @@ class Tagger:
         What is wrong with them is said before any is learnt. In corpus mode, words that `fit` has not counted stay
         unknown.
         """
-        texts, labels = _checked(texts, labels)
-        rejected = None if wrong is None else _checked(texts, wrong)[1]
+        texts, labels = checked(texts, labels)
+        rejected = None if wrong is None else checked(texts, wrong)[1]
         if rejected is not None and not any(rejected):
             rejected = None
         if rejected is not None:
@@ -317,8 +278,8 @@ class Tagger:
         rejected: Sequence[Iterable[Any]] | None = None,
     ) -> None:
         """Teach the bands by several texts, in order; see `feedback`."""
-        right = [set(_listed(names)) for names in accepted]
-        wrong = None if rejected is None else [set(_listed(names)) for names in rejected]
+        right = [set(listed(names)) for names in accepted]
+        wrong = None if rejected is None else [set(listed(names)) for names in rejected]
         if len(right) != len(texts) or (wrong is not None and len(wrong) != len(texts)):
             raise ValueError(f"there are {len(texts)} texts; give accepted and rejected labels for each")
         if self.bands is None:
@@ -357,7 +318,7 @@ class Tagger:
 
     def truth(self, labels: Sequence[Iterable[Any]]) -> "sp.csr_array[Any]":
         """Return true labels as an indicator over label numbers; see `Ranker.truth`."""
-        return self.ranker.truth([_listed(names) for names in labels])
+        return self.ranker.truth([listed(names) for names in labels])
 
     # -- what it holds -------------------------------------------------------------------------------
 
@@ -365,11 +326,7 @@ class Tagger:
     def label_names(self) -> dict[str, list[str]]:
         """Names that a person reads, by label: the preferred one first, then synonyms."""
         if self._label_names is None:  # read when asked for: there may be more names than a ranking ever shows
-            self._label_names = {}
-            labels, label_offsets, names, name_offsets = self._saved_names
-            all_labels = decode_names(labels, label_offsets, unique=False)
-            for label, name in zip(all_labels, decode_names(names, name_offsets, unique=False), strict=True):
-                self._label_names.setdefault(str(label), []).append(str(name))
+            self._label_names = read_label_names(self._saved_names)
         return self._label_names
 
     @label_names.setter
@@ -428,42 +385,12 @@ class Tagger:
         dict
             How many terms and edges were forgotten, and the least count that is left.
         """
-        terms, edges, least = self.n_features, self.n_edges, 0
-        if self.nbytes > max_bytes:
-            counts = self.encoder.vocabulary.counts()
-            least = self._least_count(counts, max_bytes)
-            wanted = counts >= least
-            del counts
-            self.ranker._keep_features(wanted)
-            if least > 0:
-                self.encoder.keep(wanted)
-                self.ranker.n_features_in_ = self.n_features
-        return {"terms": terms - self.n_features, "edges": edges - self.n_edges, "least_count": least}
-
-    def _least_count(self, counts: NDArray[np.int32], max_bytes: int) -> int:
-        """Return the lowest count to keep, so that what is kept leaves room to grow; 0 if all may stay."""
-        needs = np.full(len(counts), BYTES_A_TERM, np.int64)
-        edges = self.ranker._feature_bytes()
-        needs[: len(edges)] += edges
-        if needs.sum() <= COMPACT_SHARE * max_bytes:
-            return 0
-        by_count = np.bincount(np.minimum(counts, MOST_COUNT), needs, MOST_COUNT + 1)
-        kept = by_count[::-1].cumsum()[::-1]  # bytes of terms with at least so many texts
-        return int(np.argmax(kept <= PRUNED_SHARE * max_bytes)) if kept[-1] <= PRUNED_SHARE * max_bytes else MOST_COUNT
+        return prune(self, max_bytes)
 
     # -- keeping -------------------------------------------------------------------------------------
 
     def _arrays(self) -> dict[str, Source]:
-        ranker: dict[str, Source] = {RANKER_PREFIX + key: source for key, source in self.ranker._arrays().items()}
-        named = [(label, name) for label, names in sorted(self.label_names.items()) for name in names]
-        labels, label_offsets = encode_names(label for label, _ in named)
-        names, name_offsets = encode_names(name for _, name in named)
-        display: dict[str, Source] = {"display_labels": labels, "display_label_offsets": label_offsets}
-        display |= {"display_names": names, "display_name_offsets": name_offsets}
-        bands: dict[str, Source] = {}
-        if self.bands is not None:
-            bands = {BANDS_PREFIX + key: array for key, array in self.bands.state().items()}
-        return {**ranker, **self.encoder.arrays(), **display, **bands}
+        return arrays_of(self)
 
     def state_hash(self) -> str:
         """Return a hash of what was learnt; see `Ranker.state_hash`."""
@@ -491,59 +418,4 @@ class Tagger:
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
         """Build a tagger from a model directory that was read."""
-        try:
-            settings = dict(model.content["params"])
-            tagger = cls(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
-            tagger.encoder.restore(model.arrays)
-            arrays = {
-                key.removeprefix(RANKER_PREFIX): array
-                for key, array in model.arrays.items()
-                if key.startswith(RANKER_PREFIX)
-            }
-            columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}
-            content = {"params": model.content["params"]["ranker_params"], "columns": columns}
-            keys = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
-            tagger._saved_names, tagger._label_names = tuple(model.arrays[key] for key in keys), None
-            tagger.bands = _restored_bands(model.arrays)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
-        tagger.ranker = type(tagger.ranker).from_model(Model(content, arrays), **params)
-        if isinstance(tagger.ranker, IndexRanker) and tagger.ranker._pool.n_features > tagger.encoder.n_terms:
-            raise DamagedModel("the index has features that the vocabulary does not know")
-        return tagger
-
-
-def _restored_bands(arrays: Mapping[str, NDArray[Any]]) -> Bands | None:
-    found = {k.removeprefix(BANDS_PREFIX): array for k, array in arrays.items() if k.startswith(BANDS_PREFIX)}
-    return Bands.from_state(found) if found else None
-
-
-def _checked(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Return texts and lists of labels that can be learnt, or say what is wrong, before anything has changed."""
-    if len(texts) != len(labels):
-        raise ValueError(f"there are {len(texts)} texts but labels for {len(labels)}; give labels for each text")
-    for text in texts:
-        if not isinstance(text, str):
-            prepare(text)  # raises, and says what a text must be
-    listed = [_listed(names) for names in labels]
-    for names in listed:
-        for name in names:
-            if type(name) is not str:
-                plain_name(name)
-    return list(texts), listed
-
-
-def _named(names: Mapping[Any, str | Sequence[str]]) -> dict[Name, list[str]]:
-    """Return the names of each label as a list, or say what is wrong with them."""
-    found = {plain_name(label): [given] if isinstance(given, str) else list(given) for label, given in names.items()}
-    for label, given in found.items():
-        for name in given:
-            if not isinstance(name, str):
-                raise TypeError(f"the names of label {label!r} must be texts, got {name!r}")
-    return found
-
-
-def _listed(names: Iterable[Any]) -> list[Any]:
-    if isinstance(names, str):
-        raise TypeError(f"labels must be a list for each text, got the text {names!r}; give [{names!r}]")
-    return list(names)
+        return restored(cls, model, **params)

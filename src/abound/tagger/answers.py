@@ -1,0 +1,39 @@
+"""What a tagger answers with."""
+
+from typing import NamedTuple
+
+from abound.store.names import Name
+
+
+class Entry(NamedTuple):
+    """One label of a ranking; rank 1 is best."""
+
+    label: Name
+    score: float
+    rank: int
+
+
+class BandedEntry(NamedTuple):
+    """One label of a ranking with its band, "apply", "suggest" or "hide", and how likely it is to be accepted."""
+
+    label: Name
+    score: float
+    rank: int
+    band: str
+    probability: float
+
+
+class WordVote(NamedTuple):
+    """A word, a run of words or a part of one, its vote, and where it stands in the text."""
+
+    word: str
+    vote: float
+    spans: list[tuple[int, int]]
+
+
+class TextExplanation(NamedTuple):
+    """Why a text has a label: votes in the order in which they sum to the score."""
+
+    label: Name
+    score: float
+    words: list[WordVote]

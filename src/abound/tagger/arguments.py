@@ -1,0 +1,40 @@
+"""What a tagger is given, checked before anything is learnt."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from abound.rankers.labels import plain_name
+from abound.store.names import Name
+from abound.text import prepare
+
+
+def checked(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> tuple[list[str], list[list[Any]]]:
+    """Return texts and lists of labels that can be learnt, or say what is wrong, before anything has changed."""
+    if len(texts) != len(labels):
+        raise ValueError(f"there are {len(texts)} texts but labels for {len(labels)}; give labels for each text")
+    for text in texts:
+        if not isinstance(text, str):
+            prepare(text)  # raises, and says what a text must be
+    names_of = [listed(names) for names in labels]
+    for names in names_of:
+        for name in names:
+            if type(name) is not str:
+                plain_name(name)
+    return list(texts), names_of
+
+
+def named(names: Mapping[Any, str | Sequence[str]]) -> dict[Name, list[str]]:
+    """Return the names of each label as a list, or say what is wrong with them."""
+    found = {plain_name(label): [given] if isinstance(given, str) else list(given) for label, given in names.items()}
+    for label, given in found.items():
+        for name in given:
+            if not isinstance(name, str):
+                raise TypeError(f"the names of label {label!r} must be texts, got {name!r}")
+    return found
+
+
+def listed(names: Iterable[Any]) -> list[Any]:
+    """Return the labels of one text as a list; a bare text is more likely a mistake."""
+    if isinstance(names, str):
+        raise TypeError(f"labels must be a list for each text, got the text {names!r}; give [{names!r}]")
+    return list(names)

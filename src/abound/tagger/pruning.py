@@ -1,0 +1,43 @@
+"""How a tagger is brought under a limit of memory."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.kernels.pool import FEATURE_BYTES
+
+if TYPE_CHECKING:
+    from abound.tagger.tagger import Tagger
+
+# What pruning reckons with: a term's header, its place in the vocabulary, and its name.
+BYTES_A_TERM = FEATURE_BYTES + 16 + 16 + 4
+COMPACT_SHARE = 0.75  # giving back spare room is enough if the rest is below this share of the budget
+PRUNED_SHARE = 0.6  # and otherwise so much of it is left in use
+MOST_COUNT = 1000
+
+
+def prune(tagger: "Tagger", max_bytes: int) -> dict[str, int]:
+    """Forget the rarest terms of a tagger, in place; see `Tagger.prune`."""
+    terms, edges, least = tagger.n_features, tagger.n_edges, 0
+    if tagger.nbytes > max_bytes:
+        counts = tagger.encoder.vocabulary.counts()
+        least = least_count(counts, tagger.ranker._feature_bytes(), max_bytes)
+        wanted = counts >= least
+        del counts
+        tagger.ranker._keep_features(wanted)
+        if least > 0:
+            tagger.encoder.keep(wanted)
+            tagger.ranker.n_features_in_ = tagger.n_features
+    return {"terms": terms - tagger.n_features, "edges": edges - tagger.n_edges, "least_count": least}
+
+
+def least_count(counts: NDArray[np.int32], feature_bytes: NDArray[np.int64], max_bytes: int) -> int:
+    """Return the lowest count to keep, so that what is kept leaves room to grow; 0 if all may stay."""
+    needs = np.full(len(counts), BYTES_A_TERM, np.int64)
+    needs[: len(feature_bytes)] += feature_bytes
+    if needs.sum() <= COMPACT_SHARE * max_bytes:
+        return 0
+    by_count = np.bincount(np.minimum(counts, MOST_COUNT), needs, MOST_COUNT + 1)
+    kept = by_count[::-1].cumsum()[::-1]  # bytes of terms with at least so many texts
+    return int(np.argmax(kept <= PRUNED_SHARE * max_bytes)) if kept[-1] <= PRUNED_SHARE * max_bytes else MOST_COUNT
