@@ -12,12 +12,13 @@ import pytest
 
 from abound.cli import progress as progress_module
 from abound.cli.common import emit, parse_size, sentence, show_size, wants_json
-from abound.cli.explain import coloured, strengths
+from abound.cli.explain import coloured
 from abound.cli.holdout import Holdout, parse_holdout
 from abound.cli.inputs import Inputs, chunks
 from abound.cli.memory import Point, available_memory, forecast, growth_exponent
 from abound.cli.progress import Progress, describe
 from abound.cli.tables import bar
+from abound.plots.colouring import strengths
 
 
 @pytest.mark.parametrize("name", ["common", "holdout", "memory", "progress", "tables"])

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, feedback, fit, info, journal, learn, merge, rank, rerank
+from abound.cli import convert, evaluate, explain, feedback, fit, info, journal, learn, merge, rank, rerank, tune
 from abound.cli.common import note, sentence
 
 
@@ -82,6 +82,7 @@ for _module, _function in (
     (rank, rank.rank),
     (feedback, feedback.feedback),
     (evaluate, evaluate.evaluate),
+    (tune, tune.tune),
     (explain, explain.explain),
     (info, info.info),
     (merge, merge.merge),

@@ -16,6 +16,7 @@ from abound.cli.common import (
     TextFieldOption,
     emit,
     load_tagger,
+    note,
     reader_options,
     wants_json,
 )
@@ -24,6 +25,7 @@ EPILOG = """\b
 Example:
   abound evaluate subjects test.jsonl
   abound evaluate subjects docs.jsonl --holdout every:20 --metrics P@1,R@10,MRR
+  abound evaluate subjects docs.jsonl --holdout every:20 --plot pictures
 """
 
 
@@ -39,6 +41,10 @@ def evaluate(
     depth: Annotated[
         int, typer.Option("--depth", min=1, metavar="N", help="Ranks that measures without a number look at.")
     ] = 100,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="DIR", help="Draw pictures, and write the figures behind them.")
+    ] = None,
+    dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark background.")] = False,
     limit: LimitOption = None,
     as_json: JsonOption = None,
     format_: FormatOption = None,
@@ -61,13 +67,22 @@ def evaluate(
     n_ranks, rule = check_measures(names, depth), parse_holdout(holdout)
     if rule.file is not None:
         raise ValueError("--holdout must be every:N or share:X here; give a file of held-out rows as INPUT")
+    if plot is not None:
+        from abound.cli.pictures import check_plots, draw_evaluation
+
+        check_plots()
     options = reader_options(text_field, labels_field, id_field, label_separator)
     documents = Inputs(inputs, format_, on_error, options, limit, rule)
     tagger = load_tagger(model)
     with Progress("ranking", documents.share) as progress:
         rows = documents.held_out() if rule.share else iter(documents)
-        result = measure(tagger, rows, names, n_ranks, progress.update)
+        kept = None if plot is None else [row for row in rows if row.labels]
+        result = measure(tagger, rows if kept is None else kept, names, n_ranks, progress.update)
     documents.note_skipped()
+    if plot is not None and kept is not None:
+        with Progress("drawing", lambda: None):
+            files = draw_evaluation(tagger, model, kept, documents.learnt() if rule.share else kept, plot, dark)
+        note(f"wrote {', '.join(files)} to {plot}")
     if wants_json(as_json):
         emit({"model": model, **result, "skipped": documents.n_skipped})
         return

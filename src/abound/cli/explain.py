@@ -64,19 +64,11 @@ def _show(tagger: "Tagger", text: str, reason: "TextExplanation") -> None:
     table(tagger.name_of(reason.label), ("word", "vote", ""), rows, " r")
 
 
-def strengths(text: str, reason: "TextExplanation") -> list[float]:
-    """Return how much is voted for each letter of the text; a vote counts for every place of its word."""
-    votes = [0.0] * len(text)
-    for word in reason.words:
-        for start, end in word.spans:
-            for at in range(start, min(end, len(text))):
-                votes[at] += word.vote
-    return votes
-
-
 def coloured(text: str, reason: "TextExplanation") -> "Text":
     """Return the text with the words that vote in colour, the stronger the brighter."""
     from rich.text import Text
+
+    from abound.plots.colouring import strengths
 
     votes = strengths(text, reason)
     most, shown = max(votes, default=0.0), Text(text)

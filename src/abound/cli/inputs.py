@@ -49,7 +49,7 @@ class Inputs:
                     f"format {reader.format!r} of {reader.path!r} has no texts; those with texts are {known}"
                 )
         self.limit = limit
-        self._holdout = holdout or Holdout()
+        self.holdout = holdout or Holdout()
         # Standard input cannot be read a second time, so what is held out of it is kept.
         self._keeps = STANDARD in paths
         self._kept: list[Document] = []
@@ -71,7 +71,7 @@ class Inputs:
         """Yield the rows that are not held out."""
         self._kept = []
         for row, document in enumerate(self):
-            if not self._holdout.holds(row):
+            if not self.holdout.holds(row):
                 yield document
             elif self._keeps:
                 self._kept.append(document)
@@ -82,7 +82,7 @@ class Inputs:
             yield from self._kept
             return
         for row, document in enumerate(self):
-            if self._holdout.holds(row):
+            if self.holdout.holds(row):
                 yield document
 
     def share(self) -> float | None:

@@ -35,6 +35,24 @@ def resampled(
     return Interval(reduce(rows), *_quantiles(draws))
 
 
+def mean_bands(
+    rows: NDArray[np.float64], *, n_resamples: int = 200, random_state: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean of each column, and the ends of its percentile bootstrap interval over rows.
+
+    Examples
+    --------
+    >>> mean, low, high = mean_bands(np.array([[0.0, 1.0], [1.0, 1.0]] * 50))
+    >>> mean.tolist(), bool(low[0] < 0.5 < high[0]), low[1], high[1]
+    ([0.5, 1.0], True, np.float64(1.0), np.float64(1.0))
+    """
+    rng, n = np.random.default_rng(random_state), len(rows)
+    # A resample is how often each row is drawn: one product serves all columns.
+    draws = [np.bincount(rng.integers(n, size=n), minlength=n) @ rows / n for _ in range(n_resamples)]
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return rows.mean(axis=0), low, high
+
+
 def compare(
     name: str, first: Judgement, second: Judgement, *, n_resamples: int = 1000, random_state: int = 0
 ) -> Interval:

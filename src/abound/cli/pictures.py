@@ -1,0 +1,193 @@
+"""What `abound evaluate --plot` and `abound tune --plot` write: pictures, and the figures behind them."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from abound.cli.common import note
+
+if TYPE_CHECKING:
+    from abound.data import Document
+    from abound.plots.colouring import ColouredText
+    from abound.rankers.ranking import Ranking
+    from abound.tagger import Tagger
+    from abound.tuning import Tuning
+
+N_RANKS = 10
+MOST_ROWS = 200_000  # rows of a learning curve
+D_MAX = (1, 2, 3, 5, 10, 25, 50, 100)
+N_PAIRS = 12
+N_EXPLAINED = 8
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+:root {{ color-scheme: {scheme}; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }}
+section {{ margin: 0 0 1.6rem; }} em {{ opacity: .7; }}
+</style></head><body><h1>{title}</h1>
+{body}
+</body></html>
+"""
+
+
+def check_plots() -> None:
+    """Raise before any work if matplotlib is missing."""
+    from abound.data.extras import require
+
+    require("matplotlib", "plot", "plots")
+
+
+def draw_evaluation(
+    tagger: "Tagger",
+    model: str,
+    rows: Sequence["Document"],
+    learnt: Iterable["Document"],
+    folder: str,
+    dark: bool,
+) -> list[str]:
+    """Draw how good a model is on rows, and return the names of the files.
+
+    Parameters
+    ----------
+    rows : sequence of Document
+        Labelled rows that the model has not learnt.
+    learnt : iterable of Document
+        Rows for the learning curve, which a new model with the same parameters learns in order.
+    """
+    from abound.plots.confusions import confusion_figures, draw_confused_pairs, find_confusions
+    from abound.plots.frequency import draw_label_frequency, label_frequency_figures
+    from abound.plots.memory import draw_accuracy_by_memory, memory_figures
+    from abound.plots.progressive import draw_learning_curve, learning_curve_figures, rank_then_learn
+    from abound.plots.ranks import draw_precision_at_k, precision_at_k_figures
+    from abound.plots.thresholds import draw_precision_recall, precision_recall_figures
+
+    target = _Target(folder, dark)
+    texts, labels = [row.text for row in rows], [row.labels for row in rows]
+    ranking, truth = tagger.rank_arrays(texts, N_RANKS), tagger.truth(labels)
+    target.write("precision-at-k", precision_at_k_figures(truth, ranking), draw_precision_at_k)
+    target.write("precision-recall", precision_recall_figures(truth, ranking), draw_precision_recall)
+    by_frequency = label_frequency_figures(truth, ranking, tagger.label_counts)
+    target.write("label-frequency", by_frequency, draw_label_frequency)
+    stream = list(islice((row for row in learnt if row.labels), MOST_ROWS))
+    if stream:
+        fresh = blank(tagger)
+        fresh.learn_names(tagger.label_names)
+        progressive = rank_then_learn(fresh, [row.text for row in stream], [row.labels for row in stream])
+        target.write("learning-curve", learning_curve_figures(*progressive), draw_learning_curve)
+    sizes = cut_models(tagger, model, texts, labels, ranking)
+    if sizes:
+        target.write("memory", memory_figures(sizes), draw_accuracy_by_memory)
+    pairs = confusion_figures(find_confusions(tagger, texts, labels, n=N_PAIRS))
+    if pairs:
+        target.write("confused-labels", pairs, draw_confused_pairs, height=1.1 + 0.46 * len(pairs), width=8.6)
+    _write_explanations(target, tagger, rows, dark)
+    return target.files
+
+
+def draw_tuning(found: "Tuning", folder: str, dark: bool) -> list[str]:
+    """Draw what was tried, and return the names of the files."""
+    from abound.plots.tried import draw_tried_settings, tried_figures
+
+    target = _Target(folder, dark)
+    rows = tried_figures(found.trials, found.best.setting)
+    target.write("tried", rows, lambda figures, ax: draw_tried_settings(figures, found.measure, ax))
+    return target.files
+
+
+def blank(tagger: "Tagger") -> "Tagger":
+    """Return a tagger with the same parameters that learns as a stream, once, and has learnt nothing."""
+    params = tagger.params()
+    ranker_params = dict(params.pop("ranker_params"))
+    if "passes" in ranker_params:
+        ranker_params["passes"] = 1
+    return type(tagger)(params.pop("ranker"), ranker_params=ranker_params, **{**params, "mode": "stream"})
+
+
+def cut_models(
+    tagger: "Tagger", model: str, texts: Sequence[str], labels: Sequence[Any], ranking: "Ranking"
+) -> list[tuple[int, int, Any]]:
+    """Return (d_max, bytes, Judgement) of a model as it is and cut to fewer edges a word; none without an index."""
+    from abound.metrics import judge
+
+    whole = getattr(tagger.ranker, "d_max", None)
+    if not tagger.n_edges or whole is None:
+        note("accuracy against memory is left out: this model has no lists of edges to cut (d_max)")
+        return []
+    truth = tagger.truth(labels)
+    sizes = [(whole, _model_bytes(tagger), judge(truth, ranking))]
+    for d_max in D_MAX:
+        if d_max < whole:
+            smaller = type(tagger).load(model, verify=False, d_max=d_max)
+            sizes.append((d_max, _model_bytes(smaller), judge(truth, smaller.rank_arrays(texts, N_RANKS))))
+    return sizes
+
+
+def _model_bytes(tagger: "Tagger") -> int:
+    """Return how large a tagger's files are: unlike the memory that it takes, without room to grow."""
+    from abound.store.directory import Blocks
+
+    sources = tagger._arrays().values()
+    return sum(
+        source.dtype.itemsize * (source.length if isinstance(source, Blocks) else source.size) for source in sources
+    )
+
+
+class _Target:
+    """A folder of pictures, each with its figures as JSON lines beside it."""
+
+    def __init__(self, folder: str, dark: bool) -> None:
+        self.folder = Path(folder)
+        self.dark = dark
+        self.files: list[str] = []
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def write(
+        self,
+        name: str,
+        rows: list[dict[str, Any]],
+        draw: Callable[[list[dict[str, Any]], Any], Any],
+        *,
+        width: float | None = None,
+        height: float | None = None,
+    ) -> None:
+        """Draw figures, and write them."""
+        from matplotlib.figure import Figure  # not pyplot: nothing is shown, and no display is looked for
+
+        from abound.plots.style import DPI, HEIGHT, WIDTH, background
+
+        self.put(f"{name}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        with background(self.dark):
+            figure = Figure(figsize=(width or WIDTH, height or HEIGHT), layout="constrained")
+            draw(rows, figure.subplots())
+            figure.savefig(self.folder / f"{name}.png", dpi=DPI)
+        self.files.append(f"{name}.png")
+
+    def put(self, name: str, text: str) -> None:
+        """Write a file."""
+        (self.folder / name).write_text(text, encoding="utf-8")
+        self.files.append(name)
+
+
+def _write_explanations(target: _Target, tagger: "Tagger", rows: Sequence["Document"], dark: bool) -> None:
+    from abound.plots.colouring import coloured_text
+
+    step = -(-len(rows) // N_EXPLAINED)
+    shown: list[tuple[Document, ColouredText]] = []
+    for row in rows[::step]:
+        if tagger.rank(row.text, 1):
+            shown.append((row, coloured_text(tagger, row.text)))
+    sections, lines = [], []
+    for row, coloured in shown:
+        reason = coloured.explanation
+        true = ", ".join(tagger.name_of(label) for label in row.labels)
+        verdict = "right" if str(reason.label) in map(str, row.labels) else "wrong"
+        sections.append(f"<section>{coloured.html()}<em>{verdict}; true: {escape(true)}</em></section>")
+        words = [{"word": word.word, "vote": word.vote, "spans": word.spans} for word in reason.words]
+        found = {"text": row.text, "label": reason.label, "score": reason.score, "true": list(row.labels)}
+        lines.append(json.dumps({**found, "words": words}, ensure_ascii=False) + "\n")
+    title = "Why texts got their first labels"
+    page = PAGE.format(title=title, scheme="dark" if dark else "light dark", body="\n".join(sections))
+    target.put("explanations.jsonl", "".join(lines))
+    target.put("explanations.html", page)

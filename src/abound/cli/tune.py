@@ -1,0 +1,258 @@
+"""`abound tune`: find the setting that suits some rows best, within a time budget."""
+
+import math
+import re
+import shlex
+import time
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from abound.cli.common import (
+    FormatOption,
+    IdFieldOption,
+    JsonOption,
+    LabelSeparatorOption,
+    LabelsFieldOption,
+    LimitOption,
+    OnErrorOption,
+    TextFieldOption,
+    emit,
+    note,
+    reader_options,
+    show_size,
+    wants_json,
+)
+from abound.cli.fit import LabelNamesOption
+
+if TYPE_CHECKING:
+    from abound.cli.inputs import Inputs
+    from abound.tuning import Rows, Tuning
+
+EPILOG = """\b
+Example:
+  abound tune docs.jsonl --budget 60s
+  abound tune docs.tsv.xz --label-names labels.tsv --budget 5m --plot tried
+"""
+PROBED = 2_000  # rows that tell how fast this machine learns these texts
+DEFAULTS_SHARE = 0.1  # of the budget, that the defaults may take on all rows; there are fewer of them otherwise
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)?")
+_SECONDS = {None: 1, "s": 1, "m": 60, "h": 3600}
+
+
+def tune(
+    inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels.")],
+    budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time there is: 60s, 5m or 1h.")] = "60s",
+    holdout: Annotated[
+        str, typer.Option("--holdout", metavar="RULE", help="Rows to measure on, never learnt: every:10 or share:0.1.")
+    ] = "every:10",
+    measure: Annotated[
+        str, typer.Option("--measure", metavar="NAME", help="What to choose by, such as P@1 or nDCG@5.")
+    ] = "P@5",
+    label_names: LabelNamesOption = None,
+    stem: Annotated[
+        str | None, typer.Option("--stem", metavar="LANG", help="Try stems of this language, too; '' for none.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Decides what is tried.")] = 0,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="DIR", help="Draw what was tried, and write its figures.")
+    ] = None,
+    dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark background.")] = False,
+    limit: LimitOption = None,
+    format_: FormatOption = None,
+    on_error: OnErrorOption = None,
+    as_json: JsonOption = None,
+    text_field: TextFieldOption = None,
+    labels_field: LabelsFieldOption = None,
+    id_field: IdFieldOption = None,
+    label_separator: LabelSeparatorOption = None,
+) -> None:
+    """Try settings on growing samples of the rows until the time is up; print the best and its command."""
+    started, seconds = time.monotonic(), parse_seconds(budget)
+    from abound import data
+    from abound.cli.holdout import parse_holdout
+    from abound.cli.inputs import STANDARD, Inputs
+    from abound.cli.progress import Progress
+    from abound.metrics import metric
+    from abound.tuning import Trial
+    from abound.tuning import tune as find_setting
+
+    metric(measure)
+    if plot is not None:
+        from abound.cli.pictures import check_plots, draw_tuning
+
+        check_plots()
+    rule = parse_holdout(holdout)
+    if rule.file is not None or STANDARD in inputs:
+        raise ValueError("tuning reads files and holds rows of them out: give files, and --holdout every:N or share:X")
+    options = reader_options(text_field, labels_field, id_field, label_separator)
+    names = {} if label_names is None else data.read_label_names(label_names)
+    limit = _affordable(Inputs(inputs, format_, on_error, options, limit, rule), names, seconds) or limit
+    documents = Inputs(inputs, format_, on_error, options, limit, rule)
+    n_learnt, n_tried, best = 0, set(), 0.0
+    with Progress("tuning", lambda: min((time.monotonic() - started) / seconds, 1.0)) as progress:
+
+        def watch(trial: Trial) -> None:
+            nonlocal n_learnt, best
+            n_learnt += trial.n_rows
+            n_tried.add(trial.setting)
+            best = max(best, trial.value)
+            progress.update(n_learnt, f"{len(n_tried):,} settings, best {measure} {best:.4f}")
+
+        learnt, held_out = _read(documents)
+        found = find_setting(
+            learnt,
+            held_out,
+            seconds=seconds - (time.monotonic() - started),
+            label_names=names,
+            stem=_language(stem),
+            measure=measure,
+            random_state=seed,
+            watch=watch,
+        )
+    documents.note_skipped()
+    limit = None if limit is not None and documents.rows < limit else limit
+    # What is left of the arguments belongs to the rows, and is needed to learn them again.
+    given = {"--format": format_, "--label-names": label_names, "--labels-field": labels_field, "--on-error": on_error}
+    given |= {"--id-field": id_field, "--label-separator": label_separator}
+    arguments = [part for name in text_field or () for part in ("--text-field", name)]
+    arguments += [part for name, value in given.items() if value is not None for part in (name, value)]
+    arguments += ["--holdout", holdout, *(() if limit is None else ("--limit", str(limit)))]
+    command = ["abound", "fit", *inputs, *arguments, *found.best.setting.options(), "--model", "MODEL"]
+    figures = summary(found, len(held_out.texts), limit, command, time.monotonic() - started)
+    if plot is not None:
+        note(f"wrote {', '.join(draw_tuning(found, plot, dark))} to {plot}")
+    if wants_json(as_json):
+        emit(figures)
+    else:
+        _show(found, figures, inputs)
+
+
+def parse_seconds(text: str) -> float:
+    """Return the seconds of a time such as 60s, 5m or 1h.
+
+    Examples
+    --------
+    >>> parse_seconds("1.5m")
+    90.0
+    """
+    match = _TIME.fullmatch(text.strip().lower())
+    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if seconds <= 0:
+        raise ValueError(f"--budget must be a time such as 60s, 5m or 1h, got {text!r}")
+    return seconds
+
+
+def _language(given: str | None) -> str | None:
+    """Return the language whose stems are tried: as asked, or English where the stemmer is installed."""
+    if given is not None:
+        return given or None
+    from importlib.util import find_spec
+
+    return "english" if find_spec("Stemmer") else None
+
+
+def _affordable(documents: "Inputs", names: dict[str, list[str]], seconds: float) -> int | None:
+    """Return how many rows the defaults can learn in their share of the time; None if that may be all of them."""
+    from abound.tuning.bench import Rows, learn
+    from abound.tuning.settings import Setting
+
+    rows = list(islice(documents, PROBED))
+    if len(rows) < PROBED:
+        return None
+    start = time.monotonic()
+    learn(Setting(), Rows([row.text for row in rows], [row.labels for row in rows]), names)
+    return round_down(PROBED * seconds * DEFAULTS_SHARE / (time.monotonic() - start))
+
+
+def round_down(number: float) -> int:
+    """Return the largest of 1, 2, 5, 10, 20, 50, ... that is not above a number.
+
+    Examples
+    --------
+    >>> round_down(7_200), round_down(2_500), round_down(1_999)
+    (5000, 2000, 1000)
+    """
+    power = 10 ** int(math.log10(max(number, 1)))
+    return int(power * max(step for step in (1, 2, 5) if step * power <= max(number, 1)))
+
+
+def _read(documents: "Inputs") -> tuple["Rows", "Rows"]:
+    from abound.tuning import Rows
+
+    parts: tuple[Rows, Rows] = Rows([], []), Rows([], [])
+    for row, document in enumerate(documents):
+        texts, labels = parts[documents.holdout.holds(row)]
+        texts.append(document.text)  # type: ignore[attr-defined]
+        labels.append(document.labels)  # type: ignore[attr-defined]
+    return parts
+
+
+def summary(
+    found: "Tuning", n_held_out: int, limit: int | None, command: Sequence[str], seconds: float
+) -> dict[str, Any]:
+    """Return what was found, as it is printed."""
+    outcomes = {}
+    for name, outcome in (("defaults", found.defaults), ("best", found.best)):
+        outcomes[name] = {
+            "setting": dict(outcome.setting.values),
+            "measures": {measure: figure._asdict() for measure, figure in outcome.measures.items()},
+            "seconds": round(outcome.seconds, 3),
+            "memory_bytes": outcome.memory_bytes,
+        }
+    return {
+        "seconds": round(seconds, 2),
+        "held_out": n_held_out,
+        "labels": found.defaults.n_labels,
+        "limit": limit,
+        "settings_tried": len({trial.setting for trial in found.trials}),
+        "largest_trials": {"rows": found.n_rows, "settings": sum(t.n_rows == found.n_rows for t in found.trials)},
+        "measure": found.measure,
+        **outcomes,
+        "gain": found.gain._asdict(),
+        "beaten": found.beaten,
+        "command": shlex.join(command),
+    }
+
+
+def _show(found: "Tuning", figures: dict[str, Any], inputs: Sequence[str]) -> None:
+    from abound.cli.tables import table
+
+    both = (found.defaults, found.best)
+    rows = [
+        (
+            name,
+            *(
+                f"{o.measures[name].value:.4f} ({o.measures[name].low:.4f} to {o.measures[name].high:.4f})"
+                for o in both
+            ),
+        )
+        for name in found.defaults.measures
+    ]
+    rows.append(("memory", *(show_size(outcome.memory_bytes) for outcome in both)))
+    rows.append(("seconds", *(f"{outcome.seconds:.1f}" for outcome in both)))
+    title = f"{', '.join(inputs)}: {figures['held_out']:,} rows held out, {figures['labels']:,} labels"
+    table(title, ("", "defaults", "best"), rows)
+    if figures["limit"]:
+        note(f"looked at the first {figures['limit']:,} rows, as many as the budget allows")
+    largest = figures["largest_trials"]
+    counts = f"{figures['settings_tried']:,} settings tried in {figures['seconds']:.0f} s"
+    print(f"{counts}, {largest['settings']:,} of them on {largest['rows']:,} rows.")
+    print(verdict(found))
+    print(f"\n{figures['command']}")
+
+
+def verdict(found: "Tuning") -> str:
+    """Say whether the best setting is better than the defaults."""
+    gain, measure = found.gain, found.measure
+    if found.best.setting == found.defaults.setting:
+        return "The defaults could not be beaten: nothing that was tried ranked better than they do."
+    span = f"{gain.value:+.4f}, 95% interval {gain.low:+.4f} to {gain.high:+.4f}"
+    if found.beaten:
+        return f"The best setting, {found.best.setting.words()}, beats the defaults: {measure} {span}."
+    return (
+        f"The defaults could not be beaten: {found.best.setting.words()} did best among what was tried, "
+        f"but on the held-out rows its {measure} differs by {span}."
+    )

@@ -1,0 +1,159 @@
+"""Which labels are taken for each other, and the words that they fight over."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abound.plots.style import axes_or_new, dress, elided, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from abound.tagger import Tagger
+
+DEPTH = 5  # ranks that are looked at
+EXPLAINED = 20  # rows of a pair whose words are added up
+WORDS = 4
+
+
+class Confusion(NamedTuple):
+    """A true label that was missed, the label that stood where it should have been, in how many rows, and why.
+
+    Words come as (word, votes for the true label, votes for the other), those that both claim first.
+    """
+
+    true: str
+    given: str
+    rows: int
+    words: list[tuple[str, float, float]]
+
+
+def find_confusions(
+    tagger: "Tagger", texts: Sequence[str], labels: Sequence[Sequence[Any]], *, n: int = 12
+) -> list[Confusion]:
+    """Return the pairs of labels that a tagger confuses most.
+
+    A row counts for a pair when it misses a true label among its first ranks, as many as it has true labels (five at
+    the most), and a wrong label has one of them.
+
+    Parameters
+    ----------
+    tagger : Tagger
+    texts : sequence of str
+    labels : sequence of lists of names
+        Their true labels; those that the tagger has never learnt are left out.
+    n : int
+        Pairs to return.
+    """
+    pairs: Counter[tuple[int, int]] = Counter()
+    where: dict[tuple[int, int], list[int]] = defaultdict(list)
+    ranked = tagger.rank_arrays(texts, DEPTH).indices.tolist()
+    indptr, ids = tagger.ranker.labels_.known(labels)
+    for row, first in enumerate(ranked):
+        true = set(ids[indptr[row] : indptr[row + 1]].tolist())
+        first = [label for label in first[: len(true)] if label >= 0]
+        for missed in sorted(true.difference(first)):
+            for given in first:
+                if given not in true:
+                    pairs[missed, given] += 1
+                    where[missed, given].append(row)
+    names, counts = tagger.ranker.labels_.names, tagger.label_counts
+    trained = [(pair, rows) for pair, rows in pairs.items() if counts[pair[0]] > 0]
+    trained.sort(key=lambda found: (-found[1], found[0]))
+    confusions = []
+    for (missed, given), rows in trained[:n]:
+        examples = [texts[row] for row in where[missed, given][:EXPLAINED]]
+        words = contested_words(tagger, examples, names[missed], names[given])
+        confusions.append(Confusion(tagger.name_of(names[missed]), tagger.name_of(names[given]), rows, words))
+    return confusions
+
+
+def contested_words(tagger: "Tagger", texts: Sequence[str], true: Any, given: Any) -> list[tuple[str, float, float]]:
+    """Return the words of texts that speak most for both of two labels, and then those that decide between them."""
+    votes: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for text in texts:
+        for side, label in enumerate((true, given)):
+            for word in tagger.explain(text, label).words:
+                votes[word.word][side] += word.vote
+    both = sorted((-min(of), word) for word, of in votes.items() if min(of) > 0)
+    rest = sorted((-(of[1] - of[0]), word) for word, of in votes.items() if min(of) <= 0 and of[1] > of[0])
+    words: list[str] = []
+    for _, term in both + rest:
+        if not any(set(term.split()) & set(other.split()) for other in words):  # a pair, and not its words as well
+            words.append(term)
+    return [(word, votes[word][0], votes[word][1]) for word in words[:WORDS]]
+
+
+def confusion_figures(confusions: Sequence[Confusion]) -> list[dict[str, Any]]:
+    """Return each pair as a plain row."""
+    keys = ("word", "votes_for_true", "votes_for_given")
+    return [
+        {
+            "true": pair.true,
+            "given": pair.given,
+            "rows": pair.rows,
+            "words": [dict(zip(keys, word, strict=True)) for word in pair.words],
+        }
+        for pair in confusions
+    ]
+
+
+def confused_pairs(confusions: Sequence[Confusion], *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the pairs of labels that are confused most, with the words that they fight over.
+
+    Parameters
+    ----------
+    confusions : sequence of Confusion
+        What `find_confusions` gave.
+    ax : Axes, optional
+    """
+    return draw_confused_pairs(confusion_figures(confusions), ax)
+
+
+def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
+    """Draw what `confusion_figures` gave."""
+    ax = axes_or_new(ax, height=1.3 + 0.46 * max(len(rows), 1))
+    theme = dress(
+        ax,
+        "Labels that are taken for each other",
+        y="rows that miss a label and give another instead: words that speak for both",
+    )
+    ax.grid(False)
+    ax.set_xticks([])
+    ax.spines["bottom"].set_visible(False)
+    y = np.arange(len(rows))[::-1]
+    most = max((row["rows"] for row in rows), default=1)
+    ax.barh(y, [row["rows"] for row in rows], height=0.4, color=theme.lines[0])
+    for at, row in zip(y.tolist(), rows, strict=True):
+        count = f"{row['rows']:,} rows" if row["rows"] != 1 else "1 row"
+        words = ", ".join(elided(word["word"], 18) for word in row["words"])
+        ax.annotate(
+            f"{count}: {plain(words)}" if words else count,
+            (row["rows"], at),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            color=theme.text,
+            fontsize="small",
+        )
+    for at, row in zip(y.tolist(), rows, strict=True):
+        for text, up, color in (
+            (elided(row["true"]), 6.5, theme.text),
+            (f"given: {elided(row['given'])}", -6.5, theme.muted),
+        ):
+            ax.annotate(
+                plain(text),
+                (0, at),
+                xytext=(-6, up),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                color=color,
+                fontsize="small",
+                annotation_clip=False,
+            )
+    ax.set_yticks([])
+    ax.set(xlim=(0, 2.6 * most), ylim=(-0.6, len(rows) - 0.4))
+    return ax

@@ -1,0 +1,125 @@
+"""How the pictures look: two backgrounds, colours that the colour-blind tell apart, names beside the lines."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from abound.data.extras import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH, HEIGHT = 6.6, 4.2  # inches of a picture
+DPI = 150
+LONGEST_NAME = 34  # letters of a label's name that are shown
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours on one background; `lines` are Okabe and Ito's, those of them that stand out from it."""
+
+    background: str
+    text: str
+    muted: str
+    grid: str
+    lines: tuple[str, ...]
+
+
+LIGHT = Theme("#ffffff", "#1b1b1b", "#6b6b6b", "#e4e4e4", ("#0072B2", "#D55E00", "#00795a", "#8a5a7a"))
+DARK = Theme("#16181d", "#ececec", "#9aa0a6", "#32363d", ("#56B4E9", "#E69F00", "#2fc79b", "#CC79A7"))
+
+
+def settings(dark: bool) -> dict[str, Any]:
+    """Return matplotlib's parameters for a background."""
+    theme = DARK if dark else LIGHT
+    return {
+        "figure.facecolor": theme.background,
+        "axes.facecolor": theme.background,
+        "savefig.facecolor": theme.background,
+        "text.color": theme.text,
+        "axes.labelcolor": theme.text,
+        "axes.titlecolor": theme.text,
+        "axes.edgecolor": theme.muted,
+        "xtick.color": theme.muted,
+        "ytick.color": theme.muted,
+        "font.size": 10,
+    }
+
+
+@contextmanager
+def background(dark: bool = False) -> Iterator[None]:
+    """Draw on a light or a dark background within this context; axes that exist keep theirs."""
+    with require("matplotlib", "plot", "plots").rc_context(settings(dark)):
+        yield
+
+
+def theme_of(ax: "Axes") -> Theme:
+    """Return the colours that suit the background that axes already have."""
+    colors = require("matplotlib.colors", "plot", "plots")
+    red, green, blue, alpha = colors.to_rgba(ax.get_facecolor())
+    if alpha < 0.5:  # a see-through panel shows the figure behind it
+        red, green, blue, _ = colors.to_rgba(ax.get_figure(root=False).get_facecolor())  # type: ignore[union-attr]
+    return DARK if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5 else LIGHT
+
+
+def axes_or_new(ax: "Axes | None", *, height: float = HEIGHT) -> "Axes":
+    """Return the axes to draw in: the given ones, or those of a new figure, which a notebook shows."""
+    if ax is not None:
+        return ax
+    pyplot = require("matplotlib.pyplot", "plot", "plots")
+    new: Axes = pyplot.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+    return new
+
+
+def dress(ax: "Axes", title: str, *, x: str = "", y: str = "", grid: str = "y") -> Theme:
+    """Give axes a title and names, and leave out every line that carries nothing."""
+    theme = theme_of(ax)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(length=0, colors=theme.muted)
+    ax.grid(axis=grid, color=theme.grid, linewidth=0.8)  # type: ignore[arg-type]
+    ax.set_axisbelow(True)
+    ax.set_title(title, loc="left", fontweight="bold", pad=20 if y else 8)
+    if y:  # above the axis, where it is read without turning the head
+        above: dict[str, Any] = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
+        ax.annotate(y, (0, 1), **above, color=theme.muted, ha="left", va="bottom", fontsize="small")
+    ax.set_xlabel(x, color=theme.muted)
+    return theme
+
+
+def name_lines(ax: "Axes", ends: Sequence[tuple[float, float, str, str]], *, room: float = 0.055) -> None:
+    """Write names beside the ends of lines, (x, y, name, colour) each, moved apart where they would overlap."""
+    low, high = ax.get_ylim()
+    placed: list[float] = []
+    for x, y, name, color in sorted(ends, key=lambda end: end[1]):
+        at = max(y, placed[-1] + room * (high - low)) if placed else y
+        placed.append(at)
+        ax.annotate(
+            name, (x, at), xytext=(6, 0), textcoords="offset points", color=color, va="center", annotation_clip=False
+        )
+
+
+def thousands(ax: "Axes", axis: str = "x") -> None:
+    """Write the numbers of an axis with commas."""
+    ticker = require("matplotlib.ticker", "plot", "plots")
+    getattr(ax, f"{axis}axis").set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+
+
+def elided(name: str, longest: int = LONGEST_NAME) -> str:
+    """Return a name that is short enough to be read beside others; its end often tells more than its middle.
+
+    Examples
+    --------
+    >>> elided("United States -- History -- Civil War, 1861-1865 -- Fiction", 30)
+    'United States -- H…5 -- Fiction'
+    """
+    name = " ".join(name.split())
+    if len(name) <= longest + 1:
+        return name
+    tail = longest * 2 // 5
+    return f"{name[: longest - tail]}…{name[-tail:]}"
+
+
+def plain(name: str) -> str:
+    """Return a text in which matplotlib sees no formula."""
+    return name.replace("$", r"\$")

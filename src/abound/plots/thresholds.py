@@ -1,0 +1,102 @@
+"""Precision against recall, as a threshold on the score goes down."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abound.metrics import judge
+from abound.plots.style import axes_or_new, dress
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from matplotlib.axes import Axes
+
+    from abound.metrics.judgement import RankedLabels
+
+N_RESAMPLES = 100
+N_POINTS = 120
+
+
+def precision_recall_figures(truth: "sp.csr_array[Any]", ranking: "RankedLabels") -> list[dict[str, Any]]:
+    """Return precision with its 95% interval, and the threshold, at evenly spaced recalls.
+
+    All ranked labels of all rows are pooled; a true label that no ranking has is missed at every threshold.
+    """
+    judgement = judge(truth, ranking)
+    owners, places = np.nonzero(judgement.ranked)
+    scores, hits = judgement.scores[owners, places], judgement.hits[owners, places]
+    order = np.argsort(-scores, kind="stable")
+    owners, scores, hits = owners[order], scores[order], hits[order]
+    if not hits.any():
+        return []
+    n_rows = len(judgement.n_true)
+
+    def curve(counts: "np.ndarray[Any, Any]") -> tuple[Any, Any]:
+        right = np.cumsum(hits * counts[owners])
+        return right / np.maximum(np.cumsum(counts[owners]), 1), right / max((judgement.n_true * counts).sum(), 1)
+
+    precision, recall = curve(np.ones(n_rows, np.int64))
+    # Recall rises where a hit is met; a recall is reached at the first such place.
+    wanted = np.linspace(0, recall[-1], N_POINTS + 1)[1:]
+    at = np.minimum(np.searchsorted(recall, wanted), len(recall) - 1)
+    rng = np.random.default_rng(0)
+    draws = []
+    for _ in range(N_RESAMPLES):
+        resampled, reached = curve(np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows))
+        places = np.minimum(np.searchsorted(reached, wanted), len(reached) - 1)
+        draws.append(resampled[places])
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    return [
+        {
+            "recall": float(recall[i]),
+            "precision": float(precision[i]),
+            "low": float(min(low[j], precision[i])),
+            "high": float(max(high[j], precision[i])),
+            "threshold": float(scores[i]),
+        }
+        for j, i in enumerate(at)
+    ]
+
+
+def precision_recall(truth: "sp.csr_array[Any]", ranking: "RankedLabels", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw precision against recall as a threshold on the score goes down; see `precision_at_k` for the parameters."""
+    return draw_precision_recall(precision_recall_figures(truth, ranking), ax)
+
+
+def draw_precision_recall(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
+    """Draw what `precision_recall_figures` gave."""
+    ax = axes_or_new(ax)
+    theme = dress(
+        ax,
+        "Precision against recall",
+        x="recall: share of the true labels that are given",
+        y="precision: share of the given labels that are true, with 95% intervals",
+        grid="both",
+    )
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    if not rows:
+        ax.text(0.5, 0.5, "no ranked label is true", ha="center", color=theme.muted)
+        return ax
+    recall, precision = ([row[name] for row in rows] for name in ("recall", "precision"))
+    color, marked = theme.lines[0], theme.lines[1]
+    ax.fill_between(recall, [r["low"] for r in rows], [r["high"] for r in rows], color=color, alpha=0.22, linewidth=0)
+    ax.plot(recall, precision, color=color)
+    f1 = [2 * p * r / (p + r) if p + r else 0.0 for p, r in zip(precision, recall, strict=True)]
+    best = int(np.argmax(f1))
+    ax.plot(recall[best], precision[best], "o", color=marked)
+    ax.annotate(
+        f"best F1 {f1[best]:.3f}: labels with a score\nof {rows[best]['threshold']:.3g} and more",
+        (recall[best], precision[best]),
+        xytext=(10, 10),
+        textcoords="offset points",
+        color=marked,
+    )
+    ax.annotate(
+        f"all ranked labels:\nrecall {recall[-1]:.3f}",
+        (recall[-1], precision[-1]),
+        xytext=(6, 0),
+        textcoords="offset points",
+        color=color,
+        va="center",
+    )
+    return ax

@@ -1,0 +1,165 @@
+"""Where settings are tried: rows to learn, rows to choose by, and a clock."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from abound.metrics import Judgement, judge, metric
+from abound.metrics.label_ranking import figures
+from abound.tagger import Tagger
+from abound.tuning.settings import Setting
+
+RANKS = 5
+CHOSEN_BY = 10  # every so many-th row that may be learnt is one to choose by
+MOST_CHOSEN_BY = 4_000
+CHUNK = 2_000
+SLACK = 1.25  # how much longer than expected a trial may take
+GOLDEN = 0.6180339887498949
+
+
+class Rows(NamedTuple):
+    """Texts and the labels of each."""
+
+    texts: Sequence[str]
+    labels: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A setting, the rows that it learnt, its figure on the rows to choose by, and the seconds that took."""
+
+    setting: Setting
+    n_rows: int
+    value: float
+    seconds: float
+    bracket: int = 0
+
+
+def learn(setting: Setting, rows: Rows, label_names: Mapping[Any, Sequence[str]] | None = None) -> Tagger:
+    """Learn rows as `abound fit` does with the same options."""
+    tagger = setting.tagger()
+    if tagger.mode == "corpus":
+        return tagger.fit(rows.texts, rows.labels, label_names=label_names)
+    tagger.learn_names(label_names or {})
+    for start in range(0, len(rows.texts), CHUNK):
+        part = slice(start, start + CHUNK)
+        tagger.learn_many(rows.texts[part], rows.labels[part])
+    return tagger
+
+
+def judged(tagger: Tagger, rows: Rows, n_ranks: int = RANKS) -> Judgement:
+    """Rank rows and hold the rankings against their labels."""
+    ranking = tagger.rank_arrays(rows.texts, n_ranks)
+    return judge(tagger.truth(rows.labels), ranking, label_counts=tagger.label_counts, n_train_rows=tagger.n_rows)
+
+
+class Bench:
+    """Try settings on growing samples of rows, as long as there is time.
+
+    Parameters
+    ----------
+    rows : Rows
+        Those that may be learnt; a tenth of them are set aside to choose by.
+    label_names : mapping
+        What labels are called.
+    name : str
+        The measure to choose by.
+    time_left : callable
+        Seconds that trials may still take.
+    watch : callable
+        Is given each trial.
+    n_rows : int or None
+        Rows of the largest trials; None takes all that are not set aside.
+    clock : callable
+        Gives the time in seconds.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        label_names: Mapping[Any, Sequence[str]],
+        name: str,
+        time_left: Callable[[], float],
+        watch: Callable[[Trial], None],
+        n_rows: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        labelled = [number for number in range(CHOSEN_BY - 1, len(rows.texts), CHOSEN_BY) if rows.labels[number]]
+        aside = labelled[:: -(-len(labelled) // MOST_CHOSEN_BY)] if labelled else []
+        if not aside:
+            raise ValueError(f"there are too few rows with labels to choose a setting by, {len(rows.texts):,} in all")
+        apart = set(aside)
+        self.chosen_by = _select(rows, aside)
+        self.rows = _select(rows, [number for number in range(len(rows.texts)) if number not in apart])
+        self.n_rows = min(len(self.rows.texts), n_rows or len(self.rows.texts))
+        self.label_names = label_names
+        self.name = name
+        self.trials: list[Trial] = []
+        self.bracket = 0
+        self._n_ranks = metric(name)[1] or RANKS
+        self._time_left = time_left
+        self._watch = watch
+        self._clock = clock
+        # Fractions of multiples of the golden ratio are spread evenly however many are taken, so a sample is the rows
+        # below a threshold: samples grow, keep the rows' order, and hold a sorted file's last labels, too.
+        self._spread = np.arange(1, len(self.rows.texts) + 1) * GOLDEN % 1.0
+
+    def __deepcopy__(self, _: Any) -> "Bench":
+        return self  # scikit-learn copies the parameters of each candidate; rows and trials are for all
+
+    @property
+    def n_all(self) -> int:
+        """Rows that may be learnt, those to choose by among them."""
+        return len(self.rows.texts) + len(self.chosen_by.texts)
+
+    def sample(self, n_rows: int) -> Rows:
+        """Return so many rows, in order; a larger sample holds a smaller one."""
+        if n_rows >= len(self.rows.texts):
+            return self.rows
+        threshold = np.partition(self._spread, n_rows - 1)[n_rows - 1]
+        return _select(self.rows, np.flatnonzero(self._spread <= threshold).tolist())
+
+    def expected_seconds(self, setting: Setting, n_rows: int) -> float:
+        """Return how long a trial will take, by earlier ones of the same setting, or else of all."""
+        own = [trial for trial in self.trials if trial.setting == setting]
+        if own:
+            return SLACK * own[-1].seconds * n_rows / own[-1].n_rows
+        rates = [trial.seconds / trial.n_rows / trial.setting.work() for trial in self.trials]
+        return SLACK * float(np.median(rates)) * n_rows * setting.work() if rates else 0.0
+
+    def run(self, setting: Setting, n_rows: int) -> Trial | None:
+        """Try a setting on so many rows, unless that would take longer than there is time."""
+        again = next((t for t in self.trials if t.setting == setting and t.n_rows == n_rows), None)
+        if again is not None:
+            return again
+        needed = self.expected_seconds(setting, n_rows)
+        if n_rows >= self.n_rows:  # what wins then is learnt once more at the end, from all rows
+            needed += self.expected_seconds(setting, self.n_all)
+        if needed > self._time_left():
+            return None
+        start = self._clock()
+        tagger = learn(setting, self.sample(n_rows), self.label_names)
+        judgement = judged(tagger, self.chosen_by, self._n_ranks)
+        value = metric(self.name)[0].reduce(figures(self.name, judgement))
+        trial = Trial(setting, n_rows, value, self._clock() - start, self.bracket)
+        self.trials.append(trial)
+        self._watch(trial)
+        return trial
+
+    def best(self) -> Setting:
+        """Return the setting that did best in the largest trials; of equals, the first.
+
+        Where time was too short for any to come that far, it is the one that gained most over the defaults on equally
+        many rows.
+        """
+        defaults = {trial.n_rows: trial.value for trial in self.trials if trial.setting == Setting()}
+        largest = [trial for trial in self.trials if trial.n_rows == self.n_rows]
+        compared = largest if len(largest) > 1 else [trial for trial in self.trials if trial.n_rows in defaults]
+        return max(compared, key=lambda trial: trial.value - defaults.get(trial.n_rows, 0.0)).setting
+
+
+def _select(rows: Rows, numbers: Sequence[int]) -> Rows:
+    return Rows([rows.texts[number] for number in numbers], [rows.labels[number] for number in numbers])

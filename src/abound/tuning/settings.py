@@ -1,0 +1,109 @@
+"""What may be tried: settings of a tagger, each of which `abound fit` can be told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from abound.tagger import Tagger
+
+Space: TypeAlias = list[dict[str, list[Any]]]
+
+# Parameters of a tagger that `abound fit` has an option for; whatever else a setting holds is a --ranker-param.
+OPTIONS = ("ranker", "mode", "passes", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
+TAGGER_OWN = ("ranker", "mode", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
+# How much longer a row takes than with the defaults, roughly: what a first trial is planned with.
+WORK = {"char_ngrams": 4.0, "stem": 1.6}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of a tagger that are to differ from its defaults.
+
+    Attributes
+    ----------
+    values : mapping
+        By name: those of the tagger and its text encoder, and those of the ranker.
+
+    Examples
+    --------
+    >>> Setting({"passes": 2, "ngrams": 3, "d_max": 50}).words()
+    'passes 2, ngrams 3, d_max 50'
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def tagger(self) -> Tagger:
+        """Return a tagger that has learnt nothing."""
+        own = {name: value for name, value in self.values.items() if name in TAGGER_OWN}
+        ranker = {name: value for name, value in self.values.items() if name not in TAGGER_OWN}
+        return Tagger(ranker_params=ranker, **own)
+
+    def options(self) -> list[str]:
+        """Return the setting as arguments of `abound fit`.
+
+        Examples
+        --------
+        >>> Setting({"char_ngrams": (4, 5), "w_min": 0.001}).options()
+        ['--char-ngrams', '4-5', '--ranker-param', 'w_min=0.001']
+        """
+        found = []
+        for name, value in self.values.items():
+            if name in OPTIONS:
+                found += ["--" + name.replace("_", "-"), _shown(value)]
+            else:
+                found += ["--ranker-param", f"{name}={_shown(value)}"]
+        return found
+
+    def words(self) -> str:
+        """Return the setting as a person reads it."""
+        return ", ".join(f"{name} {_shown(value)}" for name, value in self.values.items()) or "the defaults"
+
+    def work(self) -> float:
+        """Return about how many times as long a row takes as with the defaults."""
+        passes = self.values.get("passes") or (3 if self.values.get("ranker") == "mmp" else 1)
+        factor = float(passes)
+        for name, more in WORK.items():
+            factor *= more if self.values.get(name) else 1.0
+        return factor
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted((name, str(value)) for name, value in self.values.items())))
+
+
+def _shown(value: Any) -> str:
+    return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def space(*, few_labels: bool, stem: str | None, has_names: bool) -> Space:
+    """Return the values that are tried together, as scikit-learn's parameter samplers take them.
+
+    Each part of the list is as likely as it has combinations. A value of None is the default.
+
+    Parameters
+    ----------
+    few_labels : bool
+        Whether the cascade weighs every label, so that it has no index to trim.
+    stem : str or None
+        The language whose stems may be tried.
+    has_names : bool
+        Whether labels have names that are learnt.
+    """
+    texts: dict[str, list[Any]] = {"ngrams": [None, 3], "stem": [None, stem] if stem else [None]}
+    names: dict[str, list[Any]] = {"name_weight": [0.5, 1.0, None, 4.0]} if has_names else {}
+    parts_of_words: dict[str, list[Any]] = {"char_ngrams": [(3, 4), (4, 5)], "ngrams": [1, None]}
+    if few_labels:
+        cascade: dict[str, list[Any]] = {"passes": [None, 2, 3, 4, 6]}
+        return [
+            {**texts, **names, **cascade, "ngrams": [1, None, 3], "min_count": [None, 2]},
+            {**texts, **names, "ranker": ["mmp"], "passes": [2, 4]},
+            {**names, **parts_of_words, "passes": [2, 3]},
+        ]
+    index: dict[str, list[Any]] = {"d_max": [10, None, 50, 100], "w_min": [0.001, 0.003, None, 0.03]}
+    passes: dict[str, list[Any]] = {"passes": [None, 2, 3, 4]}
+    return [
+        {**texts, **names, **index, **passes},
+        {**texts, **names, **passes, "ngrams": [1], "d_max": [None, 100]},
+        {**names, **passes, "min_count": [2], "d_max": [None, 100]},
+        {**names, **parts_of_words, "passes": [None, 2], "d_max": [None, 100]},
+        {**names, "ranker": ["feature-focus"], "ngrams": [None, 3], "d_max": [10, None, 100]},
+    ]

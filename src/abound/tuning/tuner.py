@@ -1,0 +1,157 @@
+"""The whole of tuning: the defaults, the search within the time left, and the best setting on all rows."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from abound.metrics import Interval, Judgement, compare, interval, metric
+from abound.tagger import Tagger
+from abound.tuning.bench import RANKS, Bench, Rows, Trial, judged, learn
+from abound.tuning.halving import run_bracket, rungs
+from abound.tuning.settings import Setting, space
+
+MEASURES = ("P@1", "P@3", "P@5")
+MOST_BRACKETS = 100
+LEAST_ROWS = 1_000
+TRIAL_SHARE = 0.03  # of the time, that the defaults take in the largest trials
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A setting that learnt all rows, measured on those held out."""
+
+    setting: Setting
+    measures: dict[str, Interval]
+    seconds: float
+    memory_bytes: int
+    n_labels: int
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What tuning found.
+
+    Attributes
+    ----------
+    defaults, best : Outcome
+        Both learnt all rows; measured on the held-out ones, which no choice was made by.
+    gain : Interval
+        The best setting's figure minus the defaults', paired over the held-out rows.
+    trials : list of Trial
+        Everything that was tried, in order; measured on rows set aside of those that may be learnt.
+    n_rows : int
+        Rows of the largest trials.
+    """
+
+    measure: str
+    defaults: Outcome
+    best: Outcome
+    gain: Interval
+    trials: list[Trial]
+    n_rows: int
+
+    @property
+    def beaten(self) -> bool:
+        """Whether the best setting is better than the defaults beyond chance."""
+        return self.gain.low > 0
+
+
+def tune(
+    rows: Rows,
+    held_out: Rows,
+    *,
+    seconds: float,
+    label_names: Mapping[Any, Sequence[str]] | None = None,
+    stem: str | None = None,
+    measure: str = "P@5",
+    random_state: int = 0,
+    watch: Callable[[Trial], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Tuning:
+    """Find the setting of a tagger that ranks held-out rows best, within a time budget.
+
+    Brackets of successive halving draw settings, try each on few rows, the better third on three times as many, and the
+    best of those on as many as the time allows. What they are chosen by is set aside of the rows; the held-out rows
+    only tell, at the end, how good the choice is.
+
+    Parameters
+    ----------
+    rows : Rows
+        Those to learn.
+    held_out : Rows
+        Those to measure on.
+    seconds : float
+        The time there is; the seed decides what is tried, the time how much of it.
+    label_names : mapping, optional
+        What labels are called, as `Tagger.fit` takes it.
+    stem : str, optional
+        A language whose stems may be tried.
+    measure : str
+        What to choose by.
+    random_state : int
+        Decides which settings are tried, and in which order.
+    watch : callable
+        Is given each trial when it is done.
+    clock : callable
+        Gives the time in seconds; `time.process_time` does not count what a busy machine does for others.
+
+    Returns
+    -------
+    Tuning
+
+    Examples
+    --------
+    >>> from abound.tuning import Rows, tune
+    >>> rows = Rows(["red apple", "fast car"] * 40, [["fruit"], ["vehicle"]] * 40)
+    >>> tune(rows, rows, seconds=2.0, measure="P@1").best.measures["P@1"].value
+    1.0
+    """
+    deadline = clock() + seconds
+    if not any(held_out.labels):
+        raise ValueError("there is nothing to measure on: no held-out row has a label")
+    names = dict(label_names or {})
+    before = clock()
+    n_ranks = max(RANKS, metric(measure)[1])
+    default, tagger, default_judged = _outcome(Setting(), rows, held_out, names, n_ranks, clock)
+    measured = clock() - before - default.seconds
+    final = [default.seconds]  # what the last step would take for the best setting so far
+
+    def time_left() -> float:
+        return deadline - clock() - final[0] - 2 * measured
+
+    affordable = int(TRIAL_SHARE * seconds / max(default.seconds, 1e-9) * len(rows.texts))
+    bench = Bench(rows, names, measure, time_left, watch, max(affordable, LEAST_ROWS), clock)
+    few = getattr(tagger.ranker, "n_pairs_", 0) > 0
+    del tagger  # the trials need its memory
+    where = space(few_labels=few, stem=stem, has_names=bool(names))
+    for n_rows in rungs(bench):
+        bench.run(Setting(), n_rows)
+    for bracket in range(1, MOST_BRACKETS + 1):
+        if time_left() < bench.expected_seconds(Setting(), bench.n_rows):
+            break
+        bench.bracket, n_before = bracket, len(bench.trials)
+        run_bracket(bench, where, random_state + bracket)
+        final[0] = bench.expected_seconds(bench.best(), len(rows.texts))
+        if len(bench.trials) == n_before:
+            break
+    best, best_judged = default, default_judged
+    if bench.trials and bench.best() != Setting():
+        best, _, best_judged = _outcome(bench.best(), rows, held_out, names, n_ranks, clock)
+    return Tuning(measure, default, best, compare(measure, best_judged, default_judged), bench.trials, bench.n_rows)
+
+
+def _outcome(
+    setting: Setting,
+    rows: Rows,
+    held_out: Rows,
+    names: Mapping[Any, Sequence[str]],
+    n_ranks: int,
+    clock: Callable[[], float],
+) -> tuple[Outcome, Tagger, Judgement]:
+    start = clock()
+    tagger = learn(setting, rows, names)
+    seconds = clock() - start
+    judgement = judged(tagger, held_out, n_ranks)
+    measures = {name: interval(name, judgement) for name in MEASURES}
+    return Outcome(setting, measures, seconds, tagger.nbytes, tagger.n_labels), tagger, judgement
