@@ -76,12 +76,13 @@ def evaluate(
     tagger = load_tagger(model)
     with Progress("ranking", documents.share) as progress:
         rows = documents.held_out() if rule.share else iter(documents)
-        kept = None if plot is None else [row for row in rows if row.labels]
+        kept = None if plot is None else list(rows)
         result = measure(tagger, rows if kept is None else kept, names, n_ranks, progress.update)
     documents.note_skipped()
     if plot is not None and kept is not None:
+        labelled = [row for row in kept if row.labels]
         with Progress("drawing", lambda: None):
-            files = draw_evaluation(tagger, model, kept, documents.learnt() if rule.share else kept, plot, dark)
+            files = draw_evaluation(tagger, model, labelled, documents.learnt() if rule.share else labelled, plot, dark)
         note(f"wrote {', '.join(files)} to {plot}")
     if wants_json(as_json):
         emit({"model": model, **result, "skipped": documents.n_skipped})

@@ -29,6 +29,7 @@ from abound.cli.fit import LabelNamesOption
 
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
+    from abound.data import Document
     from abound.tuning import Rows, Tuning
 
 EPILOG = """\b
@@ -101,7 +102,7 @@ def tune(
             best = max(best, trial.value)
             progress.update(n_learnt, f"{len(n_tried):,} settings, best {measure} {best:.4f}")
 
-        learnt, held_out = _read(documents)
+        learnt, held_out = split(documents)
         found = find_setting(
             learnt,
             held_out,
@@ -179,15 +180,18 @@ def round_down(number: float) -> int:
     return int(power * max(step for step in (1, 2, 5) if step * power <= max(number, 1)))
 
 
-def _read(documents: "Inputs") -> tuple["Rows", "Rows"]:
+def split(documents: "Inputs") -> tuple["Rows", "Rows"]:
+    """Read rows, and return those to learn and those held out."""
     from abound.tuning import Rows
 
-    parts: tuple[Rows, Rows] = Rows([], []), Rows([], [])
+    learnt: list[Document] = []
+    held_out: list[Document] = []
     for row, document in enumerate(documents):
-        texts, labels = parts[documents.holdout.holds(row)]
-        texts.append(document.text)  # type: ignore[attr-defined]
-        labels.append(document.labels)  # type: ignore[attr-defined]
-    return parts
+        (held_out if documents.holdout.holds(row) else learnt).append(document)
+    return (
+        Rows([document.text for document in learnt], [document.labels for document in learnt]),
+        Rows([document.text for document in held_out], [document.labels for document in held_out]),
+    )
 
 
 def summary(

@@ -114,7 +114,7 @@ def confused_pairs(confusions: Sequence[Confusion], *, ax: "Axes | None" = None)
 
 def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `confusion_figures` gave."""
-    ax = axes_or_new(ax, height=1.3 + 0.46 * max(len(rows), 1))
+    ax = axes_or_new(ax, width=8.6, height=1.1 + 0.46 * max(len(rows), 1))
     theme = dress(
         ax,
         "Labels that are taken for each other",
@@ -129,7 +129,7 @@ def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) ->
     for at, row in zip(y.tolist(), rows, strict=True):
         count = f"{row['rows']:,} rows" if row["rows"] != 1 else "1 row"
         words = ", ".join(elided(word["word"], 18) for word in row["words"])
-        ax.annotate(
+        beside = ax.annotate(
             f"{count}: {plain(words)}" if words else count,
             (row["rows"], at),
             xytext=(5, 0),
@@ -138,6 +138,7 @@ def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) ->
             color=theme.text,
             fontsize="small",
         )
+        beside.set_in_layout(False)  # long words would be given the whole width
     for at, row in zip(y.tolist(), rows, strict=True):
         for text, up, color in (
             (elided(row["true"]), 6.5, theme.text),

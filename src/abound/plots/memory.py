@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def memory_figures(sizes: "Sequence[tuple[int, int, Judgement]]", measure: str = "P@5") -> list[dict[str, Any]]:
     """Return the measure of each size with its 95% interval, the smallest first; see `accuracy_by_memory`."""
     rows = []
-    for d_max, n_bytes, judgement in sorted(sizes, key=lambda size: size[1]):
+    for d_max, n_bytes, judgement in sorted(sizes, key=lambda size: (size[1], size[0])):
         figure = interval(measure, judgement, n_resamples=300)
         rows.append({"d_max": d_max, "bytes": n_bytes, "measure": measure, **figure._asdict()})
     return rows

@@ -63,12 +63,12 @@ def theme_of(ax: "Axes") -> Theme:
     return DARK if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5 else LIGHT
 
 
-def axes_or_new(ax: "Axes | None", *, height: float = HEIGHT) -> "Axes":
+def axes_or_new(ax: "Axes | None", *, width: float = WIDTH, height: float = HEIGHT) -> "Axes":
     """Return the axes to draw in: the given ones, or those of a new figure, which a notebook shows."""
     if ax is not None:
         return ax
     pyplot = require("matplotlib.pyplot", "plot", "plots")
-    new: Axes = pyplot.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+    new: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
     return new
 
 
@@ -82,7 +82,8 @@ def dress(ax: "Axes", title: str, *, x: str = "", y: str = "", grid: str = "y") 
     ax.set_title(title, loc="left", fontweight="bold", pad=20 if y else 8)
     if y:  # above the axis, where it is read without turning the head
         above: dict[str, Any] = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
-        ax.annotate(y, (0, 1), **above, color=theme.muted, ha="left", va="bottom", fontsize="small")
+        words = ax.annotate(y, (0, 1), **above, color=theme.muted, ha="left", va="bottom", fontsize="small")
+        words.set_in_layout(False)  # the title has made room above, and a narrow picture shall not shrink for it
     ax.set_xlabel(x, color=theme.muted)
     return theme
 

@@ -1,0 +1,119 @@
+"""What `abound tune` finds in 60 seconds on two collections, and whether its command gives the same figures again.
+
+python -m benchmarks.tune                   gutenberg-lcsh and debian-tags, into benchmarks/results
+python -m benchmarks.tune pictures          the pictures of docs/plots.md and docs/tune.md, into docs/images
+
+Seconds are those of the processor, so that other work on the machine does not count; tuning is one thread.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from abound.cli.holdout import parse_holdout
+from abound.cli.inputs import Inputs
+from abound.cli.pictures import draw_evaluation, draw_tuning
+from abound.cli.tune import split, summary, verdict
+from abound.data import Document, write
+from abound.tuning import Tuning, tune
+from benchmarks import sets
+from benchmarks.machine import machine_line
+
+RESULTS = Path(__file__).parent / "results"
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+SECONDS = 60.0
+HOLDOUT = "every:10"
+
+
+def gutenberg_lcsh() -> Iterator[Document]:
+    """Yield title and first author with the subject headings, in the catalogue's order."""
+    for row in sets.json_lines("gutenberg-lcsh/gutenberg.jsonl.xz"):
+        text = " ".join([row["title"] or "", *(row["authors"] or [])[:1]])
+        yield Document(tuple(row["lcsh"] or ()), " ".join(text.split()))
+
+
+def debian_tags() -> Iterator[Document]:
+    """Yield name and description of the packages that have tags, in the alphabet's order."""
+    for row in sets.json_lines("debian-tags/debian-bookworm.jsonl.xz"):
+        if row["tags"]:
+            text = f"{row['package']} {row['summary']} {row['description']}"
+            yield Document(tuple(row["tags"]), " ".join(text.split()))
+
+
+SOURCES = {"gutenberg-lcsh": gutenberg_lcsh, "debian-tags": debian_tags}
+
+
+def run(name: str, folder: Path, seconds: float = SECONDS, limit: int | None = None) -> tuple[dict[str, Any], Tuning]:
+    """Tune on one collection, and learn the setting that was found by its own command."""
+    path = folder / f"{name}.jsonl"
+    write(path, (document for document, _ in zip(SOURCES[name](), range(limit or 10**9), strict=False)), "jsonl")
+    learnt, held_out = split(Inputs([str(path)], None, None, {}, None, parse_holdout(HOLDOUT)))
+    start, wall = time.process_time(), time.monotonic()
+    found = tune(learnt, held_out, seconds=seconds, stem="english", clock=time.process_time)
+    taken, wall = time.process_time() - start, time.monotonic() - wall
+    command = ["abound", "fit", str(path), "--holdout", HOLDOUT, *found.best.setting.options()]
+    again = [sys.executable, "-m", *command, "--model", str(folder / f"{name}-model"), "--force", "--json"]
+    fitted = json.loads(subprocess.run(again, check=True, capture_output=True, text=True).stdout)
+    shown = summary(found, len(held_out.texts), None, [*command[:2], f"{name}.jsonl", *command[3:]], taken)
+    return {
+        **shown,
+        "budget_seconds": seconds,
+        "wall_seconds": round(wall, 1),
+        "verdict": verdict(found),
+        "again": {measure: fitted["held_out"]["measures"][measure] for measure in found.best.measures},
+        "again_is_equal": all(
+            fitted["held_out"]["measures"][measure]["value"] == figure.value
+            for measure, figure in found.best.measures.items()
+        ),
+        "machine": machine_line(),
+    }, found
+
+
+def pictures(folder: Path) -> None:
+    """Draw the pictures of the documents: an evaluation on gutenberg-lcsh, and what tuning tries there in 60 s."""
+    from abound import Tagger
+
+    name = "gutenberg-lcsh"
+    for dark in (False, True):
+        if not dark:
+            result, found = run(name, folder)
+            print(result["verdict"])
+            rows = list(SOURCES[name]())
+            held_out = [row for number, row in enumerate(rows) if number % 10 == 9 and row.labels]
+            learnt = [row for number, row in enumerate(rows) if number % 10 != 9]
+            tagger = Tagger().fit([row.text for row in learnt], [row.labels for row in learnt])
+            tagger.save(folder / "model")
+        drawn = folder / f"drawn-{dark}"
+        files = draw_evaluation(tagger, str(folder / "model"), held_out, learnt, str(drawn), dark)
+        files += draw_tuning(found, str(drawn), dark)
+        for file in files:
+            if file.endswith(".png") and (not dark or file == "precision-at-k.png"):
+                shutil.copy(drawn / file, IMAGES / f"plots-{Path(file).stem}{'-dark' * dark}.png")
+        if not dark:
+            shutil.copy(drawn / "explanations.html", IMAGES / "plots-explanations.html")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.tune", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", default=list(SOURCES), help="collections, or: pictures")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in parser.parse_args().names:
+            if name == "pictures":
+                pictures(Path(folder))
+                continue
+            result, _ = run(name, Path(folder))
+            (RESULTS / f"tune-{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+            print(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
