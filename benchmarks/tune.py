@@ -17,17 +17,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+
+from abound import Tagger
 from abound.cli.holdout import parse_holdout
 from abound.cli.inputs import Inputs
-from abound.cli.pictures import draw_evaluation, draw_tuning
+from abound.cli.pictures import draw_evaluation
 from abound.cli.tune import split, summary, verdict
 from abound.data import Document, write
-from abound.tuning import Tuning, tune
+from abound.plots.style import DPI, HEIGHT, WIDTH, background
+from abound.plots.tried import draw_tried_settings, tried_figures
+from abound.tuning import tune
 from benchmarks import sets
 from benchmarks.machine import machine_line
 
 RESULTS = Path(__file__).parent / "results"
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "tune.md"
 SECONDS = 60.0
 HOLDOUT = "every:10"
 
@@ -50,7 +56,7 @@ def debian_tags() -> Iterator[Document]:
 SOURCES = {"gutenberg-lcsh": gutenberg_lcsh, "debian-tags": debian_tags}
 
 
-def run(name: str, folder: Path, seconds: float = SECONDS, limit: int | None = None) -> tuple[dict[str, Any], Tuning]:
+def run(name: str, folder: Path, seconds: float = SECONDS, limit: int | None = None) -> dict[str, Any]:
     """Tune on one collection, and learn the setting that was found by its own command."""
     path = folder / f"{name}.jsonl"
     write(path, (document for document, _ in zip(SOURCES[name](), range(limit or 10**9), strict=False)), "jsonl")
@@ -72,32 +78,51 @@ def run(name: str, folder: Path, seconds: float = SECONDS, limit: int | None = N
             fitted["held_out"]["measures"][measure]["value"] == figure.value
             for measure, figure in found.best.measures.items()
         ),
+        "trials": tried_figures(found.trials, found.best.setting),
         "machine": machine_line(),
-    }, found
+    }
 
 
 def pictures(folder: Path) -> None:
-    """Draw the pictures of the documents: an evaluation on gutenberg-lcsh, and what tuning tries there in 60 s."""
-    from abound import Tagger
-
-    name = "gutenberg-lcsh"
+    """Draw the pictures of the documents: an evaluation on gutenberg-lcsh, and what tuning has tried there."""
+    rows = list(SOURCES["gutenberg-lcsh"]())
+    held_out = [row for number, row in enumerate(rows) if number % 10 == 9 and row.labels]
+    learnt = [row for number, row in enumerate(rows) if number % 10 != 9]
+    tagger = Tagger().fit([row.text for row in learnt], [row.labels for row in learnt])
+    tagger.save(folder / "model")
     for dark in (False, True):
-        if not dark:
-            result, found = run(name, folder)
-            print(result["verdict"])
-            rows = list(SOURCES[name]())
-            held_out = [row for number, row in enumerate(rows) if number % 10 == 9 and row.labels]
-            learnt = [row for number, row in enumerate(rows) if number % 10 != 9]
-            tagger = Tagger().fit([row.text for row in learnt], [row.labels for row in learnt])
-            tagger.save(folder / "model")
-        drawn = folder / f"drawn-{dark}"
-        files = draw_evaluation(tagger, str(folder / "model"), held_out, learnt, str(drawn), dark)
-        files += draw_tuning(found, str(drawn), dark)
+        files = draw_evaluation(tagger, str(folder / "model"), held_out, learnt, str(folder / f"{dark}"), dark)
         for file in files:
             if file.endswith(".png") and (not dark or file == "precision-at-k.png"):
-                shutil.copy(drawn / file, IMAGES / f"plots-{Path(file).stem}{'-dark' * dark}.png")
-        if not dark:
-            shutil.copy(drawn / "explanations.html", IMAGES / "plots-explanations.html")
+                shutil.copy(folder / f"{dark}" / file, IMAGES / f"plots-{Path(file).stem}{'-dark' * dark}.png")
+    result = json.loads((RESULTS / "tune-gutenberg-lcsh.json").read_text())
+    with background():
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        draw_tried_settings(result["trials"], result["measure"], figure.subplots())
+        figure.savefig(IMAGES / "plots-tried.png", dpi=DPI)
+
+
+def document() -> None:
+    """Print the results into docs/tune.md."""
+    lines = ["| P@1 / P@3 / P@5 | defaults | best | P@5, best less defaults | setting |", "|---|---|---|---|---|"]
+    for name in SOURCES:
+        result = json.loads((RESULTS / f"tune-{name}.json").read_text())
+        cells = [
+            " / ".join(f"{figure['value']:.4f}" for figure in result[part]["measures"].values())
+            for part in ("defaults", "best")
+        ]
+        gain = "{value:+.4f} ({low:+.4f} to {high:+.4f})".format(**result["gain"])
+        setting = " ".join(result["command"].split()[5:]) or "the defaults"
+        lines.append(f"| {name} | {' | '.join(cells)} | {gain} | `{setting}` |")
+    counts = ", ".join(
+        f"{result['settings_tried']} settings in {result['seconds']:.0f} s on {name}"
+        for name in SOURCES
+        for result in [json.loads((RESULTS / f"tune-{name}.json").read_text())]
+    )
+    lines += ["", f"Tried: {counts}, of one processor. {result['machine']}."]
+    text = PAGE.read_text(encoding="utf-8")
+    before, after = text.split("<!-- tuned -->\n")[0], text.split("<!-- /tuned -->")[1]
+    PAGE.write_text(f"{before}<!-- tuned -->\n\n" + "\n".join(lines) + f"\n\n<!-- /tuned -->{after}", encoding="utf-8")
 
 
 def main() -> None:
@@ -110,9 +135,11 @@ def main() -> None:
             if name == "pictures":
                 pictures(Path(folder))
                 continue
-            result, _ = run(name, Path(folder))
+            result = run(name, Path(folder))
             (RESULTS / f"tune-{name}.json").write_text(json.dumps(result, indent=1) + "\n")
-            print(json.dumps(result, indent=1))
+            print(result["verdict"], result["command"], sep="\n", flush=True)
+    if all((RESULTS / f"tune-{name}.json").exists() for name in SOURCES):
+        document()
 
 
 if __name__ == "__main__":

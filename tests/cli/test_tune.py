@@ -103,7 +103,15 @@ def test_the_verdict_is_plain() -> None:
     assert "nothing that was tried ranked better" in said(Setting(), Interval(0.0, 0.0, 0.0))
 
 
-PICTURES = ("precision-at-k", "precision-recall", "label-frequency", "learning-curve", "memory", "confused-labels")
+PICTURES = (
+    "precision-at-k",
+    "precision-recall",
+    "label-frequency",
+    "learning-curve",
+    "memory",
+    "confused-labels",
+    "explanations",
+)
 
 
 def test_an_evaluation_is_drawn_with_its_figures(run: Run, many: Path, tmp_path: Path) -> None:

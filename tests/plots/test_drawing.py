@@ -26,6 +26,7 @@ TRIALS = [
     Trial(Setting(values), n_rows, value, 0.1)
     for values, n_rows, value in [({}, 9, 0.1), ({}, 90, 0.2), ({"passes": 2}, 9, 0.2), ({"passes": 2}, 90, 0.3)]
 ]
+EXPLANATION = TextExplanation("t<ag", 1.5, [WordVote("b<b", 3.0, [(2, 5)]), WordVote("cc", -1.5, [(6, 8)])])
 PICTURES = {
     "precision_at_k": lambda ax: plots.precision_at_k(TRUTH, RANKING, ax=ax),
     "precision_recall": lambda ax: plots.precision_recall(TRUTH, RANKING, ax=ax),
@@ -36,6 +37,9 @@ PICTURES = {
     ),
     "confused_pairs": lambda ax: plots.confused_pairs(
         [Confusion("costs $5 to $6", "x" * 90, 1_200, [("a_b^c", 1.0, 2.0)]), Confusion("a", "b", 1, [])], ax=ax
+    ),
+    "explanations": lambda ax: plots.explanations(
+        [ColouredText("a $b$ c\nd", EXPLANATION, "t")], notes=["wrong"], ax=ax
     ),
     "tried_settings": lambda ax: plots.tried_settings(TRIALS, Setting({"passes": 2}), ax=ax),
 }
@@ -63,7 +67,8 @@ def test_every_picture_draws_in_given_axes_and_in_the_colours_of_their_backgroun
         ax = Figure(layout="constrained").subplots()
     assert PICTURES[name](ax) is ax
     used = {line.get_color() for line in ax.lines} | {mpl.colors.to_hex(patch.get_facecolor()) for patch in ax.patches}
-    assert {color.lower() for color in used} & {color.lower() for color in theme.lines}
+    if name != "explanations":  # which has colours of its own, for and against
+        assert {color.lower() for color in used} & {color.lower() for color in theme.lines}
     assert ax.get_title(loc="left")
     assert texts_of(ax)
     ax.figure.savefig(tmp_path / "drawn.png")
@@ -131,9 +136,6 @@ def test_long_names_keep_both_ends():
     assert elided("a" * 30 + "b" * 30, 20) == "a" * 12 + "…" + "b" * 8
 
 
-EXPLANATION = TextExplanation("t<ag", 1.5, [WordVote("b<b", 3.0, [(2, 5)]), WordVote("cc", -1.5, [(6, 8)])])
-
-
 def test_an_explanation_is_escaped_html():
     shown = ColouredText("a b<b cc", EXPLANATION, "t<ag")
     assert shown.runs() == [("a ", 0), ("b<b", 4), (" ", 0), ("cc", -2)]
@@ -151,6 +153,17 @@ def test_an_explanation_has_a_terminals_colours(monkeypatch):
     assert "\x1b[48;5;25;38;5;231mb<b\x1b[0m \x1b[48;5;215;38;5;16mcc\x1b[0m" in str(shown)
     monkeypatch.setenv("NO_COLOR", "1")
     assert str(shown) == "t 1.5000\na b<b cc"
+
+
+def test_explained_texts_are_folded_and_cut():
+    from abound.plots.explained import COLUMNS, MOST_LINES, wrapped
+
+    assert wrapped([("one two", 0), (" three", 2)]) == [[("one two", 0), (" three", 2)]]
+    lines = wrapped([("word " * 200, 0), ("last", 4)])
+    assert len(lines) == MOST_LINES
+    assert all(sum(len(piece) for piece, _ in line) <= COLUMNS for line in lines)
+    assert lines[-1][-1][0].endswith("…")
+    assert wrapped([("x" * 300, 1)]) == [[("x" * COLUMNS, 1)]]
 
 
 def test_the_best_label_is_explained_if_none_is_given():
@@ -178,7 +191,7 @@ def test_matplotlib_is_imported_late_and_missed_in_one_sentence(monkeypatch):
         plots.precision_at_k(TRUTH, RANKING)
 
 
-@pytest.mark.parametrize("name", ["colouring", "progressive", "ranks", "style"])
+@pytest.mark.parametrize("name", ["colouring", "explained", "progressive", "ranks", "style"])
 def test_examples_in_docstrings(name):
     tested = doctest.testmod(importlib.import_module(f"abound.plots.{name}"))
     assert tested.attempted

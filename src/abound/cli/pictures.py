@@ -1,6 +1,7 @@
 """What `abound evaluate --plot` and `abound tune --plot` write: pictures, and the figures behind them."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from itertools import islice
@@ -11,7 +12,6 @@ from abound.cli.common import note
 
 if TYPE_CHECKING:
     from abound.data import Document
-    from abound.plots.colouring import ColouredText
     from abound.rankers.ranking import Ranking
     from abound.tagger import Tagger
     from abound.tuning import Tuning
@@ -158,7 +158,8 @@ class _Target:
         from abound.plots.style import DPI, HEIGHT, WIDTH, background
 
         self.put(f"{name}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        with background(self.dark):
+        with background(self.dark), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # a script that the font has not is shown as boxes
             figure = Figure(figsize=(width or WIDTH, height or HEIGHT), layout="constrained")
             draw(rows, figure.subplots())
             figure.savefig(self.folder / f"{name}.png", dpi=DPI)
@@ -171,23 +172,29 @@ class _Target:
 
 
 def _write_explanations(target: _Target, tagger: "Tagger", rows: Sequence["Document"], dark: bool) -> None:
+    """Explain the first labels of some texts, as many that are right as are wrong."""
     from abound.plots.colouring import coloured_text
+    from abound.plots.explained import draw_explanations, explanation_figures, explanations_height
 
-    step = -(-len(rows) // N_EXPLAINED)
-    shown: list[tuple[Document, ColouredText]] = []
-    for row in rows[::step]:
-        if tagger.rank(row.text, 1):
-            shown.append((row, coloured_text(tagger, row.text)))
-    sections, lines = [], []
-    for row, coloured in shown:
-        reason = coloured.explanation
-        true = ", ".join(tagger.name_of(label) for label in row.labels)
-        verdict = "right" if str(reason.label) in map(str, row.labels) else "wrong"
-        sections.append(f"<section>{coloured.html()}<em>{verdict}; true: {escape(true)}</em></section>")
-        words = [{"word": word.word, "vote": word.vote, "spans": word.spans} for word in reason.words]
-        found = {"text": row.text, "label": reason.label, "score": reason.score, "true": list(row.labels)}
-        lines.append(json.dumps({**found, "words": words}, ensure_ascii=False) + "\n")
+    texts = [row.text for row in rows]
+    firsts = [(row, ranking[0].label) for row, ranking in zip(rows, tagger.rank_many(texts, 1), strict=True) if ranking]
+    right = [row for row, label in firsts if label in row.labels]
+    wrong = [row for row, label in firsts if label not in row.labels]
+    shown = [*_spread(right, N_EXPLAINED // 2), *_spread(wrong, N_EXPLAINED // 2)]
+    explained = [coloured_text(tagger, row.text) for row in shown]
+    notes = []
+    for row, coloured in zip(shown, explained, strict=True):
+        verdict = "right" if str(coloured.explanation.label) in map(str, row.labels) else "wrong"
+        notes.append(f"{verdict}; true: {', '.join(tagger.name_of(label) for label in row.labels)}")
+    figures = explanation_figures(explained, notes)
+    target.write("explanations", figures, draw_explanations, width=8.6, height=explanations_height(figures))
+    pairs = zip(explained, notes, strict=True)
+    sections = [f"<section>{coloured.html()}<em>{escape(note)}</em></section>" for coloured, note in pairs]
     title = "Why texts got their first labels"
     page = PAGE.format(title=title, scheme="dark" if dark else "light dark", body="\n".join(sections))
-    target.put("explanations.jsonl", "".join(lines))
     target.put("explanations.html", page)
+
+
+def _spread(rows: Sequence["Document"], n: int) -> Sequence["Document"]:
+    """Return up to n rows, from all over them."""
+    return rows[:: -(-len(rows) // n)] if rows else rows

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from abound.plots.colouring import ColouredText, coloured_text
     from abound.plots.confusions import Confusion, confused_pairs, find_confusions
+    from abound.plots.explained import explanations
     from abound.plots.frequency import label_frequency
     from abound.plots.memory import accuracy_by_memory
     from abound.plots.progressive import learning_curve, rank_then_learn
@@ -24,6 +25,7 @@ _LAZY = {
     "background": "style",
     "coloured_text": "colouring",
     "confused_pairs": "confusions",
+    "explanations": "explained",
     "find_confusions": "confusions",
     "label_frequency": "frequency",
     "learning_curve": "progressive",
@@ -40,6 +42,7 @@ __all__ = [
     "background",
     "coloured_text",
     "confused_pairs",
+    "explanations",
     "find_confusions",
     "label_frequency",
     "learning_curve",
