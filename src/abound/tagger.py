@@ -16,7 +16,7 @@ from abound.rankers.base import Rows, check_number
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets, plain_name
 from abound.rankers.ranking import Ranking
-from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
+from abound.store import Model, check_texts, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source
 from abound.store.names import Name
 from abound.text import TextEncoder, prepare
@@ -504,12 +504,17 @@ class Tagger:
             content = {"params": model.content["params"]["ranker_params"], "columns": columns}
             keys = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
             tagger._saved_names, tagger._label_names = tuple(model.arrays[key] for key in keys), None
+            labels, label_offsets, names, name_offsets = tagger._saved_names
+            check_texts(labels, label_offsets)  # decoded when asked for: it must not fail then
+            check_texts(names, name_offsets)
+            if len(label_offsets) != len(name_offsets):
+                raise ValueError("there is not one label for each name")
             tagger.bands = _restored_bands(model.arrays)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
         tagger.ranker = type(tagger.ranker).from_model(Model(content, arrays), **params)
-        if isinstance(tagger.ranker, IndexRanker) and tagger.ranker._pool.n_features > tagger.encoder.n_terms:
-            raise DamagedModel("the index has features that the vocabulary does not know")
+        if tagger.ranker._n_stored() > tagger.encoder.n_terms:
+            raise DamagedModel("the model knows features that the vocabulary does not know")
         return tagger
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel
 from abound.kernels.index import IndexSettings
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
-from abound.rankers.base import UNLIMITED, Rows, check_number
+from abound.rankers.base import UNLIMITED, Rows, check_number, check_whole
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets
@@ -61,7 +61,7 @@ class IndependentRanker(IndexRanker):
         if self.p_ind is not None:
             check_number("p_ind", self.p_ind, 0.0, 1.0)
         if self.d_max is not None:
-            check_number("d_max", self.d_max, 1)
+            check_whole("d_max", self.d_max, 1)
 
     def _settings(self) -> IndexSettings:
         return IndexSettings(
@@ -140,12 +140,20 @@ class IndependentRanker(IndexRanker):
         }
 
     def _restore(self, model: Model) -> None:
-        keys = ("joint_counts", "joint_labels", "joint_indptr", "feature_seen")
-        counts, labels, indptr, self._seen = (np.array(model.arrays[key]) for key in keys)
-        (self.p_ind_,) = model.arrays["p_ind"].tolist()
+        counts, self._seen = (np.array(model.take(key, np.int64, None)) for key in ("joint_counts", "feature_seen"))
+        labels, indptr = (
+            np.array(model.take("joint_labels", np.int32, None)),
+            model.take("joint_indptr", np.int64, None),
+        )
+        (self.p_ind_,) = model.take("p_ind", np.float64, 1).tolist()
+        check_number("p_ind", self.p_ind_, 0.0, 1.0)
+        if len(self._seen) > self.n_features_in_ or np.any(self._seen < 0) or np.any(self._seen > self.n_rows_seen_):
+            raise DamagedModel("the features' counts do not fit the columns, or the rows that were seen")
         shape = (len(self._seen), len(self.labels_))
-        self._joint = sp.csr_array((counts, labels, indptr), shape=shape)
+        self._joint = sp.csr_array((counts, labels, np.array(indptr)), shape=shape)
         self._joint.check_format(full_check=True)
+        if not self._joint.has_canonical_format:
+            raise DamagedModel("the labels of a feature are not in order, or one occurs twice")
         if np.any(counts <= 0) or np.any(np.repeat(self._seen, np.diff(indptr)) < counts):
             raise DamagedModel("a feature was seen with a label more often than it was seen")
         self._index()
