@@ -203,6 +203,11 @@ class Replica:
         model = read_model(path)
         if model.content.get("kind") != Tagger.kind:
             raise UnknownFormat(f"{path} holds a {model.content.get('kind')!r}; only a tagger can be served")
+        return cls.from_model(model)
+
+    @classmethod
+    def from_model(cls, model: Model) -> Self:
+        """Build a replica from a model directory that was read."""
         served = model.content.get("served", {"journal": "", "sequence": 0})
         try:
             journal, sequence = served["journal"], served["sequence"]
@@ -212,7 +217,7 @@ class Replica:
             replica.labels.restore(model.arrays)
             replica._restore_bands(model.arrays)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise DamagedModel(f"{path} does not hold what a snapshot needs: {error}") from None
+            raise DamagedModel(f"the model does not hold what a snapshot needs: {error}") from None
         return replica
 
     def _restore_bands(self, arrays: Mapping[str, NDArray[Any]]) -> None:

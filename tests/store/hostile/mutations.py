@@ -1,26 +1,27 @@
-"""Random changes of a model's arrays and parameters, with checksums that fit."""
+"""Random changes of a model's arrays and parameters, as somebody could write them with checksums that fit."""
+
+import copy
 
 import numpy as np
 
-from abound.store import directory
+from abound.store import Model
 from tests.store.hostile.forge import OWN
 
 WHOLE = (0, 1, -1, 2, 7, 255, 1 << 15, 1 << 30, (1 << 31) - 1, -(1 << 31), 1 << 40, 1 << 52, 1 << 62, -(1 << 63))
 REAL = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, 1e-38, 1e-300, 1e30, 3e38, 1e300, float("nan"), float("inf"), float("-inf"))
 
 
-def mutated(source, target, rng):
-    """Write a model to `target` that differs from that in `source` in a few places."""
-    model = directory.read_model(source)
+def mutated(model, rng):
+    """Return a model that differs from another in a few places."""
     arrays = {name: np.array(array) for name, array in model.arrays.items()}
-    content = {name: value for name, value in model.content.items() if name not in OWN}
+    content = copy.deepcopy({name: value for name, value in model.content.items() if name not in OWN})
     for _ in range(rng.integers(1, 4)):
         if rng.random() < 0.15:
             change_param(content, rng)
         else:
             name = sorted(arrays)[rng.integers(len(arrays))]
             arrays[name] = change_array(arrays[name], rng)
-    directory.write_model(target, content, arrays)
+    return Model(content, arrays)
 
 
 def change_array(array, rng):

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import abound
+from abound import loading
 from abound.errors import AboundError
 from abound.rankers import Ranker
 from abound.server.replica import Replica
@@ -81,9 +82,14 @@ def saved(kind):
 
 def load(path, **options):
     """Load whatever a directory holds, as a server would if it is a snapshot."""
-    if path.name == "snapshot" and not options:
+    if path.name == "snapshot":
         return Replica.load(path)
     return abound.load(path, **options)
+
+
+def build(kind, model):
+    """Build what a model that was read holds."""
+    return Replica.from_model(model) if kind == "snapshot" else loading.build(model)
 
 
 def use(model):
