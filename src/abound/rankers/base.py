@@ -296,8 +296,7 @@ class Ranker:
         -------
         ndarray of names, or an indicator matrix with one label a row
         """
-        best = self.rank(X, 1).indices[:, 0]
-        best = np.where(best < 0, np.argmax(self._counts()), best)
+        best = self._best(X)
         if self._form in ("names", "lists"):
             return self._as_array([self.labels_.names[i] for i in best])
         import scipy.sparse as sp
@@ -306,10 +305,15 @@ class Ranker:
         matrix = sp.csr_array((ones, (np.arange(n), best)), shape=(n, len(self.labels_)))
         return matrix if self._form == "sparse" else matrix.toarray()
 
+    def _best(self, X: Any) -> NDArray[np.int64]:
+        best = self.rank(X, 1).indices[:, 0]
+        if not len(self.labels_):
+            raise ValueError("no label was ever learnt, so none can be predicted")
+        return np.where(best < 0, np.argmax(self._counts()), best)
+
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of rows whose best label is one of theirs: accuracy, where each has one."""
-        best = self.rank(X, 1).indices[:, 0]
-        best = np.where(best < 0, np.argmax(self._counts()), best)
+        best = self._best(X)
         truth = self.labels_.encode(y, len(best), learn=False)
         owners = np.repeat(np.arange(len(best)), np.diff(truth.indptr))
         hits = np.bincount(owners, best[owners] == truth.ids, len(best))  # a label is one of a row's or not: 1 or 0

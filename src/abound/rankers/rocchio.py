@@ -73,7 +73,8 @@ class RocchioRanker(PrototypeRanker):
 
     def _make(self) -> Prototypes:
         """Return max(0, positive * own mean - negative * others' mean) of each label, brought to length 1."""
-        indptr, labels, sums = self._store.arrays()
+        indptr, labels, weights = self._store.arrays()
+        sums = weights.astype(np.float64)
         feature = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         own = np.maximum(self._counts(), 1.0)  # a label may have been learnt by its name alone
         others = np.maximum(self.n_rows_seen_ - own, 1.0)

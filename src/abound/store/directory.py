@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel, UnknownFormat
 from abound.kernels.pool import EDGE_DTYPE
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
+from abound.store.locks import only_writer
 from abound.store.model import Model
 
 FORMAT = "abound model"
@@ -169,6 +170,11 @@ def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays
     """
     path = Path(path)
     path.mkdir(parents=True, exist_ok=True)
+    with only_writer(path):
+        _write(path, content, arrays)
+
+
+def _write(path: Path, content: Mapping[str, Any], arrays: Mapping[str, Source]) -> None:
     if not (path / MANIFEST).exists() and any(p for p in path.iterdir() if not p.name.startswith(".writing-")):
         raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
     files = {key: _write_array(path, key, source) for key, source in arrays.items()}

@@ -45,6 +45,7 @@ class JournalFile:
     def __init__(self, path: str | os.PathLike[str], *, write: bool) -> None:
         self.path = Path(path)
         self.writes = write
+        self._process = os.getpid()
         self._lock = threading.RLock()
         self._witness = Witness(self.path.with_name(self.path.name + ".head"))
         self._file_lock: FileLock | None = None
@@ -124,6 +125,8 @@ class JournalFile:
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         """Hold the connection, and say in our own words what SQLite raises."""
+        if os.getpid() != self._process:  # SQLite's locks do not go with a fork, and both would write
+            raise JournalError(f"{self.path} was opened before this process was forked; open it anew in the child")
         with self._lock:
             try:
                 yield
