@@ -8,7 +8,7 @@ from abound.errors import UnknownFormat
 from abound.ordinal import KINDS as ORDINAL_KINDS
 from abound.ordinal import ordinal_class
 from abound.rankers import KINDS, Ranker, ranker_class
-from abound.store import read_model
+from abound.store import Model, read_model
 from abound.tagger import Tagger
 
 if TYPE_CHECKING:
@@ -37,7 +37,11 @@ def load(
     -------
     The estimator, or the Tagger, that was saved
     """
-    model = read_model(path, verify=verify)
+    return build(read_model(path, verify=verify), **params)
+
+
+def build(model: Model, **params: Any) -> "Ranker | Tagger | OrdinalEstimator | SVMMap | Reranker":
+    """Build whatever a model directory that was read holds."""
     kind = model.content.get("kind")
     if kind == Tagger.kind:
         return Tagger.from_model(model, **params)
@@ -49,5 +53,5 @@ def load(
     if kind in ORDINAL_KINDS:
         return ordinal_class(kind).from_model(model, **params)
     if kind not in KINDS:
-        raise UnknownFormat(f"{path} holds a {kind!r}, which this version of abound does not know")
+        raise UnknownFormat(f"the model holds a {kind!r}, which this version of abound does not know")
     return ranker_class(kind, "estimator").from_model(model, **params)

@@ -14,6 +14,13 @@ def broken(saved, key, change):
     directory.write_model(saved, content, arrays)
 
 
+def resealed(content):
+    """Give a manifest's content the state hash that its files have."""
+    if isinstance(content["files"], dict):
+        sums = {key: str(entry["sha256"]) for key, entry in content["files"].items()}
+        content["state_hash"] = directory._combine(str(content["kind"]), sums)
+
+
 def with_field(field, at, value):
     def change(array):
         (array[field] if field else array)[at] = value

@@ -15,7 +15,7 @@ import abound
 from abound.errors import DamagedModel, UnknownFormat
 from abound.store import directory
 from tests.rankers.streams import VARIANTS, stream
-from tests.store.damage import broken, with_field
+from tests.store.damage import broken, resealed, with_field
 
 GOLDEN = Path(__file__).parent / "golden" / "feature-focus-1"
 GOLDEN_HASH = (GOLDEN.parent / "feature-focus-1.hash").read_text().strip()
@@ -132,6 +132,7 @@ def rewrite(saved, change):
     """Change the manifest's content and give it a proper checksum, as an attacker would."""
     content = json.loads((saved / "manifest.json").read_text())["content"]
     change(content)
+    resealed(content)
     checksum = hashlib.sha256(directory._canonical(content)).hexdigest()
     (saved / "manifest.json").write_text(json.dumps({"checksum": checksum, "content": content}))
 

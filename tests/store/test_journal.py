@@ -22,6 +22,7 @@ from abound.errors import (
     ReusedKey,
 )
 from abound.store.journal import Journal, Receipt
+from abound.store.journal.file import SCHEMA
 from abound.store.journal.records import (
     MOST_BYTES,
     AddLabel,
@@ -337,6 +338,8 @@ def test_a_column_of_another_type_is_damage(tmp_path, path, column, value):
         journal._connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'record'")
     connection = sqlite3.connect(path)
     connection.execute(f"UPDATE record SET {column} = {value} WHERE sequence = 2")  # noqa: S608
+    connection.execute("PRAGMA writable_schema=1")
+    connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'record'", (SCHEMA[1],))
     connection.commit()
     connection.close()
     with Journal(path) as journal:

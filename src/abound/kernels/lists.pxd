@@ -39,6 +39,11 @@ cdef inline float slope_to_store(double slope) noexcept nogil:
     return <float> min(slope, LARGEST)
 
 
+cdef inline float weight_to_store(double weight) noexcept nogil:
+    """Round a weight, which must stay finite, too."""
+    return <float> max(-LARGEST, min(weight, LARGEST))
+
+
 cdef inline Rating* rating_of(Feature* feature) noexcept nogil:
     return <Rating*> &feature.seen
 

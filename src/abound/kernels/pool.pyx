@@ -23,6 +23,7 @@ for _i in range(N_SIZES):                   # four steps from one power of two t
 EDGE_DTYPE = np.dtype([("label", "<i4"), ("weight", "<f4")])
 BOUNDS_CHECKED = bool(CHECKED)
 EDGE_BYTES = sizeof(Edge)
+MOST_SEEN = 1 << 53                         # sightings of a feature; counting on from there stays in range
 FEATURE_BYTES = sizeof(Feature)
 
 
@@ -356,7 +357,8 @@ cdef class EdgePool:
 def check_lists(const int64_t[::1] indptr, edges, const double[::1] totals, int64_t n_labels, int64_t longest=INT32_MAX):
     """Return what is wrong with lists of edges in one phrase, or None.
 
-    `edges` have a label and a weight, whatever else. What passes here cannot make a kernel read or write outside.
+    `edges` have a label and a weight, whatever else; the caller has checked their type. What passes here cannot make
+    a kernel read or write outside.
     """
     cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], f, i
     cdef const int32_t[:] labels = edges["label"]
@@ -389,8 +391,12 @@ def check_lists(const int64_t[::1] indptr, edges, const double[::1] totals, int6
 def check_arrays(const int64_t[::1] indptr, edges, const double[::1] totals, const int64_t[::1] seen,
                  int64_t n_labels):
     """Return what is wrong with the arrays of a pool in one phrase, or None; see `check_lists`."""
+    if edges.dtype != EDGE_DTYPE:           # longer edges would be read as twice as many
+        return "the edges have another form"
     if indptr.shape[0] != totals.shape[0] + 1 or seen.shape[0] != totals.shape[0]:
         return "indptr, totals and seen disagree about the number of features"
+    if np.any(np.asarray(seen) > MOST_SEEN):
+        return "a feature was seen more often than can be counted"
     if np.any(np.asarray(seen) < 0):
         return f"feature {int(np.argmax(np.asarray(seen) < 0))} has a negative count"
     return check_lists(indptr, edges, totals, n_labels)

@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from abound.kernels.lists cimport slope_to_store
+from abound.kernels.lists cimport slope_to_store, weight_to_store
 from abound.kernels.pool cimport CHECKED, out_of_memory, out_of_range
 
 import numpy as np
@@ -25,11 +25,11 @@ cdef inline void add(float* weights, float* traces, int64_t at, double added, co
     if step.size > 0.0:
         slope = traces[at] + added * added
         traces[at] = slope_to_store(slope)
-        weights[at] = <float> (weights[at] + step.size * added / sqrt(slope + step.start))
+        weights[at] = weight_to_store(weights[at] + step.size * added / sqrt(slope + step.start))
         return
-    weights[at] = <float> (weights[at] + added)
+    weights[at] = weight_to_store(weights[at] + added)
     if traces != NULL:
-        traces[at] = <float> (traces[at] + step.row * added)
+        traces[at] = weight_to_store(traces[at] + step.row * added)
 
 
 cdef class Prototypes:
@@ -272,7 +272,7 @@ cdef class Prototypes:
             if not c.dense:
                 memcpy(labels_of(a), labels_of(c), c.length * sizeof(int32_t))
             for i in range(c.length):
-                weights_of(a)[i] = <float> (weights_of(c)[i] - traces_of(c)[i] / steps)
+                weights_of(a)[i] = weight_to_store(weights_of(c)[i] - traces_of(c)[i] / steps)
         return store
 
 

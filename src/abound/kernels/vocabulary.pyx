@@ -14,6 +14,7 @@ from abound.kernels.pool cimport prefetch
 
 cdef enum:
     AHEAD = 16
+    LONGEST_RUN = 64                        # words of a term that is read from a file; settings allow fewer
 
 
 cdef class TextSettings:
@@ -205,6 +206,7 @@ cdef class Vocabulary:
         cdef uint64_t h
         cdef uint64_t[AHEAD] hashes
         cdef const char* data
+        cdef uint8_t[::1] words = np.zeros(n, np.uint8)     # of each term, so that a name is put together in few steps
         if lengths.shape[0] != n or counts.shape[0] != n or n > INT32_MAX:
             raise ValueError("the arrays of the vocabulary differ in length")
         v.terms = <Term*> enlarged(v.terms, &v.term_room, n + 1, sizeof(Term))
@@ -226,11 +228,17 @@ cdef class Vocabulary:
             if lengths[i] < 0:
                 if not (0 <= starts[i] < i and -1 - <int64_t> lengths[i] < i):
                     raise ValueError(f"term {i} is made of terms that come after it")
+                if lengths[-1 - lengths[i]] < 0 or words[starts[i]] == LONGEST_RUN:
+                    raise ValueError(f"term {i} is no run of words")
+                words[i] = words[starts[i]] + 1
                 data = NULL
             else:
                 if starts[i] != at or at + lengths[i] > names.shape[0] or lengths[i] == 0:
                     raise ValueError(f"the name of term {i} is not where it must be")
+                if names[at] & 0xC0 == 0x80:
+                    raise ValueError(f"the name of term {i} begins within a letter")
                 at += lengths[i]
+                words[i] = 1
                 data = v.names + starts[i]
             cell = v.cell_of(h, starts[i], lengths[i], data)
             if v.cells[cell].number >= 0:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from abound.ordinal.confidence import Confidence, RowShape
 from abound.rankers.base import check_number
+from abound.store import Model
 
 HIDE, SUGGEST, APPLY = 0, 1, 2
 BAND_NAMES = ("hide", "suggest", "apply")
@@ -285,21 +286,29 @@ class Bands:
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Undo `state`; what does not fit together raises ValueError or KeyError."""
-        suggest, apply = arrays["targets"].tolist()
+        suggest, apply = _plain(arrays, "targets", (2,)).tolist()
         bands = cls(apply, suggest)
-        n_groups = len(arrays["thresholds"])
-        bands._start_groups(max(n_groups, 1))
-        for name in cls._ARRAYS:
-            found, wanted = np.array(arrays[name]), getattr(bands, name)
-            if found.dtype != wanted.dtype or (name != "group_of" and found.shape != wanted.shape):
-                raise ValueError(f"{name} of the bands has a wrong type or shape")
-            setattr(bands, name, found)
+        n_groups = max(1, len(_plain(arrays, "thresholds", (None, 2))))
+        for name in cls._BY_GROUP:
+            setattr(bands, name, np.array(_plain(arrays, name, (n_groups, *getattr(bands, name).shape[1:]))))
+        bands.group_of = np.array(_plain(arrays, "group_of", (None,), np.int64))
         if np.any(np.diff(bands.thresholds, axis=1) < 0):
             raise ValueError("the thresholds of the bands are not in order")
-        if np.any(bands.group_of < 0) or np.any(bands.group_of >= max(n_groups, 1)):
+        if any(np.any(getattr(bands, name) < 0) for name in cls._BY_GROUP[1:]):
+            raise ValueError("the bands have counts below 0")
+        if np.any(bands.group_of < 0) or np.any(bands.group_of >= n_groups):
             raise ValueError("the bands' groups are not all there")
         bands.confidence.restore({name: arrays[name] for name in Confidence.ARRAYS})
         return bands
+
+
+def _plain(
+    arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int | None, ...], dtype: DTypeLike = np.float64
+) -> NDArray[Any]:
+    try:
+        return Model({}, dict(arrays)).take(name, dtype, *shape)
+    except ValueError as error:
+        raise ValueError(f"{name} of the bands has a wrong type or shape: {error}") from None
 
 
 def _checked(labels: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:

@@ -234,22 +234,19 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         try:
             estimator = cls(**model.content["params"])
             estimator._check_params()
-        except (KeyError, TypeError, ValueError) as error:
+            Scale(getattr(estimator, "ranks", None))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedModel(f"the model's parameters cannot be used: {error}") from None
         estimator.set_params(**params)
         estimator._start()
         try:
-            columns, arrays = model.content["columns"], model.arrays
-            if "feature_names" in columns:
-                estimator.feature_names_in_ = np.array(columns["feature_names"], object)
-            estimator.n_features_in_ = int(columns["n_features_in"])
-            values = np.array(decode_names(arrays["rank_values"], arrays["rank_offsets"]))
-            estimator._extend(values)
-            if estimator.scale_.values.tolist() != values.tolist():
-                raise DamagedModel("the model's ranks are not in their order")
-            (estimator.n_rows_seen_,) = arrays["rows_seen"].tolist()
-            estimator._ensure_features(estimator.n_features_in_)
+            n_features, names = model.columns()
+            if names is not None:
+                estimator.feature_names_in_ = names
+            estimator.n_features_in_ = n_features
+            estimator.scale_.restore(decode_names(model.arrays["rank_values"], model.arrays["rank_offsets"]))
+            (estimator.n_rows_seen_,) = model.take_counts("rows_seen", 1)
             estimator._restore(model)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
         return estimator

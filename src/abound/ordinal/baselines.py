@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.errors import DamagedModel
 from abound.ordinal.base import OrdinalEstimator
-from abound.rankers.base import Rows, check_number
+from abound.rankers.base import Rows, check_number, check_whole
 from abound.store import Model
 from abound.store.directory import Source
 
@@ -24,7 +23,7 @@ class Baseline(OrdinalEstimator):
     passes: int
 
     def _check_params(self) -> None:
-        check_number("passes", self.passes, 1)
+        check_whole("passes", self.passes, 1)
 
     def _reset(self) -> None:
         self._weights = np.zeros((1, 0))
@@ -62,10 +61,11 @@ class Baseline(OrdinalEstimator):
         return {"weights": self._weights}
 
     def _restore(self, model: Model) -> None:
-        weights = model.arrays["weights"]
-        if weights.shape != (len(self._weights), self.n_features_in_) or weights.dtype != np.float64:
-            raise DamagedModel("the weights do not fit the ranks and columns")
-        self._weights = weights
+        self._weights = model.take("weights", np.float64, self._n_scored(), self.n_features_in_)
+
+    @abstractmethod
+    def _n_scored(self) -> int:
+        """Return how many things are scored."""
 
 
 class WidrowHoff(Baseline):
@@ -113,6 +113,9 @@ class WidrowHoff(Baseline):
     def _insert_rank(self, at: int, n_known: int) -> None:
         """Do nothing: a number is predicted, whatever the ranks are."""
 
+    def _n_scored(self) -> int:
+        return 1
+
     def _nearest(self, scores: Any) -> Any:
         # Ranks count from 1, as the paper's do: that is where a regression without a constant starts from.
         return np.clip(np.floor(scores - 0.5), 0, len(self.scale_) - 1)
@@ -140,7 +143,7 @@ class WidrowHoff(Baseline):
 
     def _restore(self, model: Model) -> None:
         super()._restore(model)
-        (self.intercept_,) = model.arrays["intercept"].tolist()
+        (self.intercept_,) = model.take("intercept", np.float64, 1).tolist()
 
 
 class MulticlassPerceptron(Baseline):
@@ -178,6 +181,9 @@ class MulticlassPerceptron(Baseline):
 
     def _insert_rank(self, at: int, n_known: int) -> None:  # noqa: ARG002  the contract's
         self._weights = np.insert(self._weights, at, 0.0, axis=0)
+
+    def _n_scored(self) -> int:
+        return len(self.scale_)
 
     def _step(self, columns: Any, values: NDArray[np.float64], rank: int) -> int:
         scores = self._weights[:, columns] @ values

@@ -101,6 +101,10 @@ class Confidence:
             setattr(self, name, np.array(found))
         if len(self.label_counts) != len(self.label_sums):
             raise ValueError("the bands' records of labels do not fit together")
+        if np.any(self.label_counts < 0) or np.any(self.spread < 0) or self.spread[0] == 0:
+            raise ValueError("the bands' records of labels have counts below 0")
+        if np.any(self.totals[:, 0] < 1) or np.any(self.squares < 1) or self.scores[0] < 0 or self.scores[2] < 0:
+            raise ValueError("the bands' sums have values that no feedback gives")
 
     def ensure_labels(self, n: int) -> None:
         """Make room for so many labels."""

@@ -17,11 +17,13 @@ from abound.kernels.thresholds import (
     prank_scores,
 )
 from abound.ordinal.base import OrdinalEstimator
-from abound.rankers.base import Rows, check_number
+from abound.rankers.base import Rows, check_number, check_whole
 from abound.store import Model
 from abound.store.directory import Source
+from abound.store.model import is_sorted
 
 UNLIMITED = np.iinfo(np.int64).max
+HIGHEST_DEGREE = 100  # of a polynomial; beyond, its values are no finite numbers
 WEIGHT, SUM = 0, 1  # the columns of weights and thresholds; a mean is weight - sum / rows
 SUPPORT = ("support_indptr", "support_indices", "support_data", "support_steps", "support_born")
 
@@ -100,14 +102,14 @@ class PRank(OrdinalEstimator):
 
     def _check_params(self) -> None:
         check_number("margin", self.margin, 0.0, 1e300)
-        check_number("passes", self.passes, 1)
-        check_number("degree", self.degree, 1)
+        check_whole("passes", self.passes, 1)
+        check_whole("degree", self.degree, 1, HIGHEST_DEGREE)
         check_number("gamma", self.gamma, 0.0, 1e300)
         check_number("coef0", self.coef0, -1e300, 1e300)
         if self.kernel not in ("linear", "poly", "rbf"):
             raise ValueError(f"kernel must be 'linear', 'poly' or 'rbf', got {self.kernel!r}")
         if self.budget is not None:
-            check_number("budget", self.budget, 1)
+            check_whole("budget", self.budget, 1)
             if self.kernel == "linear":
                 raise ValueError("budget is for kernels that keep rows; the linear kernel keeps none")
 
@@ -232,26 +234,22 @@ class PRank(OrdinalEstimator):
         return {**common, **dict(zip(SUPPORT, self._support.arrays(), strict=True))}
 
     def _restore(self, model: Model) -> None:
-        thresholds, span = model.arrays["thresholds"], model.arrays["score_span"]
-        if thresholds.shape != self._thresholds.shape or np.any(np.diff(thresholds[:, WEIGHT]) < 0):
-            raise DamagedModel("the thresholds do not fit the ranks, or are not in order")
-        if span.shape != (2,) or thresholds.dtype != np.float64 or span.dtype != np.float64:
-            raise DamagedModel("the span of scores or the thresholds have a wrong shape or type")
-        self._thresholds, self._span = thresholds, span
-        (self.n_updates_,) = model.arrays["updates"].tolist()
+        thresholds = model.take("thresholds", np.float64, max(0, len(self.scale_) - 1), 2)
+        self._span = model.take("score_span", np.float64, 2, finite=False)
+        if not is_sorted(thresholds[:, WEIGHT]) or np.isnan(self._span).any():
+            raise DamagedModel("the thresholds are not in order, or the span of scores is no numbers")
+        self._thresholds = thresholds
+        (self.n_updates_,) = model.take_counts("updates", 1)
         if self._support is None:
-            weights = model.arrays["weights"]
-            if weights.shape != (self.n_features_in_, 2) or weights.dtype != np.float64:
-                raise DamagedModel("the weights do not fit the columns")
-            self._weights = weights
+            self._weights = model.take("weights", np.float64, self.n_features_in_, 2)
             return
-        indptr, indices, data, steps, born = (model.arrays[name] for name in SUPPORT)
-        types = [array.dtype for array in (indptr, indices, data, steps, born)]
-        if types != [np.int64, np.int32, np.float64, np.int64, np.int64] or not len(indptr):
-            raise DamagedModel("the supporting rows have a wrong type")
-        fits = indptr[0] == 0 and indptr[-1] == len(indices) == len(data) and np.all(np.diff(indptr) >= 0)
+        types = (np.int64, np.int32, np.float64, np.int64, np.int64)
+        indptr, indices, data, steps, born = (model.take(*of, None) for of in zip(SUPPORT, types, strict=True))
+        fits = len(indptr) and indptr[0] == 0 and indptr[-1] == len(indices) == len(data) and is_sorted(indptr)
         if not fits or not len(steps) == len(born) == len(indptr) - 1 or np.any(indices < 0):
             raise DamagedModel("the supporting rows do not fit together")
+        if np.any(born < 0) or np.any(born > self.n_rows_seen_) or np.any(abs(steps) > len(thresholds)):
+            raise DamagedModel("a supporting row was learnt at no time, or in no step that there is")
         if np.any(indices >= self.n_features_in_):
             raise DamagedModel("the supporting rows have columns that the model does not know")
         budget = UNLIMITED if self.budget is None else self.budget

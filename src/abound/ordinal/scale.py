@@ -1,9 +1,12 @@
 """The ranks that a person uses, in their order, and the numbers that the kernels use."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from abound.store.names import Name
 
 MANY = 50  # so many values, most of them seen once, are measurements and no ranks
 FEW = 10_000  # whole numbers that span no more than this are looked up in a table
@@ -45,6 +48,20 @@ class Scale:
             raise ValueError("ranks must be all numbers or all texts; give `ranks` to order a mixture")
         self.values = np.union1d(self.values, new) if len(self) else new
         return [int(at) for at in np.searchsorted(self.values, new)]
+
+    def restore(self, names: Sequence[Name]) -> None:
+        """Take up the values of a scale that was saved; values that no scale has raise ValueError."""
+        values = np.array(names)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError("the ranks are not all finite numbers")
+        if self.is_given:
+            fits = values.tolist() == self.values.tolist()
+        else:  # texts and numbers at once have become texts, which are not those that were saved
+            fits = values.tolist() == list(names) == np.unique(values).tolist()
+        if not fits:
+            raise ValueError("the model's ranks are not in their order")
+        if not self.is_given and len(values):
+            self.values = values
 
     def numbers(self, values: NDArray[Any]) -> NDArray[np.int32]:
         """Return the number of each value, from 0; all must be known."""

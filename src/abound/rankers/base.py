@@ -8,7 +8,7 @@ import inspect
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,8 +39,16 @@ class Rows(NamedTuple):
 
 LARGEST_VALUE = float(np.finfo(np.float32).max)
 UNLIMITED = np.iinfo(np.int64).max
+FORMS = get_args(TargetForm)
 Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # of labels: ids[indptr[i]:indptr[i+1]] for row i
 NOTHING: Lists = (np.zeros(0, np.int64), np.zeros(0, np.int32))
+
+
+def check_whole(name: str, value: Any, low: int, high: int = UNLIMITED) -> None:
+    """Raise unless `value` is a whole number from `low` to `high`, which a kernel can take."""
+    check_number(name, value, low, float("inf") if high == UNLIMITED else high)
+    if not isinstance(value, int | np.integer) or value > high:
+        raise TypeError(f"{name} must be a whole number of at most 64 bits, got {value!r}")
 
 
 def _is_plain_csr(X: Any) -> bool:
@@ -111,6 +119,10 @@ class Ranker:
     @property
     def nbytes_(self) -> int:
         """Bytes of memory that what was learnt of features holds."""
+        return 0
+
+    def _n_stored(self) -> int:
+        """Return how many features there is room for in what was learnt."""
         return 0
 
     def _feature_bytes(self) -> NDArray[np.int64]:
@@ -284,8 +296,7 @@ class Ranker:
         -------
         ndarray of names, or an indicator matrix with one label a row
         """
-        best = self.rank(X, 1).indices[:, 0]
-        best = np.where(best < 0, np.argmax(self._counts()), best)
+        best = self._best(X)
         if self._form in ("names", "lists"):
             return self._as_array([self.labels_.names[i] for i in best])
         import scipy.sparse as sp
@@ -294,10 +305,15 @@ class Ranker:
         matrix = sp.csr_array((ones, (np.arange(n), best)), shape=(n, len(self.labels_)))
         return matrix if self._form == "sparse" else matrix.toarray()
 
+    def _best(self, X: Any) -> NDArray[np.int64]:
+        best = self.rank(X, 1).indices[:, 0]
+        if not len(self.labels_):
+            raise ValueError("no label was ever learnt, so none can be predicted")
+        return np.where(best < 0, np.argmax(self._counts()), best)
+
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of rows whose best label is one of theirs: accuracy, where each has one."""
-        best = self.rank(X, 1).indices[:, 0]
-        best = np.where(best < 0, np.argmax(self._counts()), best)
+        best = self._best(X)
         truth = self.labels_.encode(y, len(best), learn=False)
         owners = np.repeat(np.arange(len(best)), np.diff(truth.indptr))
         hits = np.bincount(owners, best[owners] == truth.ids, len(best))  # a label is one of a row's or not: 1 or 0
@@ -404,7 +420,7 @@ class Ranker:
         try:
             ranker = cls(**model.content["params"])
             ranker._check_params()
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedModel(f"the model's parameters cannot be used: {error}") from None
         for name, value in params.items():
             if name not in cls.param_names():
@@ -413,16 +429,19 @@ class Ranker:
             setattr(ranker, name, value)
         ranker._check_params()
         try:
-            columns, arrays = model.content["columns"], model.arrays
-            ranker.n_features_in_, ranker._form = int(columns["n_features_in"]), columns["form"]
-            if "feature_names" in columns:
-                ranker.feature_names_in_ = np.array(columns["feature_names"], object)
-            names = decode_names(arrays["label_names"], arrays["label_offsets"])
-            counts, (ranker.n_rows_seen_,) = arrays["label_counts"], arrays["rows_seen"].tolist()
-            if len(counts) != len(names) or counts.dtype != np.int64 or np.any(counts < 0):
-                raise DamagedModel("the labels' counts do not fit their names")
+            ranker.n_features_in_, column_names = model.columns()
+            if column_names is not None:
+                ranker.feature_names_in_ = column_names
+            ranker._form = model.content["columns"].get("form")
+            if ranker._form not in FORMS:
+                raise DamagedModel(f"the form of the labels must be one of {', '.join(FORMS)}, got {ranker._form!r}")
+            names = decode_names(model.arrays["label_names"], model.arrays["label_offsets"])
+            counts, (ranker.n_rows_seen_,) = model.arrays["label_counts"], model.take_counts("rows_seen", 1)
+            fits = counts.dtype == np.int64 and counts.shape == (len(names),)
+            if not fits or np.any(counts < 0) or np.any(counts > ranker.n_rows_seen_):
+                raise DamagedModel("the labels' counts do not fit their names, or the rows that were seen")
             ranker.labels_ = LabelBook.restore(names, counts)
             ranker._restore(model)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
         return ranker

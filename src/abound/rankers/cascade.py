@@ -11,7 +11,7 @@ from abound.kernels.category import RULES, RowScores, prototypes_explain, protot
 from abound.kernels.pool import EdgePool
 from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.kernels.rated import RatedSettings, rated_lift
-from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number
+from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number, check_whole
 from abound.rankers.held_out import Part, select
 from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
 from abound.rankers.labels import Targets
@@ -110,13 +110,13 @@ class CascadeRanker(IndexRanker):
 
     def _check_params(self) -> None:
         check_number("w_min", self.w_min, 0.0, 0.99)
-        check_number("few_labels", self.few_labels, 0)
-        check_number("random_state", self.random_state, 0)
-        check_number("n_jobs", self.n_jobs, 1)
-        check_number("rounds", self.rounds, 1)
+        check_whole("few_labels", self.few_labels, 0)
+        check_whole("random_state", self.random_state, 0)
+        check_whole("n_jobs", self.n_jobs, 1)
+        check_whole("rounds", self.rounds, 1)
         for name in ("d_max", "passes", "shards"):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), 1)
+                check_whole(name, getattr(self, name), 1)
         if self.horizon is not None:
             check_number("horizon", self.horizon, 1.0, LONGEST_HORIZON)
 
@@ -162,6 +162,9 @@ class CascadeRanker(IndexRanker):
     def nbytes_(self) -> int:
         """Bytes of memory that index and pairs hold."""
         return super().nbytes_ + (0 if self._pairs is None else self._pairs.nbytes)
+
+    def _n_stored(self) -> int:
+        return max(super()._n_stored(), 0 if self._pairs is None else self._pairs.n_features)
 
     def _feature_bytes(self) -> NDArray[np.int64]:
         held = super()._feature_bytes()
@@ -326,8 +329,8 @@ class CascadeRanker(IndexRanker):
 
     def _restore(self, model: Model) -> None:
         self._reset()
-        self._n_learnt, indexed = (int(value) for value in model.arrays["rows_learnt"])
-        if self._n_learnt < 0 or indexed not in (0, 1):
+        self._n_learnt, indexed = model.take_counts("rows_learnt", 2)
+        if indexed not in (0, 1):
             raise DamagedModel(f"rows_learnt must hold a count and 0 or 1, got {self._n_learnt} and {indexed}")
         if indexed:
             super()._restore(model)

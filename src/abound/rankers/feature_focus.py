@@ -4,7 +4,7 @@ from typing import Literal
 
 from abound.kernels.index import IndexSettings, index_learn
 from abound.kernels.rated import RatedSettings
-from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number
+from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number, check_whole
 from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
 from abound.rankers.labels import Targets
 from abound.store import Model
@@ -89,10 +89,10 @@ class FeatureFocusRanker(IndexRanker):
         if self.margin is not None:
             check_number("margin", self.margin, 0.0, LARGEST_VALUE)
         check_number("w_min", self.w_min, 0.0, 0.99)
-        check_number("passes", self.passes, 1)
+        check_whole("passes", self.passes, 1)
         for name in ("d_max", "candidates"):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), 1)
+                check_whole(name, getattr(self, name), 1)
         if self.horizon is not None:
             check_number("horizon", self.horizon, 1.0, LONGEST_HORIZON)
         if self.rating not in RATINGS:

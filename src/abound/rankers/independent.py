@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel
 from abound.kernels.index import IndexSettings
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
-from abound.rankers.base import UNLIMITED, Rows, check_number
+from abound.rankers.base import UNLIMITED, Rows, check_number, check_whole
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets
 from abound.store import Model
 from abound.store.directory import Source
+from abound.store.model import MOST_COUNTED
 
 # The thresholds of the paper's section 6.3.7.
 P_IND_GRID = tuple(round(0.01 * i, 2) for i in range(1, 10)) + tuple(round(0.05 * i, 2) for i in range(2, 13))
@@ -61,7 +62,7 @@ class IndependentRanker(IndexRanker):
         if self.p_ind is not None:
             check_number("p_ind", self.p_ind, 0.0, 1.0)
         if self.d_max is not None:
-            check_number("d_max", self.d_max, 1)
+            check_whole("d_max", self.d_max, 1)
 
     def _settings(self) -> IndexSettings:
         return IndexSettings(
@@ -78,6 +79,7 @@ class IndependentRanker(IndexRanker):
     def _reset(self) -> None:
         super()._reset()
         self.p_ind_ = P_IND_GRID[0] if self.p_ind is None else self.p_ind
+        self._is_stale = False  # whether rows were counted since the index was made
         self._joint = sp.csr_array((0, 0), dtype=np.int64)  # rows with (feature, label)
         self._seen = np.zeros(0, np.int64)  # rows with feature
 
@@ -100,23 +102,27 @@ class IndependentRanker(IndexRanker):
         self._joint = sp.csr_array(joint + known)
         seen[: len(self._seen)] += self._seen
         self._seen = seen
+        self._is_stale = True
 
     def _count(self, rows: Rows, targets: Targets) -> tuple["sp.csr_array[Any]", NDArray[np.int64]]:
         active = (rows.data > 0).astype(np.int64)
         X = sp.csr_array((active, rows.indices, rows.indptr), shape=(rows.n_rows, self.n_features_in_))
         ones = np.ones(len(targets.ids), np.int64)
         Y = sp.csr_array((ones, targets.ids, targets.indptr), shape=(rows.n_rows, len(self.labels_)))
-        return sp.csr_array(X.T @ Y), np.bincount(rows.indices, active, self.n_features_in_).astype(np.int64)
+        shape = (self.n_features_in_, len(self.labels_))
+        joint = sp.csr_array(X.T @ Y) if min(shape) else sp.csr_array(shape, dtype=np.int64)  # scipy wants both
+        return joint, np.bincount(rows.indices, active, self.n_features_in_).astype(np.int64)
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
         self._learn(rows, targets)
-        if self.p_ind is not None or rows.n_rows < 5:
+        if self.p_ind is not None or rows.n_rows < 5 or not len(targets.ids):
             return
         kept, held = split(rows, targets, HELD_OUT, self.random_state)
         joint, seen = self._count(*kept)
         hits = []
         for p in P_IND_GRID:
             self._use(_pool_of(joint, seen, p))
+            self._is_stale = False
             hits.append(held_out_score(self, held, "P@1", 1))
         self.p_ind_ = P_IND_GRID[int(np.argmax(hits))]
 
@@ -127,6 +133,17 @@ class IndependentRanker(IndexRanker):
 
     def _index(self) -> None:
         self._use(_pool_of(self._joint, self._seen, self.p_ind_))
+        self._is_stale = False
+
+    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
+        if self._is_stale:  # who learns row by row, as a tagger does, need not have it made anew for each
+            self._index()
+        super()._rank(rows, out_labels, out_scores)
+
+    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        if self._is_stale:
+            self._index()
+        return super()._explain(rows, label)
 
     def _state(self) -> dict[str, Source]:
         joint = self._joint.copy()
@@ -140,12 +157,20 @@ class IndependentRanker(IndexRanker):
         }
 
     def _restore(self, model: Model) -> None:
-        keys = ("joint_counts", "joint_labels", "joint_indptr", "feature_seen")
-        counts, labels, indptr, self._seen = (np.array(model.arrays[key]) for key in keys)
-        (self.p_ind_,) = model.arrays["p_ind"].tolist()
+        counts, self._seen = (np.array(model.take(key, np.int64, None)) for key in ("joint_counts", "feature_seen"))
+        labels, indptr = (
+            np.array(model.take("joint_labels", np.int32, None)),
+            model.take("joint_indptr", np.int64, None),
+        )
+        (self.p_ind_,) = model.take("p_ind", np.float64, 1).tolist()
+        check_number("p_ind", self.p_ind_, 0.0, 1.0)
+        if len(self._seen) > self.n_features_in_ or np.any(self._seen < 0) or np.any(self._seen > MOST_COUNTED):
+            raise DamagedModel("the features' counts do not fit the columns, or are beyond counting")
         shape = (len(self._seen), len(self.labels_))
-        self._joint = sp.csr_array((counts, labels, indptr), shape=shape)
+        self._joint = sp.csr_array((counts, labels, np.array(indptr)), shape=shape)
         self._joint.check_format(full_check=True)
+        if not self._joint.has_canonical_format:
+            raise DamagedModel("the labels of a feature are not in order, or one occurs twice")
         if np.any(counts <= 0) or np.any(np.repeat(self._seen, np.diff(indptr)) < counts):
             raise DamagedModel("a feature was seen with a label more often than it was seen")
         self._index()

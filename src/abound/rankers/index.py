@@ -82,6 +82,9 @@ class IndexRanker(Ranker):
         """Give spare room back; what is ranked and learnt stays the same."""
         self._use(self._pool.compacted())
 
+    def _n_stored(self) -> int:
+        return self._pool.n_features
+
     def _feature_bytes(self) -> NDArray[np.int64]:
         return np.asarray(np.diff(self._pool.headers()[0]) * EDGE_DTYPE.itemsize, np.int64)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from abound.kernels.category import RULES
 from abound.kernels.prototypes import Prototypes
-from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number
+from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number, check_whole
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.labels import Targets
 from abound.rankers.prototypes import PrototypeRanker
@@ -86,12 +86,12 @@ class MMPRanker(PrototypeRanker):
 
     def _check_params(self) -> None:
         self._check_candidates()
-        if self.loss not in (1, 2, 3):
+        if isinstance(self.loss, bool | float) or self.loss not in (1, 2, 3):
             raise ValueError(f"loss must be 1, 2 or 3, got {self.loss!r}")
         check_number("margin", self.margin, 0.0, LARGEST_VALUE)
         if self.rivals is not None:
-            check_number("rivals", self.rivals, 1)
-        check_number("passes", self.passes, 1)
+            check_whole("rivals", self.rivals, 1)
+        check_whole("passes", self.passes, 1)
         if self.early_stopping is not None:
             check_number("early_stopping", self.early_stopping, 0.0, 0.9)
 

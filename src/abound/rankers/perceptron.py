@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from abound.rankers.base import Rows, check_number
+from abound.rankers.base import Rows, check_whole
 from abound.rankers.labels import Targets
 from abound.rankers.prototypes import PrototypeRanker
 
@@ -44,7 +44,7 @@ class PerceptronRanker(PrototypeRanker):
 
     def _check_params(self) -> None:
         self._check_candidates()
-        check_number("passes", self.passes, 1)
+        check_whole("passes", self.passes, 1)
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
         for learnt in self._passes(rows, targets, self.passes, self.averaged):

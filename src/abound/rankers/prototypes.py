@@ -67,6 +67,9 @@ class PrototypeRanker(Ranker):
         """Bytes of memory that the prototypes hold."""
         return self._store.nbytes
 
+    def _n_stored(self) -> int:
+        return self._store.n_features
+
     def _feature_bytes(self) -> NDArray[np.int64]:
         return np.diff(self._store.arrays()[0]) * BYTES_A_PAIR
 
@@ -108,8 +111,8 @@ class PrototypeRanker(Ranker):
         return {"prototype_indptr": indptr, "prototype_labels": labels, "prototype_weights": weights}
 
     def _restore(self, model: Model) -> None:
-        names = ("prototype_indptr", "prototype_labels", "prototype_weights")
-        indptr, labels, weights = (model.arrays[name] for name in names)
+        indptr = model.take("prototype_indptr", np.int64, None)
+        labels, weights = model.take("prototype_labels", np.int32, None), model.arrays["prototype_weights"]
         wrong = check_prototypes(indptr, labels, weights, len(self.labels_))
         if wrong:
             raise DamagedModel(f"the prototypes are damaged: {wrong}")

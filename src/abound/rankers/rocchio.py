@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.errors import DamagedModel
 from abound.kernels.prototypes import Prototypes
 from abound.rankers.base import Rows, check_number
 from abound.rankers.labels import Targets
@@ -74,9 +73,10 @@ class RocchioRanker(PrototypeRanker):
 
     def _make(self) -> Prototypes:
         """Return max(0, positive * own mean - negative * others' mean) of each label, brought to length 1."""
-        indptr, labels, sums = self._store.arrays()
+        indptr, labels, weights = self._store.arrays()
+        sums = weights.astype(np.float64)
         feature = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        own = self._counts().astype(np.float64)
+        own = np.maximum(self._counts(), 1.0)  # a label may have been learnt by its name alone
         others = np.maximum(self.n_rows_seen_ - own, 1.0)
         mean = self.positive * sums / own[labels]
         made = mean - self.negative * (self._totals[feature] - sums) / others[labels]
@@ -92,6 +92,4 @@ class RocchioRanker(PrototypeRanker):
 
     def _restore(self, model: Model) -> None:
         super()._restore(model)
-        self._made, self._totals = [], np.array(model.arrays["feature_totals"])
-        if len(self._totals) != self._store.n_features or not np.isfinite(self._totals).all():
-            raise DamagedModel("the features' totals do not fit their sums")
+        self._made, self._totals = [], np.array(model.take("feature_totals", np.float64, self._store.n_features))

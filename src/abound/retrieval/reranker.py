@@ -16,6 +16,7 @@ from abound.retrieval.query_scaling import METHODS, QueryScaler
 from abound.retrieval.svm_map import RankedQuery, SVMMap, plain_params, rank_scores
 from abound.retrieval.thermometer import ThermometerFeatures
 from abound.store import Model, read_model, write_model
+from abound.store.model import is_sorted
 
 
 class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -85,10 +86,15 @@ class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
         check_is_fitted(self, "ranker_")
         return self.ranker_.certificate_
 
-    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
-        """Learn from graded documents of queries; see `SVMMap.fit`."""
+    def _check_params(self) -> None:
         if self.per_query is not None and self.per_query not in METHODS:
             raise ValueError(f"per_query must be None or one of {', '.join(METHODS)}, got {self.per_query!r}")
+        if not isinstance(self.n_thresholds, int | np.integer) or self.n_thresholds < 0:
+            raise ValueError(f"n_thresholds must be a whole number of at least 0, got {self.n_thresholds!r}")
+
+    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
+        """Learn from graded documents of queries; see `SVMMap.fit`."""
+        self._check_params()
         ranker = SVMMap(self.C, self.tol, self.loss, relevant_from=self.relevant_from, n_jobs=self.n_jobs)
         ranker._check_params()
         X = self._scaled(X, qid)
@@ -160,15 +166,20 @@ class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
             reranker.ranker_ = SVMMap.from_model(Model({"params": shared}, model.arrays))
             reranker.thermometer_ = None
             reranker.n_features_in_ = reranker.ranker_.n_features_in_
+            reranker._check_params()
             if reranker.n_thresholds:
-                flat, offsets = model.arrays["thresholds"], model.arrays["threshold_offsets"]
-                if offsets[0] != 0 or offsets[-1] != len(flat) or np.any(np.diff(offsets) < 0):
+                flat = model.take("thresholds", np.float64, None)
+                offsets = model.take("threshold_offsets", np.int64, None)
+                if offsets[0] != 0 or offsets[-1] != len(flat) or not is_sorted(offsets):
                     raise ValueError("the thresholds do not fit their columns")
                 if len(flat) != len(reranker.ranker_.coef_):
                     raise ValueError("there is not one weight for each threshold")
+                falls = np.flatnonzero(np.diff(flat) < 0) + 1
+                if not np.isin(falls, offsets).all():
+                    raise ValueError("the thresholds of a column are not in order")
                 reranker.thermometer_ = thermometer = ThermometerFeatures(reranker.n_thresholds, output="table")
                 thermometer.thresholds_ = np.split(flat, offsets[1:-1])
                 thermometer.n_features_in_ = reranker.n_features_in_ = len(offsets) - 1
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a Reranker needs: {error}") from None
         return reranker

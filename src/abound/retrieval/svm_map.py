@@ -18,6 +18,7 @@ from abound.retrieval.design import ThermometerTable, make_block
 from abound.retrieval.queries import group_queries
 from abound.retrieval.tangents import LOSSES, Tangents
 from abound.store import Model, read_model, state_hash, write_model
+from abound.store.model import column_names
 
 
 class RankedQuery(NamedTuple):
@@ -246,14 +247,13 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         try:
             ranker = cls(**{**model.content["params"], **params})
             ranker._check_params()
-            coef, (intercept,) = model.arrays["coef"], model.arrays["intercept"].tolist()
-            primal, dual, seconds = model.arrays["bounds"].tolist()
-            rounds, n_queries = model.arrays["counts"].tolist()
-            if coef.ndim != 1 or coef.dtype != np.float64 or not np.isfinite(coef).all():
-                raise ValueError("the weights are no finite numbers")
-            if "feature_names" in model.content:
-                ranker.feature_names_in_ = np.array(model.content["feature_names"], object)
-        except (KeyError, TypeError, ValueError) as error:
+            coef, (intercept,) = model.take("coef", np.float64, None), model.take("intercept", np.float64, 1).tolist()
+            primal, dual, seconds = model.take("bounds", np.float64, 3, finite=False).tolist()
+            rounds, n_queries = model.take_counts("counts", 2)
+            names = column_names(model.content.get("feature_names"), len(coef))
+            if names is not None:
+                ranker.feature_names_in_ = names
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what an SVMMap needs: {error}") from None
         ranker.coef_, ranker.intercept_, ranker.n_features_in_ = coef, intercept, len(coef)
         ranker.certificate_, ranker.n_queries_ = Certificate(primal, dual, rounds, seconds), n_queries

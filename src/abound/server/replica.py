@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from abound.errors import AboundError, DamagedModel, RefusedRecord, UnknownFormat
 from abound.server.fair_lock import FairLock
 from abound.server.labels import LabelTable
-from abound.store import decode_names, encode_names, read_model, state_hash
+from abound.store import Model, decode_names, encode_names, read_model, state_hash
 from abound.store.directory import Source
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, RenameLabel
 from abound.store.names import Name
@@ -203,20 +203,28 @@ class Replica:
         model = read_model(path)
         if model.content.get("kind") != Tagger.kind:
             raise UnknownFormat(f"{path} holds a {model.content.get('kind')!r}; only a tagger can be served")
+        return cls.from_model(model)
+
+    @classmethod
+    def from_model(cls, model: Model) -> Self:
+        """Build a replica from a model directory that was read."""
         served = model.content.get("served", {"journal": "", "sequence": 0})
         try:
-            replica = cls(Tagger.from_model(model), journal=str(served["journal"]), sequence=int(served["sequence"]))
+            journal, sequence = served["journal"], served["sequence"]
+            if type(journal) is not str or type(sequence) is not int or not 0 <= sequence < 1 << 62:
+                raise ValueError(f"it stands at record {sequence!r} of journal {journal!r}")
+            replica = cls(Tagger.from_model(model), journal=journal, sequence=sequence)
             replica.labels.restore(model.arrays)
             replica._restore_bands(model.arrays)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DamagedModel(f"{path} does not hold what a snapshot needs: {error}") from None
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise DamagedModel(f"the model does not hold what a snapshot needs: {error}") from None
         return replica
 
     def _restore_bands(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         if "served_band_names" not in arrays:
             return
         names = decode_names(arrays["served_band_names"], arrays["served_band_offsets"], unique=False)
-        counts = arrays["served_band_counts"].tolist()
+        counts = Model({}, dict(arrays)).take_counts("served_band_counts", len(names) // 2)
         places = zip(map(str, names[::2]), map(str, names[1::2]), strict=True)
         self.bands = dict(zip(places, counts, strict=True))
 

@@ -26,12 +26,15 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel, UnknownFormat
 from abound.kernels.pool import EDGE_DTYPE
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
+from abound.store.locks import only_writer
+from abound.store.model import Model
 
 FORMAT = "abound model"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 MANIFEST_MOST_BYTES = 1 << 20
-CHUNK_BYTES = 1 << 22
+MOST_FILES = 200  # of a model; the largest kind has about fifty
+MOST_HOLES = 1 << 26  # bytes of all files that no disk holds; hashing them costs time, writing them costs nothing
 KEY = re.compile(r"[a-z][a-z_]{0,40}")
 DATA_FILE = re.compile(r"[a-z][a-z_]{0,40}-[0-9a-f]{16}\.npy")
 
@@ -57,14 +60,6 @@ class Blocks:
 
 
 Source: TypeAlias = NDArray[Any] | Blocks
-
-
-@dataclass(frozen=True)
-class Model:
-    """What a model directory holds: a manifest's content and arrays by name."""
-
-    content: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
 
 
 def _dtype_name(dtype: np.dtype[Any]) -> str:
@@ -175,6 +170,11 @@ def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays
     """
     path = Path(path)
     path.mkdir(parents=True, exist_ok=True)
+    with only_writer(path):
+        _write(path, content, arrays)
+
+
+def _write(path: Path, content: Mapping[str, Any], arrays: Mapping[str, Source]) -> None:
     if not (path / MANIFEST).exists() and any(p for p in path.iterdir() if not p.name.startswith(".writing-")):
         raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
     files = {key: _write_array(path, key, source) for key, source in arrays.items()}
@@ -201,19 +201,40 @@ def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays
 # -- reading -----------------------------------------------------------------------------------------
 
 
+# Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
+_PLAIN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_BINARY", "O_NONBLOCK", "O_CLOEXEC"))
+
+
 def _open_plain(path: Path) -> BinaryIO:
-    """Open a regular file; a link or a device is refused."""
+    """Open a regular file; a link, a pipe, a directory or a device is refused."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-    except FileNotFoundError:
+        descriptor = os.open(path, os.O_RDONLY | _PLAIN)
+    except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
         raise DamagedModel(f"{path.name} cannot be opened as a plain file: {error.strerror}") from None
-    file = open(descriptor, "rb")  # noqa: SIM115  the caller closes it
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        file.close()
+        os.close(descriptor)
         raise DamagedModel(f"{path.name} is not a plain file")
-    return file
+    return open(descriptor, "rb")
+
+
+def _holes(file: BinaryIO, size: int, most: int) -> int:
+    """Return how many bytes of a file stand on no disk; counting stops beyond `most`."""
+    if not hasattr(os, "SEEK_HOLE"):  # Windows makes holes only where it is told to
+        return 0
+    descriptor, at, found = file.fileno(), 0, 0
+    while at < size and found <= most:
+        hole = os.lseek(descriptor, at, os.SEEK_HOLE)
+        if hole >= size:
+            break
+        try:
+            at = os.lseek(descriptor, hole, os.SEEK_DATA)
+        except OSError:  # nothing but a hole up to the end
+            at = size
+        found += at - hole
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return found
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -260,7 +281,8 @@ def _described(key: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], st
     return dtype, tuple(shape), checksum
 
 
-def _map_array(path: Path, key: str, entry: Any, verify: bool) -> NDArray[Any]:
+def _map_array(path: Path, key: str, entry: Any, most_holes: int) -> tuple[NDArray[Any], mmap.mmap, int]:
+    """Return an array, the bytes of its whole file, and how many of them are holes."""
     dtype, shape, checksum = _described(key, entry)
     name = f"{key}-{checksum[:16]}.npy"
     header = _header(dtype, shape)
@@ -270,12 +292,29 @@ def _map_array(path: Path, key: str, entry: Any, verify: bool) -> NDArray[Any]:
     with _open_plain(path / name) as file:
         if os.fstat(file.fileno()).st_size != len(header) + n_bytes:
             raise DamagedModel(f"{name} has not the size that its shape {shape} needs")
+        holes = _holes(file, len(header) + n_bytes, most_holes)
+        if holes > most_holes:
+            raise DamagedModel(f"{name} is mostly a hole: it promises bytes that no disk holds")
         if file.read(len(header)) != header:
             raise DamagedModel(f"the header of {name} does not match {MANIFEST}")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-    if verify and hashlib.sha256(mapped).hexdigest() != checksum:
-        raise DamagedModel(f"{name} does not match its checksum")
-    return np.frombuffer(mapped, dtype, n_bytes // dtype.itemsize, len(header)).reshape(shape)
+    array = np.frombuffer(mapped, dtype, n_bytes // dtype.itemsize, len(header)).reshape(shape)
+    return array, mapped, holes
+
+
+def _map_all(path: Path, content: dict[str, Any], verify: bool) -> dict[str, NDArray[Any]]:
+    """Map every file, and only then read them: what is cheap to refuse is refused first."""
+    arrays, whole, holes = {}, {}, 0
+    for key, entry in content["files"].items():
+        arrays[key], whole[key], found = _map_array(path, key, entry, MOST_HOLES - holes)
+        holes += found
+    checksums = {key: entry["sha256"] for key, entry in content["files"].items()}
+    if content.get("state_hash") != _combine(str(content.get("kind")), checksums):
+        raise DamagedModel(f"the state hash in {MANIFEST} is not that of its files")
+    for key, checksum in checksums.items() if verify else ():
+        if hashlib.sha256(whole[key]).hexdigest() != checksum:
+            raise DamagedModel(f"{key}-{checksum[:16]}.npy does not match its checksum")
+    return arrays
 
 
 def read_model(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
@@ -297,10 +336,12 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
     for attempt in (1, 2, 3):
         content = _read_manifest(path)
         files = content.get("files")
-        if not isinstance(files, dict):
-            raise DamagedModel(f"{MANIFEST} lists no files")
+        if not isinstance(files, dict) or not isinstance(content.get("kind"), str):
+            raise DamagedModel(f"{MANIFEST} lists no files, or does not say what kind of model they are")
+        if len(files) > MOST_FILES:
+            raise DamagedModel(f"{MANIFEST} lists {len(files)} files; a model has at most {MOST_FILES}")
         try:
-            return Model(content, {key: _map_array(path, key, entry, verify) for key, entry in files.items()})
+            return Model(content, _map_all(path, content, verify))
         except FileNotFoundError as error:
             # Between our two steps a writer may have replaced the model: then the manifest is another one now.
             if attempt == 3 or _read_manifest(path) == content:

@@ -1,9 +1,15 @@
-"""A lock that its process holds until it lets go or dies, however it dies."""
+"""Locks that their process holds until it lets go or dies, however it dies."""
 
 import contextlib
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class FileLock:
@@ -41,3 +47,23 @@ class FileLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+@contextlib.contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Wait until nobody else writes to a directory, or has died while writing; what the dead left is removed.
+
+    Without, the one who finishes first would remove the files that the other has written and not yet listed.
+    """
+    if fcntl is None:  # Windows: two writers at once must be kept apart by whoever starts them
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a network's file system may know no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            for left in path.glob(".writing-*"):
+                left.unlink()
+        yield
+    finally:
+        os.close(descriptor)

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from abound.errors import DamagedModel
 from abound.ordinal.bands import Bands
-from abound.rankers.index import IndexRanker
-from abound.store import Model, decode_names, encode_names
+from abound.store import Model, check_texts, decode_names, encode_names
 from abound.store.directory import Source
 
 if TYPE_CHECKING:
@@ -41,13 +40,18 @@ def restored(cls: type[T], model: Model, **params: Any) -> T:
         columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}
         content = {"params": model.content["params"]["ranker_params"], "columns": columns}
         tagger._saved_names, tagger._label_names = tuple(model.arrays[key] for key in NAME_ARRAYS), None
+        labels, label_offsets, names, name_offsets = tagger._saved_names
+        check_texts(labels, label_offsets)  # decoded when asked for: it must not fail then
+        check_texts(names, name_offsets)
+        if len(label_offsets) != len(name_offsets):
+            raise ValueError("there is not one label for each name")
         bands = _under(BANDS_PREFIX, model.arrays)
         tagger.bands = Bands.from_state(bands) if bands else None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
     tagger.ranker = type(tagger.ranker).from_model(Model(content, _under(RANKER_PREFIX, model.arrays)), **params)
-    if isinstance(tagger.ranker, IndexRanker) and tagger.ranker._pool.n_features > tagger.encoder.n_terms:
-        raise DamagedModel("the index has features that the vocabulary does not know")
+    if tagger.ranker._n_stored() > tagger.encoder.n_terms:
+        raise DamagedModel("the model knows features that the vocabulary does not know")
     return tagger
 
 

@@ -1,5 +1,6 @@
 """The streaming text front end: a vocabulary that grows, running or frozen document frequencies, weights."""
 
+import codecs
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from abound.kernels.words import terms_of
 from abound.text.words import places, prepare
 
 LONGEST_NGRAM = 8
+PART_BYTES = 1 << 20  # of the names, checked at once
+MOST_TEXTS = 1 << 53  # that are counted, and terms in them
 SIGHTINGS_BYTES = 1 << 24  # counters for terms that wait for admission; two terms on one are admitted early
 
 
@@ -72,14 +75,16 @@ class TextEncoder:
     def _check(self) -> None:
         for name, low, high in (("ngrams", 1, LONGEST_NGRAM), ("min_count", 1, 255), ("slope", 0.0, 1.0)):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not low <= value <= high:
+            kinds = (int,) if isinstance(low, int) else (int, float)
+            if not isinstance(value, kinds) or not low <= value <= high:
                 raise ValueError(f"{name} must be between {low} and {high}, got {value!r}")
-        if self.char_ngrams is not None and not 1 <= self.char_ngrams[0] <= self.char_ngrams[1] <= 20:
+        lengths = self.char_ngrams or (1, 1)
+        if [type(n) for n in lengths] != [int, int] or not 1 <= lengths[0] <= lengths[1] <= 20:
             raise ValueError(f"char_ngrams must be two lengths from 1 to 20, the shorter first, got {self.char_ngrams}")
         if self.weighting not in ("tfidf", "pivoted"):
             raise ValueError(f"weighting must be 'tfidf' or 'pivoted', got {self.weighting!r}")
-        if self.max_terms is not None and self.max_terms < 1:
-            raise ValueError(f"max_terms must be at least 1, got {self.max_terms}")
+        if self.max_terms is not None and (type(self.max_terms) is not int or not 1 <= self.max_terms < 1 << 62):
+            raise ValueError(f"max_terms must be at least 1, and a whole number, got {self.max_terms}")
 
     def params(self) -> dict[str, Any]:
         """Return the parameters by name."""
@@ -167,8 +172,15 @@ class TextEncoder:
             arrays["term_starts"], arrays["term_lengths"], arrays["term_counts"], arrays["term_names"], sightings
         )
         n_texts, n_distinct, frozen = arrays["text_counters"].tolist()
-        if n_texts < 0 or n_distinct < 0 or frozen not in (0, 1):
+        counts, names = arrays["term_counts"], arrays["term_names"]
+        in_range = arrays["text_counters"].dtype == np.int64 and frozen in (0, 1)
+        if not in_range or not 0 <= n_texts <= MOST_TEXTS or not 0 <= n_distinct <= MOST_TEXTS:
             raise ValueError("the counters of the texts are out of range")
+        if counts.max(initial=0) > n_texts or counts.sum(dtype=np.int64) > n_distinct:
+            raise ValueError("the counters of the texts do not fit those of their terms")
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
+        for start in range(0, len(names), PART_BYTES):  # each name begins with a letter: all are texts if the whole is
+            decoder.decode(names[start : start + PART_BYTES].tobytes(), start + PART_BYTES >= len(names))
         self.vocabulary.n_texts, self.vocabulary.n_distinct, self.frozen = n_texts, n_distinct, bool(frozen)
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:

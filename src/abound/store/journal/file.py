@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import Self
 
 from abound.errors import DamagedJournal, JournalError, JournalInUse, JournalUnavailable
+from abound.store.journal.records import MOST_BYTES
 from abound.store.journal.rows import Meta
 from abound.store.journal.witness import Witness
 from abound.store.locks import FileLock
 
 # SQLITE_ERROR is what a missing table gives.
-DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR)
+DAMAGE = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_TOOBIG,
+)
+MOST_ROW_BYTES = 2 * MOST_BYTES  # of a record with all that belongs to it; a longer one is none of ours
 SETTINGS = (
     "synchronous=FULL",
     "fullfsync=1",
@@ -37,6 +45,7 @@ class JournalFile:
     def __init__(self, path: str | os.PathLike[str], *, write: bool) -> None:
         self.path = Path(path)
         self.writes = write
+        self._process = os.getpid()
         self._lock = threading.RLock()
         self._witness = Witness(self.path.with_name(self.path.name + ".head"))
         self._file_lock: FileLock | None = None
@@ -70,13 +79,24 @@ class JournalFile:
         """Read how far the journal has come."""
         for pragma in SETTINGS:
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_ROW_BYTES)
         with self._reading():
+            self._check_schema()
             meta = self._read_meta()
             self.id, self.key_life = meta.id, meta.key_life
             self._last, self._last_time, self._last_checksum = self._read_last(meta)
         acknowledged = self._witness.read(self.id)
         if self.writes and acknowledged > self._last:  # to a reader, it may be the writer that has gone on
             raise DamagedJournal(self._lost(self._last, acknowledged))
+
+    def _check_schema(self) -> None:
+        """Refuse a file with other tables than ours: a view or a trigger would be somebody else's program."""
+        found = self._connection.execute("SELECT sql FROM sqlite_schema LIMIT ?", (len(SCHEMA) + 1,)).fetchall()
+        for table in ("meta", "record", "key"):
+            if not any(sql and sql.split(b"(")[0].split() == [b"CREATE", b"TABLE", table.encode()] for (sql,) in found):
+                raise DamagedJournal(f"{self.path} is damaged: no such table: {table}")
+        if sorted(found) != sorted((sql.encode(),) for sql in SCHEMA):
+            raise DamagedJournal(f"{self.path} is damaged: its tables are not those of a journal")
 
     def _lost(self, last: int, acknowledged: int) -> str:
         return (
@@ -105,6 +125,8 @@ class JournalFile:
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         """Hold the connection, and say in our own words what SQLite raises."""
+        if os.getpid() != self._process:  # SQLite's locks do not go with a fork, and both would write
+            raise JournalError(f"{self.path} was opened before this process was forked; open it anew in the child")
         with self._lock:
             try:
                 yield

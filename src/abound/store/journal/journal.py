@@ -255,9 +255,9 @@ class Journal(JournalFile):
             raise DamagedJournal(f"record {row.sequence} of {self.path} does not match its checksum")
         try:
             record = decode_record(row.payload)
+            key = None if row.key is None else row.key.decode("utf-8", "surrogatepass")
         except ValueError as error:
             raise DamagedJournal(f"record {row.sequence} of {self.path}: {error}") from None
-        key = None if row.key is None else row.key.decode("utf-8", "surrogatepass")
         return Stored(row.sequence, row.time, key, record)
 
     def damage(self, *, structure: bool = True) -> Iterator[str]:

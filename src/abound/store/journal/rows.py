@@ -92,10 +92,17 @@ class Meta(NamedTuple):
         """Undo `encode`."""
         if not isinstance(content, bytes) or digest_of(content) != checksum:
             raise DamagedJournal("the journal's description of itself does not match its checksum")
-        fields = json.loads(content)
-        if (fields.pop("format"), fields.pop("version")) != (FORMAT, VERSION):
-            raise JournalError(f"the journal has another format than {FORMAT!r}, version {VERSION}")
-        return cls(fields["id"], fields["key_life"], fields["base"], bytes.fromhex(fields["base_checksum"]))
+        try:
+            fields = json.loads(content)
+            if (fields.pop("format"), fields.pop("version")) != (FORMAT, VERSION):
+                raise JournalError(f"the journal has another format than {FORMAT!r}, version {VERSION}")
+            meta = cls(fields["id"], fields["key_life"], fields["base"], bytes.fromhex(fields["base_checksum"]))
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise DamagedJournal(f"the journal's description of itself cannot be read: {error!r}") from None
+        in_range = all(type(n) is int and 0 <= n < 1 << 40 for n in (meta.key_life, meta.base))
+        if type(meta.id) is not str or not in_range or len(meta.base_checksum) != DIGEST_BYTES:
+            raise DamagedJournal("the journal's description of itself has values that no journal has")
+        return meta
 
 
 def digest_of(*parts: bytes) -> bytes:

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 HEADER = "abound journal head 1"
+LONGEST = 200  # bytes of a witness's line
 
 
 class Witness:
@@ -29,7 +30,9 @@ class Witness:
     def read(self, journal: str) -> int:
         """Return the last sequence that is testified for a journal; 0 if nothing is, or nothing legible."""
         with contextlib.suppress(OSError, ValueError):
-            line = self.path.read_bytes().decode("ascii")
+            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+            with open(descriptor, "rb") as file:
+                line = file.read(LONGEST).decode("ascii")
             body, _, checksum = line.rstrip("\n").rpartition(" ")
             header, identity, sequence = body.rsplit(" ", 2)
             if header == HEADER and identity == journal and checksum == _checksum(body):

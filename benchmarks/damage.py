@@ -1,0 +1,162 @@
+"""Damage files in ten thousands of ways, and see who notices: our formats, and others that are trusted.
+
+python -m benchmarks.damage                        10,000 flipped bits, 10,000 cuts, 1,000 torn blocks, every format
+python -m benchmarks.damage --share 0.01           a hundredth of it
+python -m benchmarks.damage --only model journal   some of the formats
+
+A damage that a format does not notice, and that leaves what it holds unchanged, is harmless; one that changes it is
+silently wrong. Each format is looked at in a process of its own, so that a crash is counted and not shared.
+"""
+
+import argparse
+import json
+import multiprocessing as mp
+import random
+import resource
+import shutil
+import signal
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from benchmarks.hardening.subjects import SUBJECTS, Subject
+from benchmarks.machine import machine_line
+
+RESULT = Path(__file__).resolve().parent / "results" / "damage.json"
+BLOCK = 4096
+MOST_MEMORY = 4 << 30  # of address space, for those that would take more
+LONGEST_SECONDS = 10
+VERDICTS = ("noticed", "harmless", "silently wrong", "other error", "crash or hang")
+
+
+def flip(raw: bytearray, chance: random.Random) -> bytearray:
+    """Flip one bit."""
+    raw[chance.randrange(len(raw))] ^= 1 << chance.randrange(8)
+    return raw
+
+
+def cut(raw: bytearray, chance: random.Random) -> bytearray:
+    """Cut the end off."""
+    return raw[: chance.randrange(len(raw))]
+
+
+def tear(raw: bytearray, chance: random.Random) -> bytearray:
+    """Let one block have been lost, or be that of another place."""
+    at = BLOCK * chance.randrange((len(raw) + BLOCK - 1) // BLOCK)
+    size = min(BLOCK, len(raw) - at)
+    other = BLOCK * chance.randrange((len(raw) + BLOCK - 1) // BLOCK)
+    block = bytes(size) if chance.random() < 0.5 else bytes(raw[other : other + size]).ljust(size, b"\0")
+    raw[at : at + size] = block
+    return raw
+
+
+DAMAGES: dict[str, tuple[int, Callable[[bytearray, random.Random], bytearray]]] = {
+    "flipped bits": (10_000, flip),
+    "cuts": (10_000, cut),
+    "torn blocks": (1_000, tear),
+}
+
+
+def verdict(subject: Subject, folder: Path, expected: str) -> str:
+    """Say how a subject meets a damaged folder."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = subject.content(folder)
+    except subject.errors:
+        return "noticed"
+    except (Exception, RecursionError):
+        return "other error"
+    return "harmless" if found == expected else "silently wrong"
+
+
+def one_case(subject: Subject, whole: Path, folder: Path, expected: str, damage: str, seed: int) -> str:
+    """Damage one file, chosen by its length, and see."""
+    chance = random.Random(f"{damage} {seed}")
+    files = sorted(path for path in whole.iterdir() if path.stat().st_size)
+    (path,) = chance.choices(files, [file.stat().st_size for file in files])
+    before = path.read_bytes()
+    after = DAMAGES[damage][1](bytearray(before), chance)
+    if subject.changes_files:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(whole, folder)
+    (folder / path.name).write_bytes(after)
+    found = "harmless" if after == before else verdict(subject, folder, expected)
+    (folder / path.name).write_bytes(before)
+    return found
+
+
+def work(pipe: Connection, name: str, whole: Path, folder: Path, damage: str, seeds: range) -> None:
+    """Look at cases one after the other, in a process that may die of one."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    subject = SUBJECTS[name]()
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(whole, folder)
+    expected = subject.content(folder)
+    for seed in seeds:
+        signal.alarm(LONGEST_SECONDS)
+        pipe.send(one_case(subject, whole, folder, expected, damage, seed))
+        signal.alarm(0)
+
+
+def run(name: str, whole: Path, folder: Path, damage: str, n: int) -> dict[str, Any]:
+    """Return how often each verdict was given."""
+    found: Counter[str] = Counter()
+    start, seed = time.perf_counter(), 0
+    while seed < n:
+        ours, theirs = mp.Pipe()
+        process = mp.get_context("fork").Process(
+            target=work, args=(theirs, name, whole, folder, damage, range(seed, n))
+        )
+        process.start()
+        theirs.close()
+        try:
+            while seed < n:
+                found[ours.recv()] += 1
+                seed += 1
+        except EOFError:
+            found["crash or hang"] += 1
+            seed += 1
+        process.join()
+    seconds = time.perf_counter() - start
+    return {**{which: found[which] for which in VERDICTS}, "n": n, "seconds": round(seconds, 1)}
+
+
+def measure(names: list[str], share: float) -> dict[str, Any]:
+    """Return the figures of some formats."""
+    shared = Path("/dev/shm")  # noqa: S108  where writing costs nothing
+    figures: dict[str, Any] = {}
+    for name in names:
+        with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as place:
+            whole, folder = Path(place) / "whole", Path(place) / "damaged"
+            subject = SUBJECTS[name]()
+            subject.make(whole)
+            size = sum(path.stat().st_size for path in whole.iterdir())
+            figures[name] = {"name": subject.name, "version": subject.version, "bytes": size}
+            for damage, (n, _) in DAMAGES.items():
+                figures[name][damage] = found = run(name, whole, folder, damage, max(1, round(share * n)))
+                print(f"{subject.name:26} {damage:13} {found}", flush=True)
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--share", type=float, default=1.0, help="of the full number of damages")
+    parser.add_argument("--only", nargs="+", choices=SUBJECTS, default=list(SUBJECTS))
+    parser.add_argument("--json", type=Path, help=f"where to write the figures; {RESULT.name} at full share")
+    args = parser.parse_args()
+    figures = measure(args.only, args.share)
+    target = args.json or (RESULT if args.share == 1.0 else None)
+    if target is not None:
+        known = json.loads(target.read_text())["formats"] if target.exists() else {}
+        result = {"machine": machine_line(), "formats": {**known, **figures}}
+        target.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
