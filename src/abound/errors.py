@@ -9,6 +9,7 @@ AboundError
         DamagedJournal       what it holds is not what was written
         JournalInUse         another process writes to it
         JournalUnavailable   the disk is full, or failed: nothing was written, and a later try may do
+            JournalBusy      too many records wait to be written
         CompactedAway        records were asked for that are not kept any more
     RefusedRecord            what was to be learnt cannot be, and was not written down
         ReusedKey            its idempotency key was given to something else before
@@ -71,6 +72,10 @@ class JournalInUse(JournalError):  # noqa: N818
 
 class JournalUnavailable(JournalError):  # noqa: N818
     """A journal could not be read or written just now; nothing of what was to be written is in it."""
+
+
+class JournalBusy(JournalUnavailable):
+    """Too many records wait to be written; nothing was."""
 
 
 class CompactedAway(JournalError):  # noqa: N818

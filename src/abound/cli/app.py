@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, feedback, fit, info, journal, learn, merge, rank, rerank
+from abound.cli import convert, evaluate, explain, feedback, fit, info, journal, learn, merge, rank, rerank, serve
 from abound.cli.common import note, sentence
 
 
@@ -86,6 +86,7 @@ for _module, _function in (
     (info, info.info),
     (merge, merge.merge),
     (convert, convert.convert),
+    (serve, serve.serve),
 ):
     app.command(cls=Command, epilog=_module.EPILOG)(_function)
 app.add_typer(rerank.make_group(Command), name="rerank")

@@ -1,0 +1,71 @@
+"""What an endpoint is: a line in a table, from which routing, limits, scopes and the OpenAPI document follow."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from abound.server.http.limits import LEARN_BYTES
+from abound.server.http.served import Served
+
+Asked = TypeVar("Asked", bound=msgspec.Struct)
+
+
+class Scope(IntEnum):
+    """What a key allows; each includes those before it."""
+
+    OPEN = 0
+    READ = 1
+    LEARN = 2
+    ADMIN = 3
+
+
+class Call(Generic[Asked]):
+    """One request, past the gate: what is served, what was asked, and the key of idempotency."""
+
+    __slots__ = ("ask", "key", "served")
+
+    def __init__(self, served: Served, ask: Asked, key: str | None = None) -> None:
+        self.served = served
+        self.ask = ask
+        self.key = key
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A method and a path, who may call it, and the function that answers.
+
+    Attributes
+    ----------
+    handle : callable
+        Takes a Call and returns the answer or, if it has to wait for something, an awaitable of it. It runs in the
+        event loop: what takes longer than a ranking is cut into pieces.
+    ask, answer : type
+        Structs; what is asked is read from the body, or from the query of a GET. An answer of type bytes is sent as
+        it is, as `media_type`.
+    limit : int
+        Bytes of the body.
+    """
+
+    method: str
+    path: str
+    handle: Callable[[Call[Any]], Any]
+    ask: type[msgspec.Struct]
+    answer: type
+    summary: str
+    scope: Scope = Scope.READ
+    limit: int = LEARN_BYTES
+    keyed: bool = False
+    media_type: str = "application/json"
+    errors: tuple[int, ...] = ()
+    decoder: "msgspec.json.Decoder[Any]" = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.ask))
+
+    @property
+    def has_body(self) -> bool:
+        """Whether what is asked stands in the body."""
+        return self.method not in ("GET", "HEAD")
