@@ -1,6 +1,6 @@
 """`abound serve`: rank and learn over HTTP."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,11 +30,18 @@ def serve(
     """Serve a model over HTTP: rank, learn every correction at once, and lose none."""
     import asyncio
 
+    serving = load_server()
+    home = serving.open_home(model, state)
+    settings = serving.Settings(str(home.path), host, port, workers, closed)
+    asyncio.run(serving.serve(settings, note))
+
+
+def load_server() -> Any:
+    """Import the server, or say which extra it needs."""
     try:
-        from abound.server.http.serve import Settings, open_home
-        from abound.server.http.serve import serve as run
+        from abound.server.http import serve
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in NEEDED:
             raise
         raise ImportError("the server needs granian, msgspec and more: pip install 'abound[server]'") from None
-    asyncio.run(run(open_home(model, state), Settings(host, port, workers, closed), note))
+    return serve

@@ -109,6 +109,11 @@ class Writer:
                 raise JournalBusy(f"{WAITING:,} records wait to be written; try again later") from None
         return request.answer
 
+    @property
+    def queued(self) -> int:
+        """How many records wait to be written."""
+        return self._waiting.qsize()
+
     def close(self) -> None:
         """Write and apply what waits, then let another process write; a snapshot under way is given up."""
         with self._closing:

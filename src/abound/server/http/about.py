@@ -2,10 +2,13 @@
 
 import asyncio
 
+import msgspec
 from msgspec import UNSET
 
 from abound.server.http.bodies import About, ModelAsk, Nothing, State
 from abound.server.http.endpoints import Call, Endpoint, Scope
+from abound.server.http.metrics import TEXT, exposition
+from abound.server.http.openapi import openapi
 from abound.server.http.problems import busy
 
 
@@ -49,10 +52,24 @@ def ready(call: Call[Nothing]) -> State:
     return State("ready", sequence)
 
 
+async def metrics(call: Call[Nothing]) -> bytes:
+    """Return the figures of all workers."""
+    tagger = call.served.replica.tagger
+    figures = {"rows": tagger.n_rows, "labels": tagger.n_labels, "features": tagger.n_features, "bytes": tagger.nbytes}
+    return exposition(await call.served.facts(), {name: float(value) for name, value in figures.items()})
+
+
+def document(call: Call[Nothing]) -> bytes:
+    """Return the OpenAPI document."""
+    return msgspec.json.encode(openapi(call.endpoints, call.served.version))
+
+
 ENDPOINTS = (
     Endpoint("GET", "/v1/model", model, ModelAsk, About, "Say what is served"),
     Endpoint("GET", "/healthz", health, Nothing, State, "Say that the process lives", Scope.OPEN),
     Endpoint(
         "GET", "/readyz", ready, Nothing, State, "Say whether requests should come here", Scope.OPEN, errors=(503,)
     ),
+    Endpoint("GET", "/metrics", metrics, Nothing, bytes, "Figures for Prometheus", media_type=TEXT),
+    Endpoint("GET", "/openapi.json", document, Nothing, bytes, "This document", Scope.OPEN),
 )

@@ -2,6 +2,8 @@
 
 import inspect
 import logging
+import os
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
@@ -61,6 +63,9 @@ class App:
         self._table: dict[str, dict[str, Endpoint]] = {}
         for endpoint in self.endpoints:
             self._table.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        self.under_way = 0  # requests that are not answered yet
+        self.last_request = 0.0
+        self._worker = b"%d" % os.getpid()
         self._encode = msgspec.json.Encoder().encode
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
@@ -72,10 +77,14 @@ class App:
             await self._pages(scope, receive, send)
             return
         headers: list[Header] = []
+        started = self.last_request = time.monotonic()
+        self.under_way += 1
+        name = "unknown"
         try:
             endpoint = _chosen(methods, scope)
+            name = endpoint.name
             answer = await self._answer(endpoint, scope, receive)
-            status, media_type = 200, endpoint.media_type.encode()
+            status, media_type = 200, endpoint.media_type_raw
             body = answer if isinstance(answer, bytes) else self._encode(answer)
         except Exception as error:
             problem = problem_of(error)
@@ -84,10 +93,14 @@ class App:
                 problem = Problem(500, "something unexpected happened; the server's log says what")
             status, media_type, body = problem.status, MEDIA_TYPE, problem.body()
             headers += problem.headers
+        finally:
+            self.under_way -= 1
+        self.served.counts.add(name, status, time.monotonic() - started)
         headers += (
             (b"content-type", media_type),
             (b"content-length", b"%d" % len(body)),
             (b"x-abound-sequence", b"%d" % self.served.replica.sequence),
+            (b"x-abound-worker", self._worker),
         )
         if self.served.draining:
             headers.append((b"connection", b"close"))
@@ -113,8 +126,13 @@ class App:
         if seen is not None:
             await self.served.reach(_sequence(seen))
         key = _key(headers) if endpoint.keyed else None
-        answer = endpoint.handle(Call(self.served, ask, key))
+        answer = endpoint.handle(Call(self.served, ask, key, self.endpoints))
         return await answer if inspect.isawaitable(answer) else answer
+
+
+def make_app(served: Served, doorkeeper: Doorkeeper | None) -> App:
+    """Return the application with everything that it serves."""
+    return App(served, doorkeeper)
 
 
 def _chosen(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoint:

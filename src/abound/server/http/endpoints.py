@@ -25,12 +25,13 @@ class Scope(IntEnum):
 class Call(Generic[Asked]):
     """One request, past the gate: what is served, what was asked, and the key of idempotency."""
 
-    __slots__ = ("ask", "key", "served")
+    __slots__ = ("ask", "endpoints", "key", "served")
 
-    def __init__(self, served: Served, ask: Asked, key: str | None = None) -> None:
+    def __init__(self, served: Served, ask: Asked, key: str | None, endpoints: "tuple[Endpoint, ...]") -> None:
         self.served = served
         self.ask = ask
         self.key = key
+        self.endpoints = endpoints
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,18 @@ class Endpoint:
     media_type: str = "application/json"
     errors: tuple[int, ...] = ()
     decoder: "msgspec.json.Decoder[Any]" = field(init=False, repr=False, compare=False)
+    name: str = field(init=False)
+    media_type_raw: bytes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", f"{self.method} {self.path}")
+        object.__setattr__(self, "media_type_raw", self.media_type.encode())
         object.__setattr__(self, "decoder", msgspec.json.Decoder(self.ask))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it may be asked for a sequence."""
+        return self.path.startswith("/v1/")
 
     @property
     def has_body(self) -> bool:

@@ -1,31 +1,20 @@
-"""Serve a home over HTTP until a signal comes."""
+"""Serve a home over HTTP until a signal comes: in one process, or in a writer and its workers."""
 
 import asyncio
 import signal
+import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from granian.constants import Interfaces
-from granian.server.embed import Server
-
 from abound.server.home import Home
-from abound.server.http.app import App
+from abound.server.http.app import make_app
+from abound.server.http.listener import Drain, HttpServer, listen
 from abound.server.http.served import InProcess, Served
-from abound.server.writer import SNAPSHOT_EVERY, Writer
+from abound.server.http.settings import Settings, doorkeeper_of
+from abound.server.http.supervisor import Supervisor
+from abound.server.writer import Writer
 from abound.store.directory import MANIFEST
 from abound.tagger import Tagger
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a model is served."""
-
-    host: str = "127.0.0.1"
-    port: int = 8000
-    workers: int = 1
-    closed: bool = False
-    snapshot_every: int | None = SNAPSHOT_EVERY
 
 
 def open_home(model: str, state: str | None = None) -> Home:
@@ -39,14 +28,41 @@ def open_home(model: str, state: str | None = None) -> Home:
     return Home.create(home, Tagger.load(path))
 
 
-async def serve(home: Home, settings: Settings, report: Callable[[str], None]) -> None:
-    """Serve a home in this process until SIGTERM or SIGINT."""
-    with Writer(home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report) as writer:
-        served = Served(writer.replica, InProcess(writer))
-        app = App(served)
-        server = Server(app, address=settings.host, port=settings.port, interface=Interfaces.ASGINL, log_enabled=False)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, server.stop)
-        report(f"serving {home.path} on http://{settings.host}:{settings.port}")
-        await server.serve()
+async def serve(settings: Settings, report: Callable[[str], None]) -> None:
+    """Serve a home until SIGTERM or SIGINT.
+
+    Parameters
+    ----------
+    settings : Settings
+    report : callable
+        Called with a sentence when requests are answered, and for what an operator should know.
+    """
+    doorkeeper = doorkeeper_of(settings)
+    home = Home(settings.home)
+    with (
+        listen(settings.host, settings.port) as listener,
+        Writer(home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report) as writer,
+    ):
+        words = f"serving {settings.home} on {_url(listener)}"
+        if settings.workers > 1:
+            supervisor = Supervisor(writer, settings, listener)
+            _on_signals(supervisor.stop)
+            await supervisor.run(lambda: report(f"{words} with {settings.workers} workers"))
+            return
+        app = make_app(Served(writer.replica, InProcess(writer)), doorkeeper)
+        server = HttpServer(app, listener)
+        _on_signals(Drain(app, server, listener).begin)
+        serving = asyncio.get_running_loop().create_task(server.serve())
+        await asyncio.sleep(0)
+        report(words)
+        await serving
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -6,13 +6,15 @@ from collections.abc import Awaitable
 from importlib.metadata import version
 from typing import Protocol
 
+from abound.server.http.metrics import Counts, Facts, WorkerState
 from abound.server.http.problems import Problem, busy
 from abound.server.replica import Replica
 from abound.server.writer import Writer
 from abound.store.journal import Receipt
-from abound.store.journal.records import Record
+from abound.store.journal.records import Learn, Record
 
 MOST_WAITING = 1000  # requests of a process that wait for the journal
+MOST_WAITING_BYTES = 64 << 20  # of their texts
 LONGEST_WAIT = 5.0  # seconds, for a sequence
 
 
@@ -27,8 +29,8 @@ class Journalled(Protocol):
     async def last(self) -> int:
         """Return the sequence of the last record that was written."""
 
-    async def workers(self) -> list[tuple[int, int]]:
-        """Return the process id and the sequence of each worker."""
+    async def facts(self, own: WorkerState) -> Facts:
+        """Return what is known of all workers, of this one what it says now."""
 
 
 class Served:
@@ -47,21 +49,34 @@ class Served:
         self.version = version("abound")
         self.draining = False
         self.waiting = 0
+        self.waiting_bytes = 0
+        self.counts = Counts()
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._loop = asyncio.get_running_loop()
         replica.listeners.append(self._tell)
 
+    def state(self) -> WorkerState:
+        """Return what this process tells of itself."""
+        return WorkerState(os.getpid(), self.replica.sequence, self.waiting, self.counts)
+
+    async def facts(self) -> Facts:
+        """Return what is known of all workers."""
+        return await self.journalled.facts(self.state())
+
     async def learn(self, record: Record, key: str | None) -> Receipt:
         """Have a record written, and wait until this process knows it too."""
-        if self.waiting >= MOST_WAITING:
-            raise busy(429, f"{MOST_WAITING:,} requests wait for the journal; try again later")
+        size = len(record.text) if isinstance(record, Learn) else 0
+        if self.waiting >= MOST_WAITING or self.waiting_bytes + size > MOST_WAITING_BYTES:
+            raise busy(429, f"{self.waiting:,} requests wait for the journal; try again later")
         self.waiting += 1
+        self.waiting_bytes += size
         try:
             receipt = await self.journalled.submit(record, key)
             await self._applied(receipt.sequence)
             return receipt
         finally:
             self.waiting -= 1
+            self.waiting_bytes -= size
 
     # -- waiting for a sequence ----------------------------------------------------------------------
 
@@ -120,6 +135,6 @@ class InProcess:
         """Return the sequence of the last record."""
         return self._writer.journal.last
 
-    async def workers(self) -> list[tuple[int, int]]:
-        """Return this process and its sequence."""
-        return [(os.getpid(), self._writer.replica.sequence)]
+    async def facts(self, own: WorkerState) -> Facts:
+        """Return what is known of this process."""
+        return Facts(self._writer.journal.last, self._writer.queued, [own])
