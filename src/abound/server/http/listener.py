@@ -25,17 +25,30 @@ _SO_ATTACH_FILTER = 26
 _DROP_ALL = struct.pack("HBBI", 6, 0, 0, 0)  # one instruction of a packet filter: return 0 bytes
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def listen(host: str, port: int, n: int = 1) -> list[socket.socket]:
+    """Return listening sockets for so many workers; the system spreads connections over them evenly.
+
+    All of them stay with the process that starts workers, so that a connection that waits for a worker that died is
+    accepted by the one that takes its place.
+    """
     ends = time.monotonic() + BIND_SECONDS
     while True:
         try:
-            return socket.create_server((host, port), family=family, backlog=BACKLOG)
+            first = _bound(host, port, False)  # not shared: nobody else may listen there
+            if n == 1:
+                return [first]
+            port = first.getsockname()[1]
+            first.close()
+            return [_bound(host, port, True) for _ in range(n)]
         except OSError as error:
-            if port == 0 or time.monotonic() > ends:
+            if time.monotonic() > ends:
                 raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from None
             time.sleep(0.05)
+
+
+def _bound(host: str, port: int, shared: bool) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=shared)
 
 
 def turn_away(listener: socket.socket) -> None:

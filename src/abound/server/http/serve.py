@@ -4,6 +4,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from abound.server.home import Home
@@ -39,19 +40,20 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
     """
     doorkeeper = doorkeeper_of(settings)
     home = Home(settings.home)
-    with (
-        listen(settings.host, settings.port) as listener,
-        Writer(home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report) as writer,
-    ):
-        words = f"serving {settings.home} on {_url(listener)}"
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(one) for one in listen(settings.host, settings.port, settings.workers)]
+        writer = stack.enter_context(
+            Writer(home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report)
+        )
+        words = f"serving {settings.home} on {_url(listeners[0])}"
         if settings.workers > 1:
-            supervisor = Supervisor(writer, settings, listener)
+            supervisor = Supervisor(writer, settings, listeners)
             _on_signals(supervisor.stop)
             await supervisor.run(lambda: report(f"{words} with {settings.workers} workers"))
             return
         app = make_app(Served(writer.replica, InProcess(writer)), doorkeeper)
-        server = HttpServer(app, listener)
-        _on_signals(Drain(app, server, listener).begin)
+        server = HttpServer(app, listeners[0])
+        _on_signals(Drain(app, server, listeners[0]).begin)
         serving = asyncio.get_running_loop().create_task(server.serve())
         await asyncio.sleep(0)
         report(words)

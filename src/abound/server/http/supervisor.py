@@ -33,13 +33,14 @@ class Supervisor:
     ----------
     writer : Writer
     settings : Settings
-    listener : socket
+    listeners : list of sockets
+        One for each worker.
     """
 
-    def __init__(self, writer: Writer, settings: Settings, listener: socket.socket) -> None:
+    def __init__(self, writer: Writer, settings: Settings, listeners: list[socket.socket]) -> None:
         self._writer = writer
         self._settings = settings
-        self._listener = listener
+        self._listeners = listeners
         self._links: dict[int, Link] = {}
         self._states: dict[int, WorkerState] = {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -51,14 +52,15 @@ class Supervisor:
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serve until `stop`; `ready` is called when all workers answer."""
-        places = [self._loop.create_task(self._keep(place)) for place in range(self._settings.workers)]
+        places = [self._loop.create_task(self._keep(place)) for place in range(len(self._listeners))]
         waiting = self._loop.create_task(self._ready.wait())
         stopping = self._loop.create_task(self._stopping.wait())
         await asyncio.wait([waiting, stopping], return_when=asyncio.FIRST_COMPLETED)
         if self._ready.is_set():
             ready()
         await stopping
-        turn_away(self._listener)
+        for listener in self._listeners:
+            turn_away(listener)
         for process in self._processes.values():
             process.send_signal(signal.SIGTERM)
         _, late = await asyncio.wait(places, timeout=DRAIN_SECONDS)
@@ -82,7 +84,7 @@ class Supervisor:
         while not self._stopping.is_set():
             started = time.monotonic()
             ours, theirs = socket.socketpair()
-            process = self._start(theirs)
+            process = self._start(self._listeners[place], theirs)
             theirs.close()
             self._processes[place] = process
             link = self._links[place] = await Link.over(ours)
@@ -96,8 +98,8 @@ class Supervisor:
                 if time.monotonic() - started < SETTLED_SECONDS:
                     await asyncio.sleep(1.0)
 
-    def _start(self, link: socket.socket) -> "subprocess.Popen[bytes]":
-        sockets = (self._listener.fileno(), link.fileno())
+    def _start(self, listener: socket.socket, link: socket.socket) -> "subprocess.Popen[bytes]":
+        sockets = (listener.fileno(), link.fileno())
         settings = msgspec.json.encode(self._settings).decode()
         command = [sys.executable, "-m", "abound.server.http.worker", settings, *map(str, sockets)]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=sockets)
@@ -114,7 +116,7 @@ class Supervisor:
                     self._states[place] = message.state
                     if message.number is not None:
                         link.send(Known(message.number, self.facts()))
-                    if len(self._states) == self._settings.workers:
+                    if len(self._states) == len(self._listeners):
                         self._ready.set()
 
     def facts(self) -> Facts:
