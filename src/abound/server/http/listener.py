@@ -21,6 +21,7 @@ BACKLOG = 1024
 MOST_CONNECTIONS = 4096  # of one process; more wait in the backlog
 HEADER_SECONDS = 30  # within which the head of a request has to come, on a kept connection the next one's too
 BIND_SECONDS = 10.0  # for which the port may still belong to workers of a server that was killed
+START_SECONDS = 0.05
 _SO_ATTACH_FILTER = 26
 _DROP_ALL = struct.pack("HBBI", 6, 0, 0, 0)  # one instruction of a packet filter: return 0 bytes
 
@@ -80,15 +81,29 @@ class HttpServer(Server):
             http1_settings=HTTP1Settings(header_read_timeout=HEADER_SECONDS * 1000),
         )
         self._listener = listener
+        self._has_begun = self._is_unwanted = False
 
     def _init_shared_socket(self) -> None:
         holder: Any = _granian.SocketHolder
         self._shd = holder(os.dup(self._listener.fileno()), False, BACKLOG)
         self._ssp = None
 
+    def startup(self, *arguments: Any) -> None:
+        """Begin to serve."""
+        super().startup(*arguments)  # type: ignore[no-untyped-call]
+        # Its own task does not hear of a stop that comes before it has begun, and would go on for ever.
+        asyncio.get_running_loop().call_later(START_SECONDS, self._begin)
+
+    def _begin(self) -> None:
+        self._has_begun = True
+        if self._is_unwanted:
+            self.stop()
+
     def stop(self) -> None:
         """Let requests under way end, close what is idle, and return from `serve`."""
-        super().stop()  # type: ignore[no-untyped-call]
+        self._is_unwanted = True
+        if self._has_begun:
+            super().stop()  # type: ignore[no-untyped-call]
 
 
 class Drain:

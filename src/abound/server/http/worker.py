@@ -6,6 +6,7 @@
 import asyncio
 import itertools
 import logging
+import os
 import queue
 import signal
 import socket
@@ -30,6 +31,7 @@ from abound.store.journal.records import Record, encode_record
 
 LOG = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0
+GONE_SECONDS = 2.0  # for which a worker goes on without the writer, to end what is under way
 
 
 class Linked:
@@ -144,6 +146,7 @@ async def work(settings: Settings, listener: socket.socket, end: socket.socket) 
 
     async def listen() -> None:
         await linked.listen(following.tell)
+        loop.call_later(GONE_SECONDS, os._exit, 1)
         server.stop()
 
     tasks = [loop.create_task(listen()), loop.create_task(linked.report(served.state))]
