@@ -175,7 +175,7 @@ class Replica:
                 known[member] if member in known else self.tagger.explain(text, member).score
                 for member in self.labels.members(label)
             ]
-        together = {label: sum(parts[i] for i in _speaking(parts)) for label, parts in scores.items()}
+        together = {label: sum(parts[i] for i in speaking(parts)) for label, parts in scores.items()}
         # A tie keeps the order of the tagger's ranking.
         ranked = sorted(together.items(), key=lambda pair: -pair[1])
         return [Entry(label, score, place) for place, (label, score) in enumerate(ranked, 1)]
@@ -191,9 +191,9 @@ class Replica:
         if name in self.labels.retired:
             raise ValueError(f"label {label!r} is retired")
         parts = [self.tagger.explain(text, member) for member in self.labels.members(name)]
-        speaking = [parts[i] for i in _speaking([part.score for part in parts])]
-        words = [word for part in speaking for word in part.words]
-        return TextExplanation(name, sum(part.score for part in speaking), words)
+        heard = [parts[i] for i in speaking([part.score for part in parts])]
+        words = [word for part in heard for word in part.words]
+        return TextExplanation(name, sum(part.score for part in heard), words)
 
     # -- keeping -------------------------------------------------------------------------------------
 
@@ -244,6 +244,6 @@ class Replica:
         self.bands = dict(zip(places, counts, strict=True))
 
 
-def _speaking(scores: list[float]) -> list[int]:
+def speaking(scores: list[float]) -> list[int]:
     """Return which parts of a merged label are counted: those that speak for it, or else the least adverse."""
     return [i for i, score in enumerate(scores) if score > 0] or [scores.index(max(scores))]

@@ -8,6 +8,7 @@ from abound.server.http.problems import Problem
 
 LEARN_BYTES = 1 << 20  # a text, whether it is to be learnt or ranked
 BATCH_BYTES = 8 << 20
+EXPLAIN_BYTES = 1 << 16  # where each word stands in a text takes far longer to tell than its ranking
 MOST_DEPTH = 32
 MOST_FEATURES = 100_000
 DISCARDED_BYTES = 64 << 20  # of a body too large: read, so that its sender hears the answer, and thrown away

@@ -85,7 +85,7 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
 
 
 def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
-    schema = refs[endpoint.answer] if _is_struct(endpoint.answer) else {"type": "string"}
+    schema = refs[endpoint.answer] if _is_struct(endpoint.answer) else {}  # anything of its media type
     content = {endpoint.media_type: {"schema": schema}}
     responses: dict[str, Any] = {"200": {"description": "Answered.", "headers": _SEQUENCE, "content": content}}
     statuses = {400, 422, *endpoint.errors}

@@ -17,7 +17,7 @@ from abound.server.http.bodies import (
     WordVoted,
 )
 from abound.server.http.endpoints import Call, Endpoint
-from abound.server.http.limits import BATCH_BYTES
+from abound.server.http.limits import BATCH_BYTES, EXPLAIN_BYTES
 from abound.server.http.problems import Problem
 from abound.tagger import BandedEntry, Entry, WordVote
 
@@ -129,5 +129,14 @@ ENDPOINTS = (
         limit=BATCH_BYTES,
         errors=(409,),
     ),
-    Endpoint("POST", "/v1/explain", explain, ExplainAsk, Explained, "Say why a text has a label", errors=(404,)),
+    Endpoint(
+        "POST",
+        "/v1/explain",
+        explain,
+        ExplainAsk,
+        Explained,
+        "Say why a text has a label",
+        limit=EXPLAIN_BYTES,
+        errors=(404,),
+    ),
 )
