@@ -18,6 +18,17 @@ class Reasoned(NamedTuple):
     words: list[WordVote]
 
 
+def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
+    """Rank the labels of a text as pairs of label and score: what a server does most often, and nothing else."""
+    with replica.reading():
+        if replica.labels.n_hidden:
+            return [(entry.label, entry.score) for entry in replica._rank_many([text], k)[0]]
+        found = replica.tagger.rank_arrays([text], k)
+        names = found.names
+        pairs = zip(found.indices[0].tolist(), found.scores[0].tolist(), strict=True)
+        return [(names[label], score) for label, score in pairs if label >= 0]
+
+
 def rank_with_words(replica: Replica, text: str, k: int) -> list[Reasoned]:
     """Rank the labels of a text, each with the words whose votes sum to its score; one state for all of them."""
     with replica.reading():

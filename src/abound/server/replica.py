@@ -4,10 +4,9 @@ Everything that a record changes is decided by the record and the state before i
 state at the same sequence, whichever snapshot they began with.
 """
 
-import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -134,12 +133,9 @@ class Replica:
 
     # -- ranking -------------------------------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> "_Reading":
         """Keep records from being applied for as long as something is read."""
-        with self._lock:
-            self._check_whole()
-            yield
+        return _Reading(self)
 
     def rank(self, text: str, k: int = 10) -> list[Entry]:
         """Rank the best labels of a text; merged labels count as one, retired ones are left out.
@@ -242,6 +238,26 @@ class Replica:
         counts = arrays["served_band_counts"].tolist()
         places = zip(map(str, names[::2]), map(str, names[1::2]), strict=True)
         self.bands = dict(zip(places, counts, strict=True))
+
+
+class _Reading:
+    """The lock of a replica, after a look at whether it is whole; a generator would take as long as both."""
+
+    __slots__ = ("_replica",)
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+
+    def __enter__(self) -> None:
+        self._replica._lock.__enter__()
+        try:
+            self._replica._check_whole()
+        except BaseException:
+            self._replica._lock.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._replica._lock.__exit__()
 
 
 def speaking(scores: list[float]) -> list[int]:

@@ -278,7 +278,7 @@ def test_too_many_waiting_requests_are_sent_away(home, monkeypatch):
 
 def test_an_unexpected_error_tells_nothing_of_the_inside(home, monkeypatch):
     async def conversation(client):
-        monkeypatch.setattr(client.writer.replica, "rank", None)
+        monkeypatch.setattr(client.writer.replica, "tagger", None)
         return await client.post("/v1/rank", json={"text": "a"})
 
     check_problem(talk(home, conversation), 500, "unexpected")

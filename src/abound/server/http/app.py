@@ -1,6 +1,5 @@
 """The gate before the endpoints: it routes, checks limits and scopes, parses, waits, answers and counts."""
 
-import inspect
 import logging
 import os
 import time
@@ -127,7 +126,7 @@ class App:
             await self.served.reach(_sequence(seen))
         key = _key(headers) if endpoint.keyed else None
         answer = endpoint.handle(Call(self.served, ask, key, self.endpoints))
-        return await answer if inspect.isawaitable(answer) else answer
+        return await answer if endpoint.is_async else answer
 
 
 def make_app(served: Served, doorkeeper: Doorkeeper | None) -> App:

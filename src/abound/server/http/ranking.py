@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import UNSET
 
-from abound.server.asking import cut, rank_features, rank_with_words
+from abound.server.asking import cut, rank_features, rank_pairs, rank_with_words
 from abound.server.http.bodies import (
     BatchAsk,
     BatchRanked,
@@ -19,6 +19,7 @@ from abound.server.http.bodies import (
 from abound.server.http.endpoints import Call, Endpoint
 from abound.server.http.limits import BATCH_BYTES, EXPLAIN_BYTES
 from abound.server.http.problems import Problem
+from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, WordVote
 
 CHUNK_CHARACTERS = 20_000  # that are ranked between two looks at other requests
@@ -38,7 +39,7 @@ def rank(call: Call[RankAsk]) -> Ranked:
             found = rank_with_words(replica, ask.text, ask.k)
             labels = [_label(reasoned.entry, names, _votes(reasoned.words)) for reasoned in found]
         else:
-            labels = [_label(entry, names) for entry in replica.rank(ask.text, ask.k)]
+            labels = _plain(rank_pairs(replica, ask.text, ask.k), names)
     elif isinstance(ask.features, dict) and ask.text is UNSET:
         if ask.bands or ask.explain:
             raise Problem(422, "bands and explain need a text, not features")
@@ -94,6 +95,16 @@ def _banded(call: Call[RankAsk] | Call[BatchAsk], texts: list[str]) -> list[list
 def _shown(entries: Iterable[BandedEntry], k: int, names: Names) -> list[RankedLabel]:
     shown = [entry for entry in entries if entry.band != "hide"][:k]
     return [_label(entry, names) for entry in shown]
+
+
+def _plain(pairs: list[tuple[Name, float]], names: Names) -> list[RankedLabel]:
+    if not names:
+        return [RankedLabel(label, score, place) for place, (label, score) in enumerate(pairs, 1)]
+    called = [names.get(str(label)) for label, _ in pairs]
+    return [
+        RankedLabel(label, score, place, name[0] if name else UNSET)
+        for place, ((label, score), name) in enumerate(zip(pairs, called, strict=True), 1)
+    ]
 
 
 def _label(entry: Entry | BandedEntry, names: Names, words: list[WordVoted] | None = None) -> RankedLabel:
