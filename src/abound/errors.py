@@ -9,9 +9,12 @@ AboundError
         DamagedJournal       what it holds is not what was written
         JournalInUse         another process writes to it
         JournalUnavailable   the disk is full, or failed: nothing was written, and a later try may do
+            JournalBusy      too many records wait to be written
         CompactedAway        records were asked for that are not kept any more
     RefusedRecord            what was to be learnt cannot be, and was not written down
         ReusedKey            its idempotency key was given to something else before
+    ServerError              a server refused what it was asked
+    ServerUnreachable        a server does not answer
 
 Wrong arguments raise ValueError and TypeError, as in scikit-learn.
 """
@@ -73,6 +76,10 @@ class JournalUnavailable(JournalError):  # noqa: N818
     """A journal could not be read or written just now; nothing of what was to be written is in it."""
 
 
+class JournalBusy(JournalUnavailable):
+    """Too many records wait to be written; nothing was."""
+
+
 class CompactedAway(JournalError):  # noqa: N818
     """Records were asked for that a later snapshot has made needless, and that are gone."""
 
@@ -83,3 +90,30 @@ class RefusedRecord(AboundError):  # noqa: N818
 
 class ReusedKey(RefusedRecord):
     """An idempotency key came again with something else than before."""
+
+
+class ServerError(AboundError):
+    """A server answered that it cannot do what it was asked.
+
+    Attributes
+    ----------
+    status : int
+        Of the HTTP answer.
+    detail : str
+        One sentence: what is wrong, and what would be right.
+    retry_after : float or None
+        Seconds after which a second try may do better.
+    """
+
+    def __init__(self, status: int, detail: str, retry_after: float | None = None) -> None:
+        super().__init__(status, detail, retry_after)
+        self.status = status
+        self.detail = detail
+        self.retry_after = retry_after
+
+    def __str__(self) -> str:
+        return f"the server answers {self.status}: {self.detail}"
+
+
+class ServerUnreachable(AboundError):  # noqa: N818
+    """A server does not answer, or not any more."""

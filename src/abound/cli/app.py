@@ -6,7 +6,22 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, feedback, fit, info, journal, learn, merge, rank, rerank, tune
+from abound.cli import (
+    convert,
+    evaluate,
+    explain,
+    feedback,
+    fit,
+    info,
+    journal,
+    keys,
+    learn,
+    merge,
+    rank,
+    rerank,
+    serve,
+    tune,
+)
 from abound.cli.common import note, sentence
 
 
@@ -87,7 +102,9 @@ for _module, _function in (
     (info, info.info),
     (merge, merge.merge),
     (convert, convert.convert),
+    (serve, serve.serve),
 ):
     app.command(cls=Command, epilog=_module.EPILOG)(_function)
 app.add_typer(rerank.make_group(Command), name="rerank")
 app.add_typer(journal.make_group(Command), name="journal")
+app.add_typer(keys.make_group(Command), name="keys")

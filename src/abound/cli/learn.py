@@ -12,7 +12,6 @@ from abound.cli.common import (
     LabelSeparatorOption,
     LabelsFieldOption,
     LimitOption,
-    ModelArgument,
     OnErrorOption,
     TextFieldOption,
     emit,
@@ -20,6 +19,7 @@ from abound.cli.common import (
     reader_options,
     wants_json,
 )
+from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, shifted, teach_server
 
 if TYPE_CHECKING:
     from abound.tagger import Tagger
@@ -28,12 +28,13 @@ EPILOG = """\b
 Example:
   abound learn subjects new.jsonl
   abound learn subjects --text "Growing roses in cold climates" --label roses --wrong climate
+  abound learn --server http://127.0.0.1:8000 new.jsonl
 """
 LOOKED_AT = 100  # ranks among which a taught label is looked for
 
 
 def learn(
-    model: ModelArgument,
+    model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help=MODEL_HELP)] = None,
     input_: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and labels, or -.")] = None,
     text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text to learn.")] = None,
     label: Annotated[
@@ -50,21 +51,32 @@ def learn(
     labels_field: LabelsFieldOption = None,
     id_field: IdFieldOption = None,
     label_separator: LabelSeparatorOption = None,
+    server: ServerOption = None,
+    key: KeyOption = None,
 ) -> None:
-    """Learn more rows, or one text with its labels, and save the model in place."""
+    """Learn more rows, or one text with its labels, and save the model in place, or have a server learn them."""
+    model, input_ = shifted(model, input_, server)
     if (input_ is None) == (text is None):
         raise typer.BadParameter("give either INPUT, or --text with its labels")
     if bool(label or wrong) != (text is not None):
         raise typer.BadParameter("--text goes together with --label or --wrong")
-    if text is not None:
-        tagger = load_tagger(model)
-        result = teach(tagger, text, list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ())))
-    else:
+    said = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
+    if text is None:
         from abound.cli.inputs import Inputs
-        from abound.cli.lessons import learn_stream
 
         options = reader_options(text_field, labels_field, id_field, label_separator)
         inputs = Inputs([str(input_)], format_, on_error, options, limit)
+    if server is not None:
+        found = learn_on_server(server, key, inputs) if text is None else teach_server(server, key, text, *said)
+        report(server, found, as_json)
+        return
+    model = str(model)
+    if text is not None:
+        tagger = load_tagger(model)
+        result = teach(tagger, text, *said)
+    else:
+        from abound.cli.lessons import learn_stream
+
         tagger = load_tagger(model)
         known = tagger.n_labels
         lesson = learn_stream(tagger, inputs)

@@ -12,7 +12,6 @@ from abound.cli.common import (
     IdFieldOption,
     JsonOption,
     LimitOption,
-    ModelArgument,
     OnErrorOption,
     TextFieldOption,
     emit,
@@ -20,6 +19,7 @@ from abound.cli.common import (
     reader_options,
     wants_json,
 )
+from abound.cli.remote import MODEL_HELP, KeyOption, ServedTagger, ServerOption, shifted
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -31,6 +31,7 @@ Example:
   abound rank subjects docs.jsonl > ranked.jsonl
   head titles.txt | abound rank subjects -
   abound rank subjects "Growing roses in cold climates" --bands
+  abound rank --server http://127.0.0.1:8000 "Growing roses in cold climates"
 """
 CHUNK = 500
 STANDARD = "-"
@@ -38,7 +39,7 @@ LINES = "lines"  # no format of labelled documents, so it is known here only
 
 
 def rank(
-    model: ModelArgument,
+    model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help=MODEL_HELP)] = None,
     what: Annotated[
         str | None, typer.Argument(metavar="[TEXT|INPUT|-]", help="A text; a file; or - for stdin, a text a line.")
     ] = None,
@@ -62,8 +63,11 @@ def rank(
     on_error: OnErrorOption = None,
     text_field: TextFieldOption = None,
     id_field: IdFieldOption = None,
+    server: ServerOption = None,
+    key: KeyOption = None,
 ) -> None:
     """Rank labels for a text, or for every row of a file: one line of JSON a row."""
+    model, what = shifted(model, what, server)
     if what is not None and text is not None:
         raise typer.BadParameter("give a text once, as an argument or with --text")
     if what is None and text is None:
@@ -72,11 +76,15 @@ def rank(
         what = STANDARD
     if what is not None and not is_input(what, format_):
         what, text = None, what
-    if text is not None:
-        show_one(load_tagger(model), text, (k, threshold, names, bands), as_json)
-    elif what is not None:
+    how = (k, threshold, names, bands)
+    documents = None
+    if what is not None:
         documents = _documents(what, format_, on_error, reader_options(text_field, None, id_field))
-        show_many(load_tagger(model), documents, what == STANDARD, limit, (k, threshold, names, bands))
+    with ServedTagger(server, key) if server is not None else contextlib.nullcontext(load_tagger(str(model))) as tagger:
+        if documents is not None:
+            show_many(tagger, documents, what == STANDARD, limit, how)
+        elif text is not None:
+            show_one(tagger, text, how, as_json)
 
 
 def is_input(argument: str, format_: str | None) -> bool:
@@ -124,7 +132,7 @@ def _lines(path: str) -> Iterator["Document"]:
 Choice = tuple[int | None, float | None, bool, bool]  # k, threshold, names, bands
 
 
-def ranked(tagger: "Tagger", texts: list[str], how: Choice) -> list[list["Entry | BandedEntry"]]:
+def ranked(tagger: "Tagger | ServedTagger", texts: list[str], how: Choice) -> list[list["Entry | BandedEntry"]]:
     """Rank texts as asked for: so many labels, above a threshold, or those that are to be shown."""
     k, threshold, _, bands = how
     found: list[Any]
@@ -136,7 +144,9 @@ def ranked(tagger: "Tagger", texts: list[str], how: Choice) -> list[list["Entry 
     return [[entry for entry in row if threshold is None or entry.score >= threshold] for row in found]
 
 
-def show_many(tagger: "Tagger", documents: Iterable["Document"], live: bool, limit: int | None, how: Choice) -> None:
+def show_many(
+    tagger: "Tagger | ServedTagger", documents: Iterable["Document"], live: bool, limit: int | None, how: Choice
+) -> None:
     """Print one line of JSON a row; rows of a live stream are answered as they come."""
     from itertools import islice
 
@@ -159,7 +169,7 @@ def show_many(tagger: "Tagger", documents: Iterable["Document"], live: bool, lim
         documents.note_skipped()
 
 
-def show_one(tagger: "Tagger", text: str, how: Choice, as_json: bool | None) -> None:
+def show_one(tagger: "Tagger | ServedTagger", text: str, how: Choice, as_json: bool | None) -> None:
     """Print the ranking of one text."""
     [entries], names = ranked(tagger, [text], how), how[2]
     if wants_json(as_json):
@@ -185,6 +195,6 @@ def show_one(tagger: "Tagger", text: str, how: Choice, as_json: bool | None) -> 
     table(text[:200], head, rows, "r r")
 
 
-def _as_dict(tagger: "Tagger", entry: "Entry | BandedEntry", names: bool) -> dict[str, Any]:
+def _as_dict(tagger: "Tagger | ServedTagger", entry: "Entry | BandedEntry", names: bool) -> dict[str, Any]:
     name = {"name": tagger.name_of(entry.label)} if names and tagger.label_names else {}
     return {"label": entry.label, **name, **{key: getattr(entry, key) for key in entry._fields[1:]}}

@@ -6,7 +6,7 @@ state at the same sequence, whichever snapshot they began with.
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from abound.errors import AboundError, DamagedModel, RefusedRecord, UnknownFormat
 from abound.server.fair_lock import FairLock
 from abound.server.labels import LabelTable
+from abound.server.search import LabelSearch
 from abound.store import Model, decode_names, encode_names, read_model, state_hash
 from abound.store.directory import Source
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, RenameLabel
@@ -43,6 +44,8 @@ class Replica:
         self.sequence = sequence
         self.labels = LabelTable(tagger.ranker.labels_)
         self.bands: dict[tuple[str, str], int] = {}  # how often a label was shown in one and belonged in another
+        self.search = LabelSearch(self.labels, lambda: tagger.label_names)
+        self.listeners: list[Callable[[int], None]] = []  # told of each sequence that was reached
         self._lock = FairLock()
         self._applied = threading.Condition()
         self._broken: BaseException | None = None
@@ -100,6 +103,8 @@ class Replica:
             self.sequence = sequence
         with self._applied:
             self._applied.notify_all()
+        for listener in self.listeners:
+            listener(sequence)
 
     def _apply(self, record: Record) -> None:
         if isinstance(record, Learn):
@@ -115,6 +120,7 @@ class Replica:
                 names[str(record.to)] = names.pop(str(before))
             if isinstance(record, AddLabel) and record.names:
                 self.tagger.learn_names({record.label: record.names})
+            self.search.changed(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
 
     def _check_whole(self) -> None:
         if self._broken is not None:
@@ -126,6 +132,10 @@ class Replica:
             return self._applied.wait_for(lambda: self.sequence >= sequence, timeout)
 
     # -- ranking -------------------------------------------------------------------------------------
+
+    def reading(self) -> "_Reading":
+        """Keep records from being applied for as long as something is read."""
+        return _Reading(self)
 
     def rank(self, text: str, k: int = 10) -> list[Entry]:
         """Rank the best labels of a text; merged labels count as one, retired ones are left out.
@@ -141,11 +151,14 @@ class Replica:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
         with self._lock:
             self._check_whole()
-            hidden = self.labels.n_hidden
-            found = self.tagger.rank_many(texts, k + hidden)
-            if not hidden:
-                return found
-            return [self._merged(text, entries)[:k] for text, entries in zip(texts, found, strict=True)]
+            return self._rank_many(texts, k)
+
+    def _rank_many(self, texts: Sequence[str], k: int) -> list[list[Entry]]:
+        hidden = self.labels.n_hidden
+        found = self.tagger.rank_many(texts, k + hidden)
+        if not hidden:
+            return found
+        return [self._merged(text, entries)[:k] for text, entries in zip(texts, found, strict=True)]
 
     def _merged(self, text: str, found: list[Entry]) -> list[Entry]:
         scores: dict[Name, list[float]] = {}
@@ -158,7 +171,7 @@ class Replica:
                 known[member] if member in known else self.tagger.explain(text, member).score
                 for member in self.labels.members(label)
             ]
-        together = {label: sum(parts[i] for i in _speaking(parts)) for label, parts in scores.items()}
+        together = {label: sum(parts[i] for i in speaking(parts)) for label, parts in scores.items()}
         # A tie keeps the order of the tagger's ranking.
         ranked = sorted(together.items(), key=lambda pair: -pair[1])
         return [Entry(label, score, place) for place, (label, score) in enumerate(ranked, 1)]
@@ -167,13 +180,16 @@ class Replica:
         """Return the words of a text that vote for a label; see `Tagger.explain`."""
         with self._lock:
             self._check_whole()
-            name = self.labels.resolve(label)
-            if name in self.labels.retired:
-                raise ValueError(f"label {label!r} is retired")
-            parts = [self.tagger.explain(text, member) for member in self.labels.members(name)]
-        speaking = [parts[i] for i in _speaking([part.score for part in parts])]
-        words = [word for part in speaking for word in part.words]
-        return TextExplanation(name, sum(part.score for part in speaking), words)
+            return self._explain(text, label)
+
+    def _explain(self, text: str, label: Name) -> TextExplanation:
+        name = self.labels.resolve(label)
+        if name in self.labels.retired:
+            raise ValueError(f"label {label!r} is retired")
+        parts = [self.tagger.explain(text, member) for member in self.labels.members(name)]
+        heard = [parts[i] for i in speaking([part.score for part in parts])]
+        words = [word for part in heard for word in part.words]
+        return TextExplanation(name, sum(part.score for part in heard), words)
 
     # -- keeping -------------------------------------------------------------------------------------
 
@@ -186,9 +202,12 @@ class Replica:
 
     def state_hash(self) -> str:
         """Return a hash of the state; replicas at the same sequence have the same."""
-        with self._lock:
-            self._check_whole()
-            return state_hash(self.tagger.kind, {**self.tagger._arrays(), **self._arrays()})
+        return self.hash_and_sequence()[0]
+
+    def hash_and_sequence(self) -> tuple[str, int]:
+        """Return a hash of the state and the sequence that it belongs to."""
+        with self.reading():
+            return state_hash(self.tagger.kind, {**self.tagger._arrays(), **self._arrays()}), self.sequence
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot: a model directory that says at which sequence of which journal it is."""
@@ -229,6 +248,26 @@ class Replica:
         self.bands = dict(zip(places, counts, strict=True))
 
 
-def _speaking(scores: list[float]) -> list[int]:
+class _Reading:
+    """The lock of a replica, after a look at whether it is whole; a generator would take as long as both."""
+
+    __slots__ = ("_replica",)
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+
+    def __enter__(self) -> None:
+        self._replica._lock.__enter__()
+        try:
+            self._replica._check_whole()
+        except BaseException:
+            self._replica._lock.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._replica._lock.__exit__()
+
+
+def speaking(scores: list[float]) -> list[int]:
     """Return which parts of a merged label are counted: those that speak for it, or else the least adverse."""
     return [i for i, score in enumerate(scores) if score > 0] or [scores.index(max(scores))]

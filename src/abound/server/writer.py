@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
 
-from abound.errors import AboundError, JournalUnavailable
+from abound.errors import AboundError, JournalBusy, JournalUnavailable
 from abound.server.home import Home
 from abound.server.snapshotter import start_snapshot
 from abound.store.journal import Journal, Receipt
@@ -94,8 +94,10 @@ class Writer:
 
         Raises
         ------
+        JournalBusy
+            If too many records wait.
         JournalUnavailable
-            If too many records wait, or the writer is closed.
+            If the writer is closed.
         """
         request = _Request(record, key, Future())
         with self._closing:
@@ -104,8 +106,13 @@ class Writer:
             try:
                 self._waiting.put_nowait(request)
             except queue.Full:
-                raise JournalUnavailable(f"{WAITING:,} records wait to be written; try again later") from None
+                raise JournalBusy(f"{WAITING:,} records wait to be written; try again later") from None
         return request.answer
+
+    @property
+    def queued(self) -> int:
+        """How many records wait to be written."""
+        return self._waiting.qsize()
 
     def close(self) -> None:
         """Write and apply what waits, then let another process write; a snapshot under way is given up."""

@@ -1,0 +1,130 @@
+"""What `abound rank` and `abound learn` do with --server: ask one instead of loading a model."""
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+
+if TYPE_CHECKING:
+    from abound.cli.inputs import Inputs
+    from abound.client import Ranked
+    from abound.data import Document
+    from abound.tagger import BandedEntry, Entry
+
+ServerOption = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", help="Ask a server, such as http://127.0.0.1:8000, instead of a MODEL."),
+]
+KeyOption = Annotated[
+    str | None, typer.Option("--key", metavar="KEY", envvar="ABOUND_KEY", help="A key of the server.")
+]
+MODEL_HELP = "A model directory that `abound fit` wrote; none with --server."
+
+
+class ServedTagger:
+    """Rank by a server as a tagger does."""
+
+    def __init__(self, url: str, key: str | None) -> None:
+        from abound.client import Client
+
+        self.client = Client(url, key=key)
+        self.label_names: dict[str, list[str]] = {}  # of the labels that were ranked
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+
+    def rank_many(self, texts: Sequence[str], k: int = 10) -> "list[list[Entry]]":
+        """Rank the best labels of each text."""
+        from abound.tagger import Entry
+
+        found = self._noted(self.client.rank_many(texts, k))
+        return [[Entry(entry.label, entry.score, entry.rank) for entry in row] for row in found]
+
+    def cut_many(self, texts: Sequence[str]) -> "list[list[BandedEntry]]":
+        """Rank the labels of each text and cut them into bands."""
+        from abound.tagger import BandedEntry
+
+        found = self._noted(self.client.rank_many(texts, bands=True))
+        return [
+            [
+                BandedEntry(entry.label, entry.score, entry.rank, str(entry.band), float(entry.probability or 0.0))
+                for entry in row
+            ]
+            for row in found
+        ]
+
+    def _noted(self, found: "list[list[Ranked]]") -> "list[list[Ranked]]":
+        for row in found:
+            for entry in row:
+                if entry.name is not None:
+                    self.label_names[str(entry.label)] = [entry.name]
+        return found
+
+    def name_of(self, label: Any) -> str:
+        """Return the name that a person reads for a label."""
+        return self.label_names.get(str(label), [str(label)])[0]
+
+
+def shifted(model: str | None, what: str | None, server: str | None) -> tuple[str | None, str | None]:
+    """Return the model and what comes after it: with a server, the first argument is no model."""
+    if server is None:
+        if model is None:
+            raise typer.BadParameter("give a MODEL, or a server with --server")
+        return model, what
+    if what is not None:
+        raise typer.BadParameter("with --server there is no MODEL; give one argument")
+    return None, model
+
+
+def teach_server(url: str, key: str | None, text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
+    """Have a server learn one text, and find where its labels rank for it before and after."""
+    from abound.cli.learn import LOOKED_AT
+    from abound.client import Client
+
+    with Client(url, key=key) as client:
+        before = {str(entry.label): entry.rank for entry in client.rank(text, LOOKED_AT)}
+        started = time.perf_counter()
+        learnt = client.learn(text, added=labels, rejected=wrong)
+        seconds = time.perf_counter() - started
+        after = {str(entry.label): entry.rank for entry in client.rank(text, LOOKED_AT)}
+    taught = [
+        {"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels + wrong
+    ]
+    return {"rows": 1, "seconds": round(seconds, 6), "sequence": learnt.sequence, "taught": taught}
+
+
+def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, Any]:
+    """Have a server learn every row of a file; rows that were sent before are not learnt again."""
+    from abound.cli.progress import Progress
+    from abound.client import Client
+
+    rows = repeated = unlabelled = sequence = 0
+    with Client(url, key=key) as client, Progress("learning", inputs.share) as progress:
+        for number, document in enumerate(inputs.learnt()):
+            if not document.labels:
+                unlabelled += 1
+                continue
+            learnt = client.learn(document.text, added=document.labels, key=_key(number, document))
+            rows, repeated, sequence = rows + 1, repeated + learnt.repeated, learnt.sequence
+            progress.update(rows)
+        seconds = progress.seconds
+    inputs.note_skipped()
+    return {
+        "rows": rows,
+        "rows_without_label": unlabelled,
+        "learnt_before": repeated,
+        "skipped": inputs.n_skipped,
+        "seconds": round(seconds, 3),
+        "sequence": sequence,
+    }
+
+
+def _key(number: int, document: "Document") -> str:
+    said = json.dumps([number, document.text, document.labels]).encode()
+    return "row-" + hashlib.blake2b(said, digest_size=16).hexdigest()

@@ -1,0 +1,47 @@
+"""`abound serve`: rank and learn over HTTP."""
+
+from typing import Annotated, Any
+
+import typer
+
+from abound.cli.common import note
+
+EPILOG = """\b
+Example:
+  abound serve subjects --port 8000
+  curl --json '{"text": "Growing roses in cold climates"}' http://127.0.0.1:8000/v1/rank
+"""
+NEEDED = ("granian", "msgspec", "prometheus_client", "starlette")  # what the extra brings
+
+
+def serve(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model directory, or the directory in which one is served.")
+    ],
+    state: Annotated[
+        str | None,
+        typer.Option("--state", metavar="DIR", help="Where journal and snapshots are kept; MODEL.served if not given."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that rank.")] = 1,
+    closed: Annotated[bool, typer.Option("--closed", help="Refuse labels that were not added before.")] = False,
+) -> None:
+    """Serve a model over HTTP: rank, learn every correction at once, and lose none."""
+    import asyncio
+
+    serving = load_server()
+    home = serving.open_home(model, state)
+    settings = serving.Settings(str(home.path), host, port, workers, closed)
+    asyncio.run(serving.serve(settings, note))
+
+
+def load_server() -> Any:
+    """Import the server, or say which extra it needs."""
+    try:
+        from abound.server.http import serve
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in NEEDED:
+            raise
+        raise ImportError("the server needs granian, msgspec and more: pip install 'abound[server]'") from None
+    return serve

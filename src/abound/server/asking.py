@@ -1,0 +1,91 @@
+"""What may be asked of a replica beside a plain ranking: with reasons, in bands, by features."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from abound.rankers.base import Rows
+from abound.server.replica import Replica, speaking
+from abound.store.names import Name
+from abound.tagger import BandedEntry, Entry, Tagger, WordVote
+
+
+class Reasoned(NamedTuple):
+    """A ranked label and the words that speak for it."""
+
+    entry: Entry
+    words: list[WordVote]
+
+
+def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
+    """Rank the labels of a text as pairs of label and score: what a server does most often, and nothing else."""
+    with replica.reading():
+        if replica.labels.n_hidden:
+            return [(entry.label, entry.score) for entry in replica._rank_many([text], k)[0]]
+        found = replica.tagger.rank_arrays([text], k)
+        names = found.names
+        pairs = zip(found.indices[0].tolist(), found.scores[0].tolist(), strict=True)
+        return [(names[label], score) for label, score in pairs if label >= 0]
+
+
+def rank_with_words(replica: Replica, text: str, k: int) -> list[Reasoned]:
+    """Rank the labels of a text, each with the words whose votes sum to its score; one state for all of them."""
+    with replica.reading():
+        found = replica._rank_many([text], k)[0]
+        rows = Rows(*replica.tagger.encoder.rows([text]))  # once for all labels
+        return [Reasoned(entry, _words(replica, rows, entry.label)) for entry in found]
+
+
+def _words(replica: Replica, rows: Rows, label: Name) -> list[WordVote]:
+    """Return the votes for a label, of all its parts that speak for it, without their places."""
+    tagger = replica.tagger
+    parts, scores = [], []
+    for member in replica.labels.members(label):
+        features, votes, prior = tagger.ranker._explain(rows, tagger.ranker.labels_.id_of(member))
+        parts.append(zip(features.tolist(), votes.tolist(), strict=True))
+        scores.append(sum(votes.tolist(), prior))
+    return [WordVote(tagger.encoder.name(term), vote, []) for i in speaking(scores) for term, vote in parts[i]]
+
+
+def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:
+    """Rank the labels of texts and cut them into bands; a merged label has the band of its best part."""
+    with replica.reading():
+        labels, found = replica.labels, []
+        for entries in replica.tagger.cut_many(texts):
+            kept: dict[Name, BandedEntry] = {}
+            for entry in entries:
+                label = labels.resolve(entry.label)
+                if label not in labels.retired and label not in kept:
+                    kept[label] = entry._replace(label=label, rank=len(kept) + 1)
+            found.append(list(kept.values()))
+        return found
+
+
+def rank_features(replica: Replica, features: Mapping[str, float], k: int) -> list[Entry]:
+    """Rank the labels of a row that is given as terms and their weights; unknown terms have no say."""
+    with replica.reading():
+        tagger, labels = replica.tagger, replica.labels
+        rows = _rows(tagger, features)
+        width = min(k + labels.n_hidden, max(1, tagger.n_labels))
+        ids, scores = np.full((1, width), -1, np.int32), np.zeros((1, width))
+        tagger.ranker._rank(rows, ids, scores)
+        together: dict[Name, list[float]] = {}
+        for number, score in zip(ids[0].tolist(), scores[0].tolist(), strict=True):
+            label = labels.resolve(tagger.ranker.labels_.names[number]) if number >= 0 else None
+            if label is not None and label not in labels.retired:
+                together.setdefault(label, []).append(score)
+        added = {label: sum(part for part in parts if part > 0) or max(parts) for label, parts in together.items()}
+        ranked = sorted(added.items(), key=lambda pair: -pair[1])[:k]
+        return [Entry(label, score, place) for place, (label, score) in enumerate(ranked, 1)]
+
+
+def _rows(tagger: Tagger, features: Mapping[str, float]) -> Rows:
+    encoder, weights = tagger.encoder, dict[int, float]()
+    for name, value in features.items():
+        spans = [span for span in encoder.spans(name) if span.start == 0 and span.stop == len(name)]
+        if spans and value:
+            weights[spans[-1].term] = weights.get(spans[-1].term, 0.0) + value
+    terms = sorted(weights)
+    data = np.array([weights[term] for term in terms], np.float64)
+    return Rows(np.array([0, len(terms)], np.int64), np.array(terms, np.int32), data)

@@ -1,0 +1,75 @@
+"""Endpoints about the server itself."""
+
+import asyncio
+
+import msgspec
+from msgspec import UNSET
+
+from abound.server.http.bodies import About, ModelAsk, Nothing, State
+from abound.server.http.endpoints import Call, Endpoint, Scope
+from abound.server.http.metrics import TEXT, exposition
+from abound.server.http.openapi import openapi
+from abound.server.http.problems import busy
+
+
+async def model(call: Call[ModelAsk]) -> About:
+    """Say what is served."""
+    served, replica = call.served, call.served.replica
+    tagger, state_hash = replica.tagger, None
+    with replica.reading():
+        sequence = replica.sequence
+    if call.ask.hash:
+        state_hash, sequence = await asyncio.to_thread(replica.hash_and_sequence)
+    with replica.reading():
+        return About(
+            kind=tagger.kind,
+            ranker=tagger.ranker.kind,
+            rows=tagger.n_rows,
+            labels=tagger.n_labels - replica.labels.n_hidden,
+            features=tagger.n_features,
+            edges=tagger.n_edges,
+            bytes=tagger.nbytes,
+            sequence=sequence,
+            closed=served.closed,
+            version=served.version,
+            bands=tagger.bands is not None,
+            learns_wrong=tagger.ranker.learns_wrong,
+            state_hash=UNSET if state_hash is None else state_hash,
+        )
+
+
+def health(call: Call[Nothing]) -> State:
+    """Say that the process lives."""
+    return State("ok", call.served.replica.sequence)
+
+
+def ready(call: Call[Nothing]) -> State:
+    """Say whether requests should come here: not while the server drains, or if its replica is broken."""
+    with call.served.replica.reading():
+        sequence = call.served.replica.sequence
+    if call.served.draining:
+        raise busy(503, "the server is about to stop")
+    return State("ready", sequence)
+
+
+async def metrics(call: Call[Nothing]) -> bytes:
+    """Return the figures of all workers."""
+    tagger = call.served.replica.tagger
+    figures = {"rows": tagger.n_rows, "labels": tagger.n_labels, "features": tagger.n_features, "bytes": tagger.nbytes}
+    return exposition(await call.served.facts(), {name: float(value) for name, value in figures.items()})
+
+
+def document(call: Call[Nothing]) -> bytes:
+    """Return the OpenAPI document."""
+    return msgspec.json.encode(openapi(call.endpoints, call.served.version))
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/model", model, ModelAsk, About, "Say what is served"),
+    Endpoint("GET", "/healthz", health, Nothing, State, "Say that the process lives", Scope.OPEN),
+    Endpoint(
+        "GET", "/readyz", ready, Nothing, State, "Say whether requests should come here", Scope.OPEN, errors=(503,)
+    ),
+    Endpoint("GET", "/metrics", metrics, Nothing, bytes, "Figures for Prometheus", media_type=TEXT),
+    Endpoint("GET", "/openapi.json", document, Nothing, bytes, "This document", Scope.OPEN),
+)

@@ -1,0 +1,170 @@
+"""The gate before the endpoints: it routes, checks limits and scopes, parses, waits, answers and counts."""
+
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from typing import Any, Protocol
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from abound.server.http import about, labels, ranking, teaching
+from abound.server.http.endpoints import Call, Endpoint, Scope
+from abound.server.http.limits import MOST_FEATURES, check_depth, check_features, read_body
+from abound.server.http.problems import MEDIA_TYPE, Header, Problem, problem_of
+from abound.server.http.served import Served
+
+LOG = logging.getLogger(__name__)
+ASGIScope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
+MOST_QUERY = 8192  # bytes
+
+# Where a module adds its endpoints.
+ENDPOINTS: tuple[Endpoint, ...] = (*ranking.ENDPOINTS, *teaching.ENDPOINTS, *labels.ENDPOINTS, *about.ENDPOINTS)
+
+
+class Doorkeeper(Protocol):
+    """Says what a request may do."""
+
+    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> None:
+        """Raise the problem of a request that may not do what it wants to."""
+
+
+class App:
+    """The ASGI application of one process.
+
+    Paths of the table are answered here, as short as can be: starlette's own router and requests would take as long
+    as a ranking. Everything else goes to `pages`, which may be any ASGI application.
+
+    Parameters
+    ----------
+    served : Served
+    doorkeeper : Doorkeeper, optional
+        None lets everybody in.
+    endpoints : iterable of Endpoint
+    pages : ASGI application, optional
+    """
+
+    def __init__(
+        self,
+        served: Served,
+        doorkeeper: Doorkeeper | None = None,
+        endpoints: Iterable[Endpoint] = ENDPOINTS,
+        pages: ASGIApp | None = None,
+    ) -> None:
+        self.served = served
+        self.endpoints = tuple(endpoints)
+        self._doorkeeper = doorkeeper
+        self._pages = pages
+        self._table: dict[str, dict[str, Endpoint]] = {}
+        for endpoint in self.endpoints:
+            self._table.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        self.under_way = 0  # requests that are not answered yet
+        self.last_request = 0.0
+        self._worker = b"%d" % os.getpid()
+        self._encode = msgspec.json.Encoder().encode
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        methods = self._table.get(scope["path"])
+        if methods is None and self._pages is not None:
+            await self._pages(scope, receive, send)
+            return
+        headers: list[Header] = []
+        started = self.last_request = time.monotonic()
+        self.under_way += 1
+        name = "unknown"
+        try:
+            endpoint = _chosen(methods, scope)
+            name = endpoint.name
+            answer = await self._answer(endpoint, scope, receive)
+            status, media_type = 200, endpoint.media_type_raw
+            body = answer if isinstance(answer, bytes) else self._encode(answer)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem is None:
+                LOG.exception("%s %s failed", scope["method"], scope["path"])
+                problem = Problem(500, "something unexpected happened; the server's log says what")
+            status, media_type, body = problem.status, MEDIA_TYPE, problem.body()
+            headers += problem.headers
+        finally:
+            self.under_way -= 1
+        self.served.counts.add(name, status, time.monotonic() - started)
+        headers += (
+            (b"content-type", media_type),
+            (b"content-length", b"%d" % len(body)),
+            (b"x-abound-sequence", b"%d" % self.served.replica.sequence),
+            (b"x-abound-worker", self._worker),
+        )
+        if self.served.draining:
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    async def _answer(self, endpoint: Endpoint, scope: ASGIScope, receive: Receive) -> Any:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        if self._doorkeeper is not None:
+            self._doorkeeper.check(headers, endpoint.scope)
+        if endpoint.has_body:
+            kind = headers.get(b"content-type", b"")
+            if not kind.startswith(b"application/json"):
+                raise Problem(415, "the body must be sent as application/json")
+            body = await read_body(receive, headers.get(b"content-length"), endpoint.limit)
+            check_depth(body)
+            if len(body) > MOST_FEATURES:
+                check_features(body)
+            ask = endpoint.decoder.decode(body)
+        else:
+            ask = _from_query(endpoint, scope["query_string"])
+        seen = headers.get(b"x-abound-sequence")
+        if seen is not None:
+            await self.served.reach(_sequence(seen))
+        key = _key(headers) if endpoint.keyed else None
+        answer = endpoint.handle(Call(self.served, ask, key, self.endpoints))
+        return await answer if endpoint.is_async else answer
+
+
+def make_app(served: Served, doorkeeper: Doorkeeper | None) -> App:
+    """Return the application with everything that it serves."""
+    return App(served, doorkeeper)
+
+
+def _chosen(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoint:
+    if methods is None:
+        raise Problem(404, "there is nothing here; /openapi.json lists what there is")
+    method = scope["method"]
+    found = methods.get("GET" if method == "HEAD" else method)
+    if found is None:
+        allowed = ", ".join(sorted(methods))
+        raise Problem(405, f"the method must be one of {allowed}", {b"allow": allowed.encode()})
+    return found
+
+
+def _from_query(endpoint: Endpoint, raw: bytes) -> msgspec.Struct:
+    if len(raw) > MOST_QUERY:
+        raise Problem(414, f"the query must have at most {MOST_QUERY:,} bytes")
+    try:
+        given = dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20))
+    except ValueError as error:  # a UnicodeDecodeError is one too
+        raise Problem(400, f"the query cannot be read: {error}") from None
+    return msgspec.convert(given, endpoint.ask, strict=False)
+
+
+def _sequence(raw: bytes) -> int:
+    if not raw.isdigit() or len(raw) > 18:
+        raise Problem(400, "X-Abound-Sequence must be the sequence of an earlier answer, a whole number")
+    return int(raw)
+
+
+def _key(headers: Mapping[bytes, bytes]) -> str | None:
+    raw = headers.get(b"idempotency-key")
+    if raw is None:
+        return None
+    if not 1 <= len(raw) <= 200 or not raw.isascii():
+        raise Problem(400, "Idempotency-Key must have 1 to 200 ASCII letters")
+    return raw.decode("ascii")

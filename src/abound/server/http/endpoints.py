@@ -1,0 +1,84 @@
+"""What an endpoint is: a line in a table, from which routing, limits, scopes and the OpenAPI document follow."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from abound.server.http.limits import LEARN_BYTES
+from abound.server.http.served import Served
+
+Asked = TypeVar("Asked", bound=msgspec.Struct)
+
+
+class Scope(IntEnum):
+    """What a key allows; each includes those before it."""
+
+    OPEN = 0
+    READ = 1
+    LEARN = 2
+    ADMIN = 3
+
+
+class Call(Generic[Asked]):
+    """One request, past the gate: what is served, what was asked, and the key of idempotency."""
+
+    __slots__ = ("ask", "endpoints", "key", "served")
+
+    def __init__(self, served: Served, ask: Asked, key: str | None, endpoints: "tuple[Endpoint, ...]") -> None:
+        self.served = served
+        self.ask = ask
+        self.key = key
+        self.endpoints = endpoints
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A method and a path, who may call it, and the function that answers.
+
+    Attributes
+    ----------
+    handle : callable
+        A function or, if it has to wait for something, a coroutine function that takes a Call and returns the
+        answer. It runs in the event loop: what takes longer than a ranking is cut into pieces.
+    ask, answer : type
+        Structs; what is asked is read from the body, or from the query of a GET. An answer of type bytes is sent as
+        it is, as `media_type`.
+    limit : int
+        Bytes of the body.
+    """
+
+    method: str
+    path: str
+    handle: Callable[[Call[Any]], Any]
+    ask: type[msgspec.Struct]
+    answer: type
+    summary: str
+    scope: Scope = Scope.READ
+    limit: int = LEARN_BYTES
+    keyed: bool = False
+    media_type: str = "application/json"
+    errors: tuple[int, ...] = ()
+    decoder: "msgspec.json.Decoder[Any]" = field(init=False, repr=False, compare=False)
+    name: str = field(init=False)
+    media_type_raw: bytes = field(init=False, repr=False)
+    is_async: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", f"{self.method} {self.path}")
+        object.__setattr__(self, "is_async", inspect.iscoroutinefunction(self.handle))
+        object.__setattr__(self, "media_type_raw", self.media_type.encode())
+        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.ask))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it may be asked for a sequence."""
+        return self.path.startswith("/v1/")
+
+    @property
+    def has_body(self) -> bool:
+        """Whether what is asked stands in the body."""
+        return self.method not in ("GET", "HEAD")

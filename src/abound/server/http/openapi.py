@@ -1,0 +1,107 @@
+"""The OpenAPI document, made from the table of endpoints and the types of their bodies."""
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from abound.server.http.bodies import Nothing
+from abound.server.http.endpoints import Endpoint, Scope
+from abound.server.http.problems import ProblemBody
+
+_TEMPLATE = "#/components/schemas/{name}"
+_SEEN = {
+    "name": "X-Abound-Sequence",
+    "in": "header",
+    "description": "The sequence of an earlier answer: this one waits until it knows that record.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "The same key with the same content is applied once.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+}
+_SEQUENCE = {
+    "X-Abound-Sequence": {
+        "description": "The last record that this process has applied.",
+        "schema": {"type": "integer"},
+    }
+}
+
+
+def openapi(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
+    """Return the document."""
+    endpoints = tuple(endpoints)
+    types = {kind for endpoint in endpoints for kind in (endpoint.ask, endpoint.answer) if _is_struct(kind)}
+    listed = sorted(types - {Nothing}, key=lambda kind: kind.__name__)
+    schemas, components = msgspec.json.schema_components([*listed, ProblemBody], ref_template=_TEMPLATE)
+    refs = dict(zip([*listed, ProblemBody], schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, refs, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "abound",
+            "version": version,
+            "description": "Rank labels for texts, with reasons, and learn every correction at once.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _is_struct(kind: type) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "operationId": endpoint.handle.__name__,
+        "summary": endpoint.summary,
+        "parameters": [_SEEN] if endpoint.waits else [],
+        "responses": _responses(endpoint, refs),
+    }
+    if endpoint.keyed:
+        found["parameters"] = [*found["parameters"], _KEY]
+    if endpoint.scope != Scope.OPEN:
+        found["security"] = [{"key": []}, {}]
+        found["x-scope"] = endpoint.scope.name.lower()
+    if endpoint.has_body:
+        content = {"application/json": {"schema": refs[endpoint.ask]}}
+        found["requestBody"] = {"required": True, "content": content, "x-limit": endpoint.limit}
+    elif endpoint.ask is not Nothing:
+        schema = components[endpoint.ask.__name__]
+        found["parameters"] = [
+            *found["parameters"],
+            *({"name": name, "in": "query", "schema": kind} for name, kind in schema["properties"].items()),
+        ]
+    return found
+
+
+def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
+    schema = refs[endpoint.answer] if _is_struct(endpoint.answer) else {}  # anything of its media type
+    content = {endpoint.media_type: {"schema": schema}}
+    responses: dict[str, Any] = {"200": {"description": "Answered.", "headers": _SEQUENCE, "content": content}}
+    statuses = {400, 422, *endpoint.errors}
+    if endpoint.waits:
+        statuses |= {412, 429, 503}
+    if endpoint.has_body:
+        statuses |= {413, 415}
+    else:
+        statuses.add(414)
+    if endpoint.keyed:
+        statuses |= {409, 429, 503}
+    if endpoint.scope != Scope.OPEN:
+        statuses |= {401, 403}
+    for status in sorted(statuses):
+        responses[str(status)] = {
+            "description": HTTPStatus(status).phrase,
+            "content": {"application/problem+json": {"schema": refs[ProblemBody]}},
+        }
+    return responses

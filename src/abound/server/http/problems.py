@@ -1,0 +1,72 @@
+"""What goes wrong, as application/problem+json (RFC 9457)."""
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+
+import msgspec
+
+from abound.errors import AboundError, JournalBusy, JournalUnavailable, RefusedRecord, ReusedKey
+
+RETRY_SECONDS = 1  # after which what was refused for want of room may be tried again
+RETRY_DISK_SECONDS = 5
+MEDIA_TYPE = b"application/problem+json"
+Header = tuple[bytes, bytes]
+
+
+class ProblemBody(msgspec.Struct, frozen=True):
+    """What an error answers with."""
+
+    title: str
+    status: int
+    detail: str
+    type: str = "about:blank"
+
+
+class Problem(Exception):  # noqa: N818  the RFC's own word
+    """Something that is answered with a status of its own.
+
+    Parameters
+    ----------
+    status : int
+    detail : str
+        One sentence: what is wrong, and what would be right.
+    headers : mapping, optional
+    """
+
+    def __init__(self, status: int, detail: str, headers: Mapping[bytes, bytes] | None = None) -> None:
+        super().__init__(status, detail)
+        self.status = status
+        self.detail = detail
+        self.headers: Iterable[Header] = tuple((headers or {}).items())
+
+    def body(self) -> bytes:
+        """Return what is sent."""
+        # Words may quote what a client sent, half a surrogate pair among it.
+        detail = self.detail.encode("utf-8", "replace").decode()
+        return msgspec.json.encode(ProblemBody(HTTPStatus(self.status).phrase, self.status, detail))
+
+
+def busy(status: int, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
+    """Return the problem of having to try again later."""
+    return Problem(status, detail, {b"retry-after": b"%d" % seconds})
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """Return the problem that an exception of ours means; None for what nobody expected."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, msgspec.ValidationError):
+        return Problem(422, str(error))
+    if isinstance(error, msgspec.DecodeError | UnicodeDecodeError):
+        return Problem(400, f"the body must be JSON in UTF-8: {error}")
+    if isinstance(error, ReusedKey):
+        return Problem(409, str(error))
+    if isinstance(error, RefusedRecord):
+        return Problem(422, str(error))
+    if isinstance(error, JournalBusy):
+        return busy(429, str(error))
+    if isinstance(error, JournalUnavailable):
+        return busy(503, f"nothing can be learnt just now: {error}", RETRY_DISK_SECONDS)
+    if isinstance(error, AboundError):
+        return busy(503, str(error), RETRY_DISK_SECONDS)
+    return None

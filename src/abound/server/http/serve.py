@@ -1,0 +1,70 @@
+"""Serve a home over HTTP until a signal comes: in one process, or in a writer and its workers."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from abound.server.home import Home
+from abound.server.http.app import make_app
+from abound.server.http.listener import Drain, HttpServer, listen
+from abound.server.http.served import InProcess, Served
+from abound.server.http.settings import Settings, doorkeeper_of
+from abound.server.http.supervisor import Supervisor
+from abound.server.writer import Writer
+from abound.store.directory import MANIFEST
+from abound.tagger import Tagger
+
+
+def open_home(model: str, state: str | None = None) -> Home:
+    """Return the home of a model: the directory itself if it is one, or else one beside it, made when needed."""
+    path = Path(model)
+    if (path / "journal.sqlite").is_file():
+        return Home(path)
+    home = Path(state) if state is not None else path.with_name(path.name + ".served")
+    if (home / "journal.sqlite").is_file() and any(home.glob(f"snapshots/*/{MANIFEST}")):
+        return Home(home)
+    return Home.create(home, Tagger.load(path))
+
+
+async def serve(settings: Settings, report: Callable[[str], None]) -> None:
+    """Serve a home until SIGTERM or SIGINT.
+
+    Parameters
+    ----------
+    settings : Settings
+    report : callable
+        Called with a sentence when requests are answered, and for what an operator should know.
+    """
+    doorkeeper = doorkeeper_of(settings)
+    home = Home(settings.home)
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(one) for one in listen(settings.host, settings.port, settings.workers)]
+        writer = stack.enter_context(
+            Writer(home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report)
+        )
+        words = f"serving {settings.home} on {_url(listeners[0])}"
+        if settings.workers > 1:
+            supervisor = Supervisor(writer, settings, listeners)
+            _on_signals(supervisor.stop)
+            await supervisor.run(lambda: report(f"{words} with {settings.workers} workers"))
+            return
+        app = make_app(Served(writer.replica, InProcess(writer)), doorkeeper)
+        server = HttpServer(app, listeners[0])
+        _on_signals(Drain(app, server, listeners[0]).begin)
+        serving = asyncio.get_running_loop().create_task(server.serve())
+        await asyncio.sleep(0)
+        report(words)
+        await serving
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,140 @@
+"""What the endpoints talk to: a replica that is kept up to date, and a way to the journal."""
+
+import asyncio
+import os
+from collections.abc import Awaitable
+from importlib.metadata import version
+from typing import Protocol
+
+from abound.server.http.metrics import Counts, Facts, WorkerState
+from abound.server.http.problems import Problem, busy
+from abound.server.replica import Replica
+from abound.server.writer import Writer
+from abound.store.journal import Receipt
+from abound.store.journal.records import Learn, Record
+
+MOST_WAITING = 1000  # requests of a process that wait for the journal
+MOST_WAITING_BYTES = 64 << 20  # of their texts
+LONGEST_WAIT = 5.0  # seconds, for a sequence
+
+
+class Journalled(Protocol):
+    """A way to the journal."""
+
+    closed: bool
+
+    def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
+        """Have a record written."""
+
+    async def last(self) -> int:
+        """Return the sequence of the last record that was written."""
+
+    async def facts(self, own: WorkerState) -> Facts:
+        """Return what is known of all workers, of this one what it says now."""
+
+
+class Served:
+    """A replica and the way to its journal, as one process has them.
+
+    Parameters
+    ----------
+    replica : Replica
+    journalled : Journalled
+    """
+
+    def __init__(self, replica: Replica, journalled: Journalled) -> None:
+        self.replica = replica
+        self.journalled = journalled
+        self.closed = journalled.closed
+        self.version = version("abound")
+        self.draining = False
+        self.waiting = 0
+        self.waiting_bytes = 0
+        self.counts = Counts()
+        self._reached: list[tuple[int, asyncio.Future[None]]] = []
+        self._loop = asyncio.get_running_loop()
+        replica.listeners.append(self._tell)
+
+    def state(self) -> WorkerState:
+        """Return what this process tells of itself."""
+        return WorkerState(os.getpid(), self.replica.sequence, self.waiting, self.counts)
+
+    async def facts(self) -> Facts:
+        """Return what is known of all workers."""
+        return await self.journalled.facts(self.state())
+
+    async def learn(self, record: Record, key: str | None) -> Receipt:
+        """Have a record written, and wait until this process knows it too."""
+        size = len(record.text) if isinstance(record, Learn) else 0
+        if self.waiting >= MOST_WAITING or self.waiting_bytes + size > MOST_WAITING_BYTES:
+            raise busy(429, f"{self.waiting:,} requests wait for the journal; try again later")
+        self.waiting += 1
+        self.waiting_bytes += size
+        try:
+            receipt = await self.journalled.submit(record, key)
+            await self._applied(receipt.sequence)
+            return receipt
+        finally:
+            self.waiting -= 1
+            self.waiting_bytes -= size
+
+    # -- waiting for a sequence ----------------------------------------------------------------------
+
+    async def reach(self, sequence: int) -> None:
+        """Wait until a record that a client has seen is applied here."""
+        if self.replica.sequence >= sequence:
+            return
+        if self.waiting >= MOST_WAITING:
+            raise busy(429, f"{MOST_WAITING:,} requests wait; try again later")
+        self.waiting += 1
+        try:
+            last = await self.journalled.last()
+            if sequence > last:
+                raise Problem(412, f"the journal ends at record {last}; there is no record {sequence} yet")
+            if not await self._applied(sequence):
+                raise busy(503, f"record {sequence} is not applied yet; this process is at {self.replica.sequence}")
+        finally:
+            self.waiting -= 1
+
+    async def _applied(self, sequence: int) -> bool:
+        if self.replica.sequence >= sequence:
+            return True
+        future = self._loop.create_future()
+        self._reached.append((sequence, future))
+        if self.replica.sequence >= sequence:  # reached between the two lines above
+            self._wake(self.replica.sequence)
+        try:
+            await asyncio.wait_for(future, LONGEST_WAIT)
+        except TimeoutError:
+            return False
+        return True
+
+    def _tell(self, sequence: int) -> None:
+        if self._reached and not self._loop.is_closed():  # from the thread that applies
+            self._loop.call_soon_threadsafe(self._wake, sequence)
+
+    def _wake(self, sequence: int) -> None:
+        for _, future in (pair for pair in self._reached if pair[0] <= sequence):
+            if not future.done():
+                future.set_result(None)
+        self._reached = [pair for pair in self._reached if not pair[1].done()]
+
+
+class InProcess:
+    """The writer of this very process."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self.closed = writer.closed
+
+    def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
+        """Have a record written."""
+        return asyncio.wrap_future(self._writer.submit(record, key))
+
+    async def last(self) -> int:
+        """Return the sequence of the last record."""
+        return self._writer.journal.last
+
+    async def facts(self, own: WorkerState) -> Facts:
+        """Return what is known of this process."""
+        return Facts(self._writer.journal.last, self._writer.queued, [own])

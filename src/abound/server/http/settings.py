@@ -1,0 +1,32 @@
+"""How a model is served, and who may come in."""
+
+from dataclasses import dataclass
+
+from abound.server.http.app import Doorkeeper
+from abound.server.http.keys import KeyDoor, KeyFile, LoopbackDoor, is_loopback
+from abound.server.writer import SNAPSHOT_EVERY
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is served."""
+
+    home: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    closed: bool = False
+    snapshot_every: int | None = SNAPSHOT_EVERY
+
+
+def doorkeeper_of(settings: Settings) -> Doorkeeper:
+    """Return who lets requests in: by keys if there are any, or else only on this machine."""
+    file = KeyFile(settings.home)
+    if file.path.exists():
+        return KeyDoor(file)
+    if not is_loopback(settings.host):
+        raise ValueError(
+            f"a server on {settings.host} needs keys, so that not everybody can teach it: "
+            f"make one with `abound keys add {settings.home} NAME --scope admin`, or listen on 127.0.0.1"
+        )
+    return LoopbackDoor()

@@ -1,0 +1,118 @@
+"""Labels by the beginning of a word in any of their names, the most frequent first."""
+
+import re
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from abound.server.labels import LabelTable
+from abound.store.names import Name
+
+MOST_WORDS = 12  # of a name that are looked up by
+WORD = re.compile(r"\w+")
+Key = tuple[str, int]
+
+
+class Found(NamedTuple):
+    """A label, the name that a person reads if it has one, and how many texts it had."""
+
+    label: Name
+    name: str | None
+    texts: int
+
+
+class LabelSearch:
+    """Keep the words of all names in order beside a table of labels.
+
+    Labels that were learnt since are taken up by the next search; those that surgery touched must be named to
+    `changed`. It is used under the lock of the replica that it belongs to.
+
+    Parameters
+    ----------
+    labels : LabelTable
+    names : callable
+        Returns the names that people read, by label.
+    """
+
+    def __init__(self, labels: LabelTable, names: Callable[[], Mapping[str, list[str]]]) -> None:
+        self._labels = labels
+        self._names = names
+        self._keys: list[Key] = []  # rests of names from a word on, and the label's number
+        self._of: list[list[Key]] = []  # the keys of each label of the book
+        self._aliases: dict[Name, list[Name]] | None = None
+
+    def changed(self, *names: Name) -> None:
+        """Take note of labels that were added, renamed, merged or retired."""
+        self._aliases = None
+        for name in dict.fromkeys(names):
+            for label in (name, self._labels.resolve(name)):
+                if label in self._labels.book and self._labels.book.id_of(label) < len(self._of):
+                    self._refresh(self._labels.book.id_of(label))
+
+    def _refresh(self, number: int) -> None:
+        for key in self._of[number]:
+            del self._keys[bisect_left(self._keys, key)]
+        self._of[number] = self._keys_of(number)
+        for key in self._of[number]:
+            insort(self._keys, key)
+
+    def _take_up(self) -> None:
+        names, start = self._labels.book.names, len(self._of)
+        if start == len(names):
+            return
+        fresh = [self._keys_of(number) for number in range(start, len(names))]
+        self._of += fresh
+        if len(fresh) > 1000:
+            self._keys = sorted([*self._keys, *(key for keys in fresh for key in keys)])
+        else:
+            for keys in fresh:
+                for key in keys:
+                    insort(self._keys, key)
+
+    def _keys_of(self, number: int) -> list[Key]:
+        label = self._labels.book.names[number]
+        if label in self._labels.aliases or label in self._labels.retired:
+            return []
+        known = (str(label), *self._names().get(str(label), ()), *map(str, self._aliases_of(label)))
+        rests: set[str] = set()
+        for name in known:
+            folded = name.casefold()
+            starts = [match.start() for _, match in zip(range(MOST_WORDS), WORD.finditer(folded), strict=False)]
+            rests |= {folded, *(folded[start:] for start in starts)}
+        return [(rest, number) for rest in rests]
+
+    def _aliases_of(self, label: Name) -> list[Name]:
+        if self._aliases is None:
+            self._aliases = {}
+            for alias, target in self._labels.aliases.items():
+                self._aliases.setdefault(target, []).append(alias)
+        return self._aliases.get(label, [])
+
+    def count(self, label: Name) -> int:
+        """Return how many texts a label had, all of its parts together."""
+        book = self._labels.book
+        return sum(int(book.counts[book.id_of(member)]) for member in self._labels.members(label))
+
+    def find(self, prefix: str, limit: int) -> tuple[int, list[Found]]:
+        """Return how many labels have a word that begins so, and the most frequent of them."""
+        self._take_up()
+        book, folded = self._labels.book, prefix.strip().casefold()
+        if folded:
+            start = bisect_left(self._keys, (folded, -1))
+            stop = bisect_right(self._keys, (folded + "\U0010ffff", len(book)))
+            numbers = np.unique(np.fromiter((number for _, number in self._keys[start:stop]), np.int64))
+        else:
+            numbers = np.flatnonzero(np.fromiter(map(bool, self._of), bool, len(self._of)))
+        counts = np.array(book.counts[numbers])
+        for label in self._labels.groups:
+            counts[numbers == book.id_of(label)] = self.count(label)
+        best = numbers[np.lexsort((numbers, -counts))[:limit]]  # by number, as first seen, if equally frequent
+        names = self._names()
+        found = []
+        for number in best.tolist():
+            label = book.names[number]
+            known = names.get(str(label))
+            found.append(Found(label, known[0] if known else None, self.count(label)))
+        return len(numbers), found

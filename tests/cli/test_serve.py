@@ -1,0 +1,92 @@
+"""`abound serve`, `abound keys`, and the commands that ask a server instead of a model."""
+
+import json
+import os
+
+import pytest
+
+from abound import Tagger
+from abound.server import Home
+from tests.cli.running import write_rows
+from tests.server.http.running import Running
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="servers are stopped by a signal")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """Return a model directory and a server that was started on it, with a home made beside it."""
+    folder = tmp_path_factory.mktemp("served")
+    write_rows(folder / "docs.jsonl")
+    rows = [json.loads(line) for line in (folder / "docs.jsonl").read_text().splitlines()]
+    names = {"fruit": "Fruit of all kinds"}
+    tagger = Tagger().fit([row["text"] for row in rows], [row["labels"] for row in rows], label_names=names)
+    tagger.save(folder / "model")
+    with Running(folder / "model") as server:
+        yield folder / "model", server
+
+
+def test_a_home_is_made_beside_the_model(served):
+    model, _ = served
+    assert Home(model.with_name("model.served")).snapshots() == [0]
+
+
+def test_rank_asks_the_server(run, served, tmp_path):
+    model, server = served
+    here = run("rank", model, "a red apple")
+    assert here.json["labels"][0]["name"] == "Fruit of all kinds"
+    assert run("rank", "--server", server.url, "a red apple").out == here.out
+    file = write_rows(tmp_path / "some.jsonl", 1)
+    assert run("rank", "--server", server.url, file, "-k", 2).out == run("rank", model, file, "-k", 2).out
+    assert run("rank", "--server", server.url, model, "a text").code == 2
+    assert run("rank").code == 2
+    refused = run("rank", "--server", server.url, "--bands", "a red apple")
+    assert refused.code == 1
+    assert "no bands yet" in refused.err
+
+
+def test_learn_teaches_the_server(run, served, tmp_path):
+    _, server = served
+    result = run("learn", "--server", server.url, "--text", "a plum", "--label", "stone fruit", "--wrong", "sport")
+    assert result.json["taught"][0] == {"label": "stone fruit", "rank_before": None, "rank_after": 1}
+    file = tmp_path / "new.jsonl"
+    file.write_text('{"text": "a cherry", "labels": ["stone fruit"]}\n{"text": "nothing", "labels": []}\n')
+    first, again = run("learn", "--server", server.url, file).json, run("learn", "--server", server.url, file).json
+    assert (first["rows"], first["rows_without_label"], first["learnt_before"]) == (1, 1, 0)
+    assert (again["sequence"], again["learnt_before"]) == (first["sequence"], 1)
+    assert run("rank", "--server", server.url, "a cherry").json["labels"][0]["label"] == "stone fruit"
+
+
+def test_an_address_where_nobody_is(run, monkeypatch):
+    monkeypatch.setattr("abound.client.FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("abound.client.LONGEST_PAUSE", 0.0)
+    result = run("rank", "--server", "http://127.0.0.1:9", "a text")
+    assert result.code == 1
+    assert "does not answer" in result.err
+    assert run("rank", "--server", "somewhere", "a text").code == 1
+
+
+def test_keys_are_made_listed_and_removed(run, served):
+    model, _ = served
+    home = Home.create(model.with_name("other"), Tagger().fit(["a"], [["b"]])).path
+    made = run("keys", "add", home, "mine", "--scope", "learn")
+    assert made.code == 0
+    assert made.out.startswith("abound_")
+    assert made.out.strip() not in (home / "keys.json").read_text()
+    assert oct((home / "keys.json").stat().st_mode)[-3:] == "600"
+    assert "needs a name" in run("keys", "add", home, "mine").err
+    assert "must be one of read" in run("keys", "add", home, "other", "--scope", "all").err
+    assert run("keys", "list", home).json["scope"] == "learn"
+    assert "mine" in run("keys", "list", home, "--table").out
+    assert "no key" in run("keys", "remove", home, "nobody").err
+    assert run("keys", "remove", home, "mine").code == 0
+    assert run("keys", "list", home).out == ""
+    assert "no home" in run("keys", "list", model).err
+
+
+def test_a_server_that_everybody_reaches_needs_keys(run, served):
+    model, _ = served
+    home = Home.create(model.with_name("third"), Tagger().fit(["a"], [["b"]])).path
+    refused = run("serve", home, "--host", "0.0.0.0")  # noqa: S104
+    assert refused.code == 1
+    assert "needs keys" in refused.err
