@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from abound.errors import AboundError, DamagedModel, RefusedRecord, UnknownFormat
 from abound.server.fair_lock import FairLock
+from abound.server.history import History
 from abound.server.labels import LabelTable
 from abound.server.search import LabelSearch
 from abound.store import decode_names, encode_names, read_model, state_hash
@@ -46,6 +47,7 @@ class Replica:
         self.labels = LabelTable(tagger.ranker.labels_)
         self.bands: dict[tuple[str, str], int] = {}  # how often a label was shown in one and belonged in another
         self.search = LabelSearch(self.labels, lambda: tagger.label_names)
+        self.history = History()
         self.listeners: list[Callable[[int], None]] = []  # told of each sequence that was reached
         self._lock = FairLock()
         self._applied = threading.Condition()
@@ -97,7 +99,9 @@ class Replica:
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             try:
+                self.history.foresee(sequence, record, self._first_labels)
                 self._apply(record)
+                self.history.note(sequence, record)
             except BaseException as error:  # half a record may have been learnt
                 self._broken = error
                 raise
@@ -122,6 +126,9 @@ class Replica:
             if isinstance(record, AddLabel) and record.names:
                 self.tagger.learn_names({record.label: record.names})
             self.search.changed(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
+
+    def _first_labels(self, text: str, k: int) -> list[Name]:
+        return [entry.label for entry in self._rank_many([text], k)[0]]
 
     def _check_whole(self) -> None:
         if self._broken is not None:

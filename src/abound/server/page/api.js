@@ -58,6 +58,10 @@ async function request(method, path, { query, body, key, signal } = {}) {
   }
   const found = await answer.json().catch(() => null);
   if (!answer.ok) {
+    if (answer.status === 412 && seen) {
+      seen = 0; // another journal than the one this page taught: begin anew
+      return request(method, path, { query, body, key, signal });
+    }
     const wait = Number(answer.headers.get("Retry-After")) || 0;
     const failed = new ApiError(answer.status, wordsFor(answer.status, found), wait);
     tell(failed);

@@ -84,7 +84,7 @@ export class Completion {
 
   pick(i) {
     const option = this.options[i];
-    this.wanted = false;
+    this.wanted = this.input.readOnly = false;
     if (!option) return;
     this.input.value = "";
     this.show([], "");
@@ -99,7 +99,7 @@ export class Completion {
       event.preventDefault();
       // Who types faster than the server answers must not get what an older answer had first.
       if (this.shown === this.input.value.trim()) this.pick(this.at);
-      else this.wanted = true;
+      else this.wanted = this.input.readOnly = true;
     } else if (event.key === "Escape") {
       event.preventDefault();
       event.stopPropagation();

@@ -52,7 +52,7 @@ function chart(points, found) {
   const table = h("table", { class: "plain" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Record"), h("th", { scope: "col", class: "figure" }, "First right"))),
     h("tbody", {}, rows.map(({ sequence, value }) => h("tr", {}, h("th", { scope: "row" }, count(sequence)), h("td", { class: "figure" }, percent(value))))));
   return [
-    h("p", { class: "hint" }, `${plural(points.length, "lesson")} of the last ${count(found.window)}; each point is the mean of the 50 lessons up to it.`),
+    h("p", { class: "hint" }, `The last ${plural(found.measured, "lesson")}, ${count(found.window)} at most; each point is the mean of the 50 lessons up to it.`),
     lineChart(points, { title: `First label right: from ${percent(points[0].value)} to ${percent(points.at(-1).value)}`, from: `record ${count(points[0].sequence)}`, to: `record ${count(points.at(-1).sequence)}`, table }),
   ];
 }

@@ -32,7 +32,7 @@ export class Workbench {
     this.length = h("span", { class: "hint" });
     this.clearButton = h("button", { type: "button", class: "quiet", onclick: () => this.clear() }, "Clear");
     this.textCard = h("section", { class: "card text-card", "aria-label": "Text" },
-      this.editor.element, h("div", { class: "under" }, this.length, this.clearButton), this.chips);
+      this.editor.element, h("div", { class: "under" }, this.length, this.chips, this.clearButton));
     this.listCard = h("section", { class: "card list-card", "aria-labelledby": "labels-title" },
       h("div", { class: "card-head" }, h("h2", { id: "labels-title" }, "Labels"), this.adding.element),
       this.state, this.list.element);
@@ -175,9 +175,9 @@ export class Workbench {
   }
 
   redraw() {
-    const decided = decisions.on(this.ranked.text);
+    const decided = decisions.on(this.text); // also while the ranking is still that of a moment ago
     this.list.show(this.ranked.labels, decided, this.before);
-    const items = [...decisions.on(this.text).values()];
+    const items = [...decided.values()];
     fill(this.chips, items.map((item) => h("span", { class: `chip ${item.kind} ${item.state}` },
       h("span", { class: "chip-kind" }, { accept: "✓", reject: "✕", add: "+" }[item.kind]), h("bdi", {}, nameOf(item)),
       h("span", { class: "chip-state" }, { learnt: "learnt", held: "held", sending: "sending", waiting: "waiting" }[item.state]))));
@@ -210,7 +210,7 @@ export class Workbench {
       this.problem = null;
       return;
     }
-    decisions.decide(this.ranked.text, entry, kind);
+    decisions.decide(this.text, entry, kind);
   }
 
   add(option) {
