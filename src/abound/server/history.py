@@ -14,6 +14,7 @@ from abound.store.names import Name
 
 WINDOW = 1000  # lessons whose outcome is kept
 SMOOTHED = 50  # lessons that a point of the curve is the mean of
+FEW_LESSONS = 10  # at the beginning of the curve
 MOST_POINTS = 200
 NEAR = 5  # places among which a label counts as found
 LEAST_LESSONS = 4  # of a label, before it is said to get better or worse
@@ -107,6 +108,7 @@ class History:
             if place >= SMOOTHED:
                 right -= outcomes[place - SMOOTHED].right
             points.append((outcome.sequence, right / min(place + 1, SMOOTHED)))
+        points = points[min(len(points) // 2, FEW_LESSONS) :]  # the mean of a few lessons says little
         step = -(-len(points) // MOST_POINTS) or 1
         return points[::-1][::step][::-1]  # thinned from the end, so that the last lesson stays
 
@@ -114,8 +116,8 @@ class History:
         """Return the labels that get better and those that get worse, most of all first."""
         seen: dict[Name, list[bool]] = {}
         for outcome in self.outcomes:
-            for label, found in outcome.found.items():
-                seen.setdefault(label, []).append(found)
+            for label, is_near in outcome.found.items():
+                seen.setdefault(label, []).append(is_near)
         trends = []
         for label, found in seen.items():
             if len(found) >= LEAST_LESSONS:

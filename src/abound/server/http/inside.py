@@ -171,12 +171,11 @@ async def progress(call: Call[ProgressAsk]) -> Progress:
     """Say how often the first label was right before it was taught."""
     replica = call.served.replica
     facts = await call.served.facts()
-    last = await call.served.journalled.last()
     with replica.reading():
         history, tagger = replica.history, replica.tagger
         better, worse = history.trends()
         return Progress(
-            sequence=max(last, replica.sequence),
+            sequence=max(facts.last, replica.sequence),
             window=WINDOW,
             measured=len(history.outcomes),
             points=[Point(sequence, share) for sequence, share in history.curve()],

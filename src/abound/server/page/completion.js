@@ -57,7 +57,7 @@ export class Completion {
     const exact = found.some((entry) => [nameOf(entry), String(entry.label)].includes(typed));
     this.options = found.map((entry) => ({ label: entry.label, name: nameOf(entry), count: entry.count }));
     if (typed && !exact && !problem && this.mayCreate()) this.options.push({ label: typed, name: typed, isNew: true });
-    const items = this.options.map((option, i) => h("li", { role: "option", id: `${this.list.id}-${i}`, "aria-selected": "false",
+    const items = this.options.map((option, i) => h("li", { role: "option", class: option.isNew ? "is-new" : null, id: `${this.list.id}-${i}`, "aria-selected": "false",
       onmousedown: (event) => { event.preventDefault(); this.pick(i); } },
       option.isNew ? [h("span", {}, "New label "), h("bdi", { class: "option-name" }, option.name)]
         : [h("bdi", { class: "option-name" }, option.name), h("span", { class: "option-count" }, count(option.count))]));

@@ -25,7 +25,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function svg(tag, props = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(props)) element.setAttribute(name, String(value));
-  element.append(...children.flat());
+  element.append(...children.flat(Infinity));
   return element;
 }
 
