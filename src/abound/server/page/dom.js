@@ -55,3 +55,9 @@ export function say(words) {
   const spoken = byId("spoken");
   spoken.textContent = spoken.textContent === words ? `${words}\u00a0` : words;
 }
+
+/** Open a part; also the one that is open, anew. */
+export function go(hash) {
+  if (location.hash === hash) dispatchEvent(new HashChangeEvent("hashchange"));
+  else location.hash = hash;
+}

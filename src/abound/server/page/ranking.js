@@ -4,10 +4,17 @@ import { fill, h, keyOf, nameOf } from "./dom.js";
 const DONE = { accept: "accepted", reject: "rejected", add: "added" };
 const BAND = { apply: "Apply", suggest: "Suggest", hide: "Hide" };
 
-function change(place, before) {
-  if (before === undefined) return { cls: "came", mark: "new", said: "new in the list" };
-  if (place < before) return { cls: "rose", mark: `↑${before - place}`, said: `up ${before - place}` };
-  if (place > before) return { cls: "fell", mark: `↓${place - before}`, said: `down ${place - before}` };
+const LEAST_CHANGE = 0.005; // of a score, to be told
+
+/** What a lesson did to a label: its place if that changed, or else its score. */
+function change(entry, before) {
+  if (!before) return { cls: "came", mark: "new", said: "new in the list" };
+  const places = before.rank - entry.rank;
+  const points = entry.score - before.score;
+  if (places > 0) return { cls: "rose", mark: `↑${places}`, said: `up ${places}` };
+  if (places < 0) return { cls: "fell", mark: `↓${-places}`, said: `down ${-places}` };
+  if (points >= LEAST_CHANGE) return { cls: "rose", mark: `+${points.toFixed(2)}`, said: `score up ${points.toFixed(2)}` };
+  if (points <= -LEAST_CHANGE) return { cls: "fell", mark: `\u2212${(-points).toFixed(2)}`, said: `score down ${(-points).toFixed(2)}` };
   return null;
 }
 
@@ -28,7 +35,7 @@ export class RankingList {
     return this.entries[this.at];
   }
 
-  /** Show a ranking; `before` gives the places of an older one, to tell what moved. */
+  /** Show a ranking; `before` gives the entries of an older one, to tell what moved. */
   show(entries, decided, before = null) {
     this.entries = entries;
     this.at = Math.min(this.at, Math.max(0, entries.length - 1));
@@ -73,7 +80,7 @@ export class RankingList {
     row.bar.style.setProperty("--share", (most > 0 ? Math.max(0, entry.score) / most : 0).toFixed(4));
     row.score.textContent = entry.score.toFixed(2);
     row.score.title = `score ${entry.score}`;
-    const moved = before ? change(entry.rank, before.get(keyOf(entry.label))) : null;
+    const moved = before ? change(entry, before.get(keyOf(entry.label))) : null;
     const done = decision ? DONE[decision.kind] : null;
     const notes = [];
     if (entry.band) notes.push(h("span", { class: `band ${entry.band}` }, BAND[entry.band] ?? entry.band));

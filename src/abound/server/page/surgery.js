@@ -2,7 +2,7 @@
 import * as api from "./api.js";
 import { askForKey } from "./access.js";
 import { Completion } from "./completion.js";
-import { bdi, fill, h, nameOf, plural } from "./dom.js";
+import { bdi, fill, go, h, nameOf, plural } from "./dom.js";
 
 export function surgery({ label, names, shown }) {
   const form = h("div", { class: "surgery-form" });
@@ -54,9 +54,7 @@ export function surgery({ label, names, shown }) {
   async function make(change, then) {
     try {
       await api.changeLabel(change);
-      const next = then === null ? "#/labels" : `#/label?name=${encodeURIComponent(then)}`;
-      if (location.hash === next) dispatchEvent(new HashChangeEvent("hashchange"));
-      else location.hash = next;
+      go(then === null ? "#/labels" : `#/label?name=${encodeURIComponent(then)}`);
     } catch (error) {
       failed(error);
     }

@@ -1,6 +1,6 @@
 // Type a text, see its labels, correct them. What was typed is still there the next time.
 import { readRows } from "./files.js";
-import { h, plural } from "./dom.js";
+import { go, h, plural } from "./dom.js";
 import { bind, openDialog } from "./keys.js";
 import { notice } from "./notice.js";
 import { startQueue } from "./queue.js";
@@ -25,7 +25,7 @@ export async function takeFile(file, bench = null) {
       bench.onText(found.content);
     } else {
       await startQueue(found);
-      location.hash = "#/queue";
+      go("#/queue");
     }
   } catch (error) {
     notice(error.message);

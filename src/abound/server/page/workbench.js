@@ -229,7 +229,7 @@ export class Workbench {
   /** A lesson was learnt: rank again, and show what moved. */
   async learnt({ batch }) {
     if (batch.text !== this.text) return;
-    this.before = new Map(this.ranked.labels.map((entry) => [keyOf(entry.label), entry.rank]));
+    this.before = new Map(this.ranked.labels.map((entry) => [keyOf(entry.label), entry]));
     const first = this.ranked.labels[0];
     await this.rank();
     const now = this.ranked.labels[0];
