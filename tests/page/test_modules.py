@@ -8,9 +8,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.data]
 
 
 def run(visit, module, call, *arguments):
+    address = f"{visit.address}/static/{module}.js"
     return visit.page.evaluate(
-        "async ([module, call, given]) => (await import(new URL(`static/${module}.js`, document.baseURI)))[call](...given)",
-        [module, call, list(arguments)],
+        "async ([address, call, given]) => (await import(address))[call](...given)", [address, call, list(arguments)]
     )
 
 

@@ -13,7 +13,7 @@ def foreseen(*rights):
     history = History()
     for sequence, right in enumerate(rights, 1):
         record = Learn("text", added=["yes"])
-        history.foresee(sequence, record, lambda text, k, right=right: ["yes" if right else "no"])
+        history.foresee(sequence, record, lambda *_, right=right: ["yes" if right else "no"])
         history.note(sequence, record)
     return history
 
@@ -59,7 +59,7 @@ def test_labels_that_get_better_and_worse():
     for sequence in range(1, 9):
         record = Learn("text", added=["up", "down", "same"])
         found = ["same", "up" if sequence > 4 else "down"]
-        history.foresee(sequence, record, lambda text, k, found=found: found)
+        history.foresee(sequence, record, lambda *_, found=found: found)
     better, worse = history.trends()
     assert better == [("up", 0.0, 1.0)]
     assert worse == [("down", 1.0, 0.0)]

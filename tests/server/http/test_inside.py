@@ -1,5 +1,7 @@
 """Look inside over HTTP: labels, words, progress; and the page's files."""
 
+import gzip
+
 import numpy as np
 import pytest
 
@@ -113,8 +115,8 @@ class Asked:
 
     def __init__(self, path, method="GET", **headers):
         self.sent = []
-        scope = {"type": "http", "path": path, "method": method,
-                 "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]}  # fmt: skip
+        given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+        scope = {"type": "http", "path": path, "method": method, "headers": given}
         coroutine = Pages()(scope, None, self._send)
         with pytest.raises(StopIteration):
             coroutine.send(None)
@@ -136,8 +138,6 @@ def test_the_page_and_all_that_it_names_is_there():
 
 
 def test_files_are_packed_and_sent_once():
-    import gzip
-
     plain, packed = Asked("/static/main.js"), Asked("/static/main.js", accept_encoding="gzip, br")
     assert packed.headers[b"content-encoding"] == b"gzip"
     assert gzip.decompress(packed.body) == plain.body
@@ -149,7 +149,7 @@ def test_files_are_packed_and_sent_once():
 
 @pytest.mark.parametrize(
     "path",
-    ["/nothing", "/static/", "/static/../pages.py", "/static/..%2fpages.py", "/static/index.html", "/index.html"],
+    ["/nothing", "/static/", "/static/../pages.py", "/static/..%2fpages.py", "/static/main", "/index.html"],
 )
 def test_nothing_else_is_there(path):
     found = Asked(path)
