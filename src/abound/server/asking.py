@@ -22,7 +22,8 @@ def rank_with_words(replica: Replica, text: str, k: int) -> list[Reasoned]:
     """Rank the labels of a text, each with the words whose votes sum to its score; one state for all of them."""
     with replica.reading():
         found = replica._rank_many([text], k)[0]
-        return [Reasoned(entry, replica._explain(text, entry.label).words) for entry in found]
+        reasons = replica._explain_many(text, [entry.label for entry in found])
+        return [Reasoned(entry, reason.words) for entry, reason in zip(found, reasons, strict=True)]
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:

@@ -194,13 +194,16 @@ class Replica:
             return self._explain(text, label)
 
     def _explain(self, text: str, label: Name) -> TextExplanation:
-        name = self.labels.resolve(label)
-        if name in self.labels.retired:
-            raise ValueError(f"label {label!r} is retired")
-        parts = [self.tagger.explain(text, member) for member in self.labels.members(name)]
-        speaking = [parts[i] for i in _speaking([part.score for part in parts])]
-        words = [word for part in speaking for word in part.words]
-        return TextExplanation(name, sum(part.score for part in speaking), words)
+        return self._explain_many(text, [label])[0]
+
+    def _explain_many(self, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
+        names = [self.labels.resolve(label) for label in labels]
+        for name, label in zip(names, labels, strict=True):
+            if name in self.labels.retired:
+                raise ValueError(f"label {label!r} is retired")
+        groups = [self.labels.members(name) for name in names]
+        parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
+        return [_together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)]
 
     # -- keeping -------------------------------------------------------------------------------------
 
@@ -249,6 +252,14 @@ class Replica:
         counts = arrays["served_band_counts"].tolist()
         places = zip(map(str, names[::2]), map(str, names[1::2]), strict=True)
         self.bands = dict(zip(places, counts, strict=True))
+
+
+def _together(name: Name, parts: list[TextExplanation]) -> TextExplanation:
+    """Return the reasons of a label that is merged of several."""
+    speaking = [parts[i] for i in _speaking([part.score for part in parts])]
+    return TextExplanation(
+        name, sum(part.score for part in speaking), [word for part in speaking for word in part.words]
+    )
 
 
 def _speaking(scores: list[float]) -> list[int]:
