@@ -72,7 +72,7 @@ def test_progress_follows_what_is_learnt(visit, stage_of_titles):
     found = visit.get("v1/progress")
     values = page.locator(".fact-value").all_text_contents()
     assert values[0] == f"{found['rows']:,}"
-    assert values[3] == f"{round(found['points'][-1]['p1'] * 100)} %"
+    assert values[3] == f"{round(found['points'][-1]['p1'] * 100)}%"
     assert f"record {found['sequence']:,}" in page.locator("main").text_content()
     assert page.locator(".plain").last.locator("tbody tr").count() == len(found["workers"]) == 1
 

@@ -165,6 +165,9 @@ def test_a_queue_of_twenty_titles_by_keyboard(visit, stage_of_titles, tmp_path):
             page.get_by_text("12 of 20", exact=True).wait_for()
         ranked = visit.ranked(title)
         accepted.append([ranked[1]["label"]] if len(ranked) > 1 else [])
+        if i == 3:  # undone when the next row is shown already
+            visit.press("j", "a", "n", "u", "p")
+            page.get_by_text("3 texts decided").wait_for()
         visit.press("j", "a", "n") if accepted[-1] else visit.press("n")
     visit.press("s")
     decided = [i for i, labels in enumerate(accepted) if labels]

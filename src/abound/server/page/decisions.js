@@ -64,6 +64,8 @@ class Decisions extends EventTarget {
     if (before?.kind !== kind) {
       if (!batch) this.batches.push((batch = { id: newId(), text, items: [], state: "held" }));
       batch.items.push({ label, name, kind, band, score });
+    } else {
+      this.takenBack(text, [before]);
     }
     batch.due = Date.now() + HOLD;
     if (!batch.items.length) this.batches.splice(this.batches.indexOf(batch), 1);
@@ -77,8 +79,13 @@ class Decisions extends EventTarget {
     const item = batch.items.pop();
     if (!batch.items.length) this.batches.splice(this.batches.indexOf(batch), 1);
     else batch.id = newId(); // it is another lesson now
+    this.takenBack(batch.text, [item]);
     this.changed();
     return { ...item, text: batch.text };
+  }
+
+  takenBack(text, items) {
+    this.dispatchEvent(new CustomEvent("takenback", { detail: { text, items } }));
   }
 
   /** What was decided on a text, by label: what is learnt already and what is held. */
@@ -133,6 +140,7 @@ class Decisions extends EventTarget {
         batch.due = Date.now() + (error.needsKey ? HOLD * 2 : Math.max(AGAIN, error.wait * 1000));
       } else {
         this.drop(batch);
+        this.takenBack(batch.text, batch.items);
       }
       this.changed();
       this.dispatchEvent(new CustomEvent("refused", { detail: { error, batch, kept: batch.state === "waiting" } }));

@@ -15,12 +15,13 @@ const GROUPS = [
 
 export const isOn = () => read("keys", true);
 
-/** Bind the keys of a part; those of the last part go. Keys that start with an asterisk stay. */
+/** Bind the keys of a part; those of the last part go. */
 export function bind(keys) {
   bound = new Map([...bound].filter(([, { stays }]) => stays));
   for (const [key, act] of Object.entries(keys)) bound.set(key, { act });
 }
 
+/** Bind keys that every part has. */
 export function bindAlways(keys) {
   for (const [key, act] of Object.entries(keys)) bound.set(key, { act, stays: true });
 }

@@ -1,12 +1,12 @@
 // How often the first label was right, before it was taught.
 import * as api from "./api.js";
-import { count, fill, h, labelLink, plural } from "./dom.js";
+import { byId, count, fill, h, labelLink, plural } from "./dom.js";
 import { lineChart } from "./chart.js";
 import { bind } from "./keys.js";
 
 const EVERY = 5000;
 const TABLE_ROWS = 20;
-const percent = (share) => `${Math.round(share * 100)} %`;
+const percent = (share) => `${Math.round(share * 100)}%`;
 
 export async function openProgress(main) {
   bind({});
@@ -53,7 +53,7 @@ function chart(points, found) {
     h("tbody", {}, rows.map(({ sequence, value }) => h("tr", {}, h("th", { scope: "row" }, count(sequence)), h("td", { class: "figure" }, percent(value))))));
   return [
     h("p", { class: "hint" }, `The last ${plural(found.measured, "lesson")}, ${count(found.window)} at most; each point is the mean of the 50 lessons up to it.`),
-    lineChart(points, { title: `First label right: from ${percent(points[0].value)} to ${percent(points.at(-1).value)}`, from: `record ${count(points[0].sequence)}`, to: `record ${count(points.at(-1).sequence)}`, table }),
+    lineChart(points, { title: `First label right: from ${percent(points[0].value)} to ${percent(points.at(-1).value)}`, from: `record ${count(points[0].sequence)}`, to: `record ${count(points.at(-1).sequence)}`, table, wide: byId("main").clientWidth - 90 }),
   ];
 }
 

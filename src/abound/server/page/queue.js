@@ -1,6 +1,6 @@
 // Walk through the texts of a file; the place and the decisions stay when the page is closed.
 import { decisions } from "./decisions.js";
-import { count, fill, h, plural } from "./dom.js";
+import { count, fill, h, keyOf, plural } from "./dom.js";
 import { download } from "./files.js";
 import { bind } from "./keys.js";
 import { takeFile } from "./tag.js";
@@ -69,23 +69,24 @@ function openFile(main, info, { name, rows }) {
     draw();
   }
 
-  /** Keep what was decided on the row that is shown; a decision that was taken back goes. */
+  /** Keep what was decided on the row that is shown, beside what was decided on it before. */
   function note() {
-    const items = [...decisions.on(bench.text).values()].map(({ label, kind }) => ({ label, kind }));
-    if (items.length) decided[at] = { text: bench.text, items };
-    else if (decided[at]?.text === bench.text) delete decided[at];
+    const items = new Map();
+    const before = decided[at]?.text === bench.text ? decided[at].items : [];
+    for (const { label, kind } of [...before, ...decisions.on(bench.text).values()]) items.set(keyOf(label), { label, kind });
+    if (items.size) decided[at] = { text: bench.text, items: [...items.values()] };
     write("queue-decided", decided);
     draw();
   }
 
-  /** An undo may reach a row that is not shown any more. */
-  function noteAll() {
-    for (const [row, { text }] of Object.entries(decided)) {
-      const items = [...decisions.on(text).values()].map(({ label, kind }) => ({ label, kind }));
-      if (items.length) decided[row].items = items;
-      else if (decisions.held.length || Number(row) === at) delete decided[row];
+  /** What is undone may belong to a row that is not shown any more. */
+  function forgetDecision({ detail: { text, items } }) {
+    const gone = new Set(items.map(({ label }) => keyOf(label)));
+    for (const [row, found] of Object.entries(decided)) {
+      if (found.text !== text) continue;
+      found.items = found.items.filter(({ label }) => !gone.has(keyOf(label)));
+      if (!found.items.length) delete decided[row];
     }
-    note();
   }
 
   function save() {
@@ -107,9 +108,11 @@ function openFile(main, info, { name, rows }) {
     openEmpty(main);
   }
 
-  decisions.addEventListener("change", noteAll);
+  decisions.addEventListener("takenback", forgetDecision);
+  decisions.addEventListener("change", note);
   const close = () => {
-    decisions.removeEventListener("change", noteAll);
+    decisions.removeEventListener("takenback", forgetDecision);
+    decisions.removeEventListener("change", note);
     bench.close();
   };
   fill(main, h("h1", { class: "unseen" }, "Queue"),
