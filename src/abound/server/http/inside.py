@@ -12,7 +12,7 @@ from abound.server.inside import Votes, find_label, rivals, word_votes
 from abound.server.replica import Replica
 from abound.store.names import Name
 
-MOST_WORDS = 30
+MOST_WORDS = 20
 AnyName = str | int | float
 
 

@@ -53,7 +53,7 @@ export async function openLabel(main, info, query) {
         card("Learnt lately", null,
           found.examples.length ? h("ul", { class: "examples" }, found.examples.map((example) => h("li", {},
             h("span", { class: `done ${example.decision}` }, DECISION[example.decision] ?? ""), h("span", { dir: "auto", class: "example-text" }, example.text))))
-            : nothing("Nobody has decided on it since the journal begins.")),
+            : nothing("The journal has no decision on it.")),
         surgery({ label: found.label, names: found.names ?? [], shown }))));
   document.title = `${shown} – abound`;
   return () => {};
