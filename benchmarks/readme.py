@@ -232,6 +232,17 @@ def beside_trees() -> list[str]:
     return lines
 
 
+def page() -> list[str]:
+    result = read("page-latency")
+    waits, share = result["key_to_labels_ms"], result["server_ms"]
+    return [
+        f"From a key press to painted labels, {result['rows']:,} titles learnt, {result['presses']} presses: median "
+        f"{waits['median']:.0f} ms, 95th percentile {waits['p95']:.0f} ms, of which the server takes "
+        f"{share['median']:.0f} and {share['p95']:.0f} ms (`python -m benchmarks.page latency`). {result['browser']}, "
+        f"{result['machine']}. Best of {len(result['rounds'])} rounds."
+    ]
+
+
 TREE_SETS = ("letor-agg", "mslr-5k", "ltr-lightgbm")
 SECTIONS = {
     "category-paper": category_paper,
@@ -240,6 +251,7 @@ SECTIONS = {
     "growth": growth,
     "limits": limits,
     "names": names,
+    "page": page,
     "queries": queries,
     "texts": texts,
 }

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from abound.rankers.base import Rows
-from abound.server.replica import Replica, speaking
+from abound.server.replica import Replica
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, Tagger, WordVote
 
@@ -33,19 +33,8 @@ def rank_with_words(replica: Replica, text: str, k: int) -> list[Reasoned]:
     """Rank the labels of a text, each with the words whose votes sum to its score; one state for all of them."""
     with replica.reading():
         found = replica._rank_many([text], k)[0]
-        rows = Rows(*replica.tagger.encoder.rows([text]))  # once for all labels
-        return [Reasoned(entry, _words(replica, rows, entry.label)) for entry in found]
-
-
-def _words(replica: Replica, rows: Rows, label: Name) -> list[WordVote]:
-    """Return the votes for a label, of all its parts that speak for it, without their places."""
-    tagger = replica.tagger
-    parts, scores = [], []
-    for member in replica.labels.members(label):
-        features, votes, prior = tagger.ranker._explain(rows, tagger.ranker.labels_.id_of(member))
-        parts.append(zip(features.tolist(), votes.tolist(), strict=True))
-        scores.append(sum(votes.tolist(), prior))
-    return [WordVote(tagger.encoder.name(term), vote, []) for i in speaking(scores) for term, vote in parts[i]]
+        reasons = replica._explain_many(text, [entry.label for entry in found])
+        return [Reasoned(entry, reason.words) for entry, reason in zip(found, reasons, strict=True)]
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from abound.errors import DamagedJournal, JournalError, ModelError
+from abound.errors import CompactedAway, DamagedJournal, JournalError, ModelError
 from abound.server.replica import Replica
 from abound.store.directory import MANIFEST, sync_directory
 from abound.store.journal import KEY_LIFE, Journal
@@ -180,6 +180,8 @@ class Home:
                     f"{replica.sequence}"
                 )
         try:
+            with contextlib.suppress(CompactedAway):  # between two of our steps; then less is remembered
+                recall(replica, journal)
             follow(replica, journal)
         except BaseException:
             lease.release()
@@ -225,3 +227,11 @@ def follow(replica: Replica, journal: Journal, upto: int | None = None) -> None:
         if upto is not None and stored.sequence > upto:
             return
         replica.apply(stored.sequence, stored.record)
+
+
+def recall(replica: Replica, journal: Journal) -> None:
+    """Remember the records that a replica's snapshot had learnt already, as far as the journal still has them."""
+    for stored in journal.read(journal.base):
+        if stored.sequence > replica.sequence:
+            return
+        replica.history.note(stored.sequence, stored.record)

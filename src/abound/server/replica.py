@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from abound.errors import AboundError, DamagedModel, RefusedRecord, UnknownFormat
 from abound.server.fair_lock import FairLock
+from abound.server.history import History
 from abound.server.labels import LabelTable
 from abound.server.search import LabelSearch
 from abound.store import Model, decode_names, encode_names, read_model, state_hash
@@ -45,6 +46,7 @@ class Replica:
         self.labels = LabelTable(tagger.ranker.labels_)
         self.bands: dict[tuple[str, str], int] = {}  # how often a label was shown in one and belonged in another
         self.search = LabelSearch(self.labels, lambda: tagger.label_names)
+        self.history = History()
         self.listeners: list[Callable[[int], None]] = []  # told of each sequence that was reached
         self._lock = FairLock()
         self._applied = threading.Condition()
@@ -96,7 +98,9 @@ class Replica:
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             try:
+                self.history.foresee(sequence, record, self._first_labels)
                 self._apply(record)
+                self.history.note(sequence, record)
             except BaseException as error:  # half a record may have been learnt
                 self._broken = error
                 raise
@@ -121,6 +125,9 @@ class Replica:
             if isinstance(record, AddLabel) and record.names:
                 self.tagger.learn_names({record.label: record.names})
             self.search.changed(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
+
+    def _first_labels(self, text: str, k: int) -> list[Name]:
+        return [entry.label for entry in self._rank_many([text], k)[0]]
 
     def _check_whole(self) -> None:
         if self._broken is not None:
@@ -183,13 +190,16 @@ class Replica:
             return self._explain(text, label)
 
     def _explain(self, text: str, label: Name) -> TextExplanation:
-        name = self.labels.resolve(label)
-        if name in self.labels.retired:
-            raise ValueError(f"label {label!r} is retired")
-        parts = [self.tagger.explain(text, member) for member in self.labels.members(name)]
-        heard = [parts[i] for i in speaking([part.score for part in parts])]
-        words = [word for part in heard for word in part.words]
-        return TextExplanation(name, sum(part.score for part in heard), words)
+        return self._explain_many(text, [label])[0]
+
+    def _explain_many(self, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
+        names = [self.labels.resolve(label) for label in labels]
+        for name, label in zip(names, labels, strict=True):
+            if name in self.labels.retired:
+                raise ValueError(f"label {label!r} is retired")
+        groups = [self.labels.members(name) for name in names]
+        parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
+        return [_together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)]
 
     # -- keeping -------------------------------------------------------------------------------------
 
@@ -266,6 +276,12 @@ class _Reading:
 
     def __exit__(self, *_: object) -> None:
         self._replica._lock.__exit__()
+
+
+def _together(name: Name, parts: list[TextExplanation]) -> TextExplanation:
+    """Return the reasons of a label that is merged of several."""
+    heard = [parts[i] for i in speaking([part.score for part in parts])]
+    return TextExplanation(name, sum(part.score for part in heard), [word for part in heard for word in part.words])
 
 
 def speaking(scores: list[float]) -> list[int]:

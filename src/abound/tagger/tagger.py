@@ -298,23 +298,32 @@ class Tagger:
 
         The votes, added from first to last, are the label's score.
         """
-        try:
-            number = self.ranker.labels_.id_of(label)
-        except KeyError:
-            raise ValueError(f"label {label!r} is not known; it must have been learnt before") from None
+        return self.explain_many(text, [label])[0]
+
+    def explain_many(self, text: str, labels: Iterable[Any]) -> list[TextExplanation]:
+        """Explain several labels of one text, which is cut into words only once; see `explain`."""
+        numbers = [self._number_of(label) for label in labels]
         rows = Rows(*self.encoder.rows([text]))
-        features, votes, prior = self.ranker._explain(rows, number)
         spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for span in self.encoder.spans(text):
             spans[span.term].append((span.start, span.stop))
-        words = [
-            WordVote(self.encoder.name(term), vote, spans[term])
-            for term, vote in zip(features.tolist(), votes.tolist(), strict=True)
-        ]
-        score = prior
-        for word in words:
-            score += word.vote
-        return TextExplanation(self.ranker.labels_.names[number], score, words)
+        explained = []
+        for number in numbers:
+            features, votes, score = self.ranker._explain(rows, number)
+            words = [
+                WordVote(self.encoder.name(term), vote, spans[term])
+                for term, vote in zip(features.tolist(), votes.tolist(), strict=True)
+            ]
+            for word in words:
+                score += word.vote
+            explained.append(TextExplanation(self.ranker.labels_.names[number], score, words))
+        return explained
+
+    def _number_of(self, label: Any) -> int:
+        try:
+            return self.ranker.labels_.id_of(label)
+        except KeyError:
+            raise ValueError(f"label {label!r} is not known; it must have been learnt before") from None
 
     def truth(self, labels: Sequence[Iterable[Any]]) -> "sp.csr_array[Any]":
         """Return true labels as an indicator over label numbers; see `Ranker.truth`."""

@@ -9,9 +9,10 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from abound.server.http import about, labels, ranking, teaching
+from abound.server.http import about, inside, labels, ranking, teaching
 from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.limits import MOST_FEATURES, check_depth, check_features, read_body
+from abound.server.http.pages import Pages
 from abound.server.http.problems import MEDIA_TYPE, Header, Problem, problem_of
 from abound.server.http.served import Served
 
@@ -23,7 +24,13 @@ ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MOST_QUERY = 8192  # bytes
 
 # Where a module adds its endpoints.
-ENDPOINTS: tuple[Endpoint, ...] = (*ranking.ENDPOINTS, *teaching.ENDPOINTS, *labels.ENDPOINTS, *about.ENDPOINTS)
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *ranking.ENDPOINTS,
+    *teaching.ENDPOINTS,
+    *labels.ENDPOINTS,
+    *about.ENDPOINTS,
+    *inside.ENDPOINTS,
+)
 
 
 class Doorkeeper(Protocol):
@@ -131,7 +138,7 @@ class App:
 
 def make_app(served: Served, doorkeeper: Doorkeeper | None) -> App:
     """Return the application with everything that it serves."""
-    return App(served, doorkeeper)
+    return App(served, doorkeeper, pages=Pages())
 
 
 def _chosen(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoint:

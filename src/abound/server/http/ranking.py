@@ -37,7 +37,7 @@ def rank(call: Call[RankAsk]) -> Ranked:
                 labels = [_explained(call, ask.text, label) for label in labels]
         elif ask.explain:
             found = rank_with_words(replica, ask.text, ask.k)
-            labels = [_label(reasoned.entry, names, _votes(reasoned.words)) for reasoned in found]
+            labels = [_label(reasoned.entry, names, _votes(reasoned.words, spans=True)) for reasoned in found]
         else:
             labels = _plain(rank_pairs(replica, ask.text, ask.k), names)
     elif isinstance(ask.features, dict) and ask.text is UNSET:
@@ -116,7 +116,7 @@ def _label(entry: Entry | BandedEntry, names: Names, words: list[WordVoted] | No
 
 
 def _explained(call: Call[RankAsk], text: str, label: RankedLabel) -> RankedLabel:
-    words = _votes(call.served.replica.explain(text, label.label).words)
+    words = _votes(call.served.replica.explain(text, label.label).words, spans=True)
     return RankedLabel(label.label, label.score, label.rank, label.name, label.band, label.probability, words)
 
 

@@ -1,0 +1,204 @@
+"""Endpoints that look inside: a label, a word, and how well the model does."""
+
+import asyncio
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from abound.server.history import WINDOW, Trend
+from abound.server.http.endpoints import Call, Endpoint
+from abound.server.http.problems import Problem
+from abound.server.inside import Votes, find_label, rivals, word_votes
+from abound.server.replica import Replica
+from abound.store.names import Name
+
+MOST_WORDS = 20
+AnyName = str | int | float
+
+
+class LabelAsk(Struct, forbid_unknown_fields=True):
+    """A label, under any of its names."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=1000)]
+
+
+class Voter(Struct):
+    """A word and its vote in a text of that word alone."""
+
+    word: str
+    vote: float
+
+
+class RivalLabel(Struct, omit_defaults=True):
+    """A label that the same words vote for."""
+
+    label: AnyName
+    words: list[str]
+    name: str | UnsetType = UNSET
+
+
+class TaughtText(Struct):
+    """A text that was learnt for or against a label."""
+
+    sequence: int
+    text: str
+    decision: str
+
+
+class LabelInside(Struct):
+    """What is known of a label; decisions are counted from the first record on that the journal still holds."""
+
+    sequence: int
+    label: AnyName
+    names: list[str]
+    aliases: list[AnyName]
+    count: int
+    accepted: int
+    rejected: int
+    words: list[Voter]
+    rivals: list[RivalLabel]
+    examples: list[TaughtText]
+
+
+class WordAsk(Struct, forbid_unknown_fields=True):
+    """A word, or a run of words."""
+
+    word: Annotated[str, Meta(min_length=1, max_length=1000)]
+
+
+class VotedLabel(Struct, omit_defaults=True):
+    """A label that a word votes for."""
+
+    label: AnyName
+    vote: float
+    name: str | UnsetType = UNSET
+
+
+class WordInside(Struct):
+    """How many texts have a word, and what it votes for."""
+
+    sequence: int
+    word: str
+    count: int
+    labels: list[VotedLabel]
+
+
+class ProgressAsk(Struct, forbid_unknown_fields=True):
+    """Nothing is asked."""
+
+
+class Point(Struct):
+    """The share of first labels that were right before learning, in the lessons up to a record."""
+
+    sequence: int
+    p1: float
+
+
+class TrendLabel(Struct, omit_defaults=True):
+    """How often a label stood among the first five before its older lessons and before its newer ones."""
+
+    label: AnyName
+    before: float
+    after: float
+    name: str | UnsetType = UNSET
+
+
+class WorkerAt(Struct):
+    """A process and the last record that it knows."""
+
+    pid: int
+    sequence: int
+
+
+class Progress(Struct):
+    """How well the model did before it learnt, over the last lessons."""
+
+    sequence: int
+    window: int
+    measured: int
+    points: list[Point]
+    improving: list[TrendLabel]
+    worsening: list[TrendLabel]
+    rows: int
+    labels: int
+    learnt: int
+    workers: list[WorkerAt]
+
+
+async def label(call: Call[LabelAsk]) -> LabelInside:
+    """Say what votes for a label, whom it fights with, and what people said of it."""
+    replica = call.served.replica
+    found = find_label(replica, call.ask.name)
+    if found is None or found in replica.labels.retired:
+        raise Problem(404, f"label {call.ask.name!r} is {'not known' if found is None else 'retired'}")
+    votes = Votes(replica, found)
+    for _ in votes.gather():
+        await asyncio.sleep(0)
+    with replica.reading():
+        labels, name = replica.labels, replica.tagger.encoder.name
+        words = votes.best(MOST_WORDS)
+        aliases = sorted((alias for alias, target in labels.aliases.items() if target == found), key=str)
+        accepted, rejected, examples = replica.history.said([found, *aliases])
+        return LabelInside(
+            sequence=replica.sequence,
+            label=found,
+            names=replica.tagger.label_names.get(str(found), []),
+            aliases=aliases,
+            count=sum(int(labels.book.counts[labels.book.id_of(member)]) for member in labels.members(found)),
+            accepted=accepted,
+            rejected=rejected,
+            words=[Voter(name(term), vote) for term, vote in words],
+            rivals=[
+                RivalLabel(other.label, other.words, _name(replica, other.label))
+                for other in rivals(replica, found, words)
+            ],
+            examples=[TaughtText(*example) for example in examples],
+        )
+
+
+def word(call: Call[WordAsk]) -> WordInside:
+    """Say what a word votes for."""
+    replica, asked = call.served.replica, call.ask.word
+    found = word_votes(replica, asked, MOST_WORDS)
+    if found is None:
+        raise Problem(404, f"the word {asked!r} is not known")
+    count, entries = found
+    labels = [VotedLabel(entry.label, entry.score, _name(replica, entry.label)) for entry in entries]
+    return WordInside(replica.sequence, asked, count, labels)
+
+
+async def progress(call: Call[ProgressAsk]) -> Progress:
+    """Say how often the first label was right before it was taught."""
+    replica = call.served.replica
+    facts = await call.served.facts()
+    with replica.reading():
+        history, tagger = replica.history, replica.tagger
+        better, worse = history.trends()
+        return Progress(
+            sequence=max(facts.last, replica.sequence),
+            window=WINDOW,
+            measured=len(history.outcomes),
+            points=[Point(sequence, share) for sequence, share in history.curve()],
+            improving=[_trend(replica, trend) for trend in better],
+            worsening=[_trend(replica, trend) for trend in worse],
+            rows=tagger.n_rows,
+            labels=tagger.n_labels - replica.labels.n_hidden,
+            learnt=history.learnt,
+            workers=[WorkerAt(worker.pid, worker.sequence) for worker in facts.workers],
+        )
+
+
+def _trend(replica: Replica, trend: Trend) -> TrendLabel:
+    return TrendLabel(trend.label, trend.before, trend.after, _name(replica, trend.label))
+
+
+def _name(replica: Replica, label: Name) -> str | UnsetType:
+    names = replica.tagger.label_names.get(str(label))
+    return names[0] if names else UNSET
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/label", label, LabelAsk, LabelInside, "Look inside a label", errors=(404,)),
+    Endpoint("GET", "/v1/word", word, WordAsk, WordInside, "Say what a word votes for", errors=(404,)),
+    Endpoint("GET", "/v1/progress", progress, ProgressAsk, Progress, "Say how well the model does"),
+)

@@ -1,0 +1,84 @@
+"""The page: plain files that a browser runs as they are, under a policy that lets it run nothing else."""
+
+import gzip
+import hashlib
+from collections.abc import Awaitable, Callable, MutableMapping
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from abound.server.http.problems import MEDIA_TYPE, Header, Problem
+
+TYPES = {
+    ".html": b"text/html; charset=utf-8",
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+}
+# Scripts, styles and pictures come from this server alone, nothing stands inline, no string becomes markup.
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    b"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+SAFE: tuple[Header, ...] = (
+    (b"content-security-policy", POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+ASGIScope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class _File(NamedTuple):
+    body: bytes
+    packed: bytes
+    headers: tuple[Header, ...]
+    tag: bytes
+
+
+class Pages:
+    """Answer with the page's files, which are read once, and with 404 for everything else."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, _File] = {}
+        for file in files("abound.server").joinpath("page").iterdir():
+            media_type = TYPES.get("." + file.name.rpartition(".")[2])
+            if media_type is not None:
+                path = "/" if file.name == "index.html" else f"/static/{file.name}"
+                self._files[path] = _read(file.read_bytes(), media_type)
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:  # noqa: ARG002  ASGI's form
+        """Answer one request."""
+        found = self._files.get(scope["path"])
+        body: bytes
+        if found is None or scope["method"] not in ("GET", "HEAD"):
+            problem = Problem(404, "there is nothing here; /openapi.json lists what there is")
+            if found is not None:
+                problem = Problem(405, "the method must be one of GET, HEAD", {b"allow": b"GET, HEAD"})
+            status, body, headers = problem.status, problem.body(), [*problem.headers, (b"content-type", MEDIA_TYPE)]
+        else:
+            given: dict[bytes, bytes] = dict(scope["headers"])
+            status, body, headers = 200, found.body, list(found.headers)
+            if found.tag in given.get(b"if-none-match", b""):
+                status, body = 304, b""
+            elif b"gzip" in given.get(b"accept-encoding", b""):
+                body = found.packed
+                headers.append((b"content-encoding", b"gzip"))
+        if status != 304:
+            headers.append((b"content-length", b"%d" % len(body)))
+        await send({"type": "http.response.start", "status": status, "headers": [*headers, *SAFE]})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+def _read(body: bytes, media_type: bytes) -> _File:
+    tag = b'"%s"' % hashlib.sha256(body).hexdigest()[:20].encode()
+    headers = (
+        (b"content-type", media_type),
+        (b"etag", tag),
+        (b"cache-control", b"no-cache"),
+        (b"vary", b"accept-encoding"),
+    )
+    return _File(body, gzip.compress(body, mtime=0), headers, tag)

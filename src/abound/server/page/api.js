@@ -1,0 +1,114 @@
+// The server, as everybody speaks to it.
+import { forget, read, write } from "./store.js";
+
+export class ApiError extends Error {
+  constructor(status, detail, wait = 0) {
+    super(detail);
+    this.status = status; // 0: nobody answered
+    this.wait = wait; // seconds
+  }
+
+  get mayPass() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+
+  get needsKey() {
+    return this.status === 401 || this.status === 403;
+  }
+}
+
+let seen = 0; // what this page has taught: an answer must not be older
+let newest = 0;
+const listeners = new Set();
+
+export const onConnection = (listener) => listeners.add(listener);
+export const sequence = () => newest;
+const tell = (error) => listeners.forEach((listener) => listener(error));
+
+export const getKey = () => read("key", "") || read("key", "", sessionStorage);
+
+export function setKey(key, remember) {
+  forget("key");
+  forget("key", sessionStorage);
+  if (key) write("key", key, remember ? localStorage : sessionStorage);
+}
+
+async function request(method, path, { query, body, key, signal } = {}) {
+  const address = new URL(path, document.baseURI);
+  address.hash = "";
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== null) address.searchParams.set(name, value);
+  }
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (key) headers["Idempotency-Key"] = key;
+  if (seen) headers["X-Abound-Sequence"] = String(seen);
+  if (getKey()) headers.Authorization = `Bearer ${getKey()}`;
+  let answer;
+  try {
+    answer = await fetch(address, {
+      method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),
+      cache: "no-store", credentials: "same-origin", referrerPolicy: "no-referrer",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    const gone = new ApiError(0, "The server does not answer.");
+    tell(gone);
+    throw gone;
+  }
+  const found = await answer.json().catch(() => null);
+  if (!answer.ok) {
+    if (answer.status === 412 && seen) {
+      seen = 0; // another journal than the one this page taught: begin anew
+      return request(method, path, { query, body, key, signal });
+    }
+    const wait = Number(answer.headers.get("Retry-After")) || 0;
+    const failed = new ApiError(answer.status, wordsFor(answer.status, found), wait);
+    tell(failed);
+    throw failed;
+  }
+  newest = Math.max(newest, Number(answer.headers.get("X-Abound-Sequence")) || found?.sequence || 0);
+  tell(null);
+  return found;
+}
+
+function wordsFor(status, problem) {
+  const detail = typeof problem?.detail === "string" ? problem.detail : problem?.title;
+  if (status === 401) return "The server asks for a key.";
+  if (status === 403) return "This key does not allow it.";
+  if (status === 413) return "This text is too long for the server.";
+  if (status === 429) return "Too many requests. The page waits and tries again.";
+  return detail ? String(detail) : `The server answered with ${status}.`;
+}
+
+/** A text as JSON can carry it: no half characters. */
+const sound = (text) => (text.toWellFormed ? text.toWellFormed() : text);
+
+export const rank = (text, { k = 10, bands = false, signal } = {}) =>
+  request("POST", "v1/rank", { body: { text: sound(text), k, explain: true, ...(bands ? { bands } : {}) }, signal });
+
+export const explain = (text, label) => request("POST", "v1/explain", { body: { text: sound(text), label } });
+
+export async function learn(batch) {
+  const { text, accepted, rejected, added } = batch;
+  const answer = await request("POST", "v1/learn", {
+    body: { text: sound(text), accepted, rejected, added }, key: batch.id,
+  });
+  seen = Math.max(seen, answer.sequence);
+  return answer;
+}
+
+export const feedback = (body) => request("POST", "v1/feedback", { body });
+
+export const labels = (prefix, limit = 20, signal) => request("GET", "v1/labels", { query: { prefix, limit }, signal });
+
+export async function changeLabel(change, dryRun = false) {
+  const answer = await request("PATCH", "v1/labels", { body: { ...change, dry_run: dryRun } });
+  if (!dryRun) seen = Math.max(seen, answer.sequence ?? 0);
+  return answer;
+}
+
+export const label = (name) => request("GET", "v1/label", { query: { name } });
+export const word = (term) => request("GET", "v1/word", { query: { word: term } });
+export const progress = () => request("GET", "v1/progress");
+export const model = () => request("GET", "v1/model");

@@ -1,0 +1,110 @@
+// Find a label by a part of its name, or make a new one.
+import { labels } from "./api.js";
+import { count, fill, h, nameOf } from "./dom.js";
+
+let made = 0;
+
+export class Completion {
+  /**
+   * onPick gets {label, name, isNew}. Where `mayCreate` says so, what is typed may become a new label.
+   */
+  constructor({ label, placeholder, onPick, onLeave = () => {}, mayCreate = () => false }) {
+    this.onPick = onPick;
+    this.onLeave = onLeave;
+    this.mayCreate = mayCreate;
+    this.options = [];
+    this.at = -1;
+    const id = `options-${(made += 1)}`;
+    this.input = h("input", {
+      type: "text", class: "input", role: "combobox", autocomplete: "off", spellcheck: "false", dir: "auto", placeholder,
+      "aria-label": label, "aria-expanded": "false", "aria-controls": id, "aria-autocomplete": "list", maxlength: "300",
+    });
+    this.list = h("ul", { class: "options", role: "listbox", id, "aria-label": "Labels", hidden: true });
+    this.element = h("div", { class: "completion" }, this.input, this.list);
+    this.input.addEventListener("input", (event) => this.ask(event.timeStamp));
+    this.input.addEventListener("keydown", (event) => this.onKey(event));
+    this.input.addEventListener("blur", () => this.close());
+  }
+
+  focus() {
+    this.input.focus();
+  }
+
+  close() {
+    this.list.hidden = true;
+    this.input.setAttribute("aria-expanded", "false");
+    this.input.removeAttribute("aria-activedescendant");
+  }
+
+  async ask(since) {
+    const typed = this.input.value.trim();
+    this.asking?.abort();
+    this.wanted = false;
+    if (!typed) return this.show([], typed);
+    this.asking = new AbortController();
+    try {
+      const answer = await labels(typed, 8, this.asking.signal);
+      if (typed !== this.input.value.trim()) return undefined;
+      this.show(answer.labels, typed);
+      performance.measure("abound:complete", { start: since, end: performance.now() });
+    } catch (error) {
+      if (error.name !== "AbortError") this.show([], typed, error.message);
+    }
+    return undefined;
+  }
+
+  show(found, typed, problem = "") {
+    const exact = found.some((entry) => [nameOf(entry), String(entry.label)].includes(typed));
+    this.options = found.map((entry) => ({ label: entry.label, name: nameOf(entry), count: entry.count }));
+    if (typed && !exact && !problem && this.mayCreate()) this.options.push({ label: typed, name: typed, isNew: true });
+    const items = this.options.map((option, i) => h("li", { role: "option", class: option.isNew ? "is-new" : null, id: `${this.list.id}-${i}`, "aria-selected": "false",
+      onmousedown: (event) => { event.preventDefault(); this.pick(i); } },
+      option.isNew ? [h("span", {}, "New label "), h("bdi", { class: "option-name" }, option.name)]
+        : [h("bdi", { class: "option-name" }, option.name), h("span", { class: "option-count" }, count(option.count))]));
+    const none = typed && !items.length ? [h("li", { class: "empty", role: "option", "aria-disabled": "true", "aria-selected": "false" }, problem || "No label has this in its name.")] : [];
+    fill(this.list, ...items, ...none);
+    const open = items.length + none.length > 0;
+    this.list.hidden = !open;
+    this.input.setAttribute("aria-expanded", String(open));
+    this.shown = typed;
+    this.move(0, true);
+    if (this.wanted) this.pick(this.at);
+  }
+
+  move(step, toStart = false) {
+    if (!this.options.length) {
+      this.at = -1;
+      return;
+    }
+    this.at = toStart ? 0 : (this.at + step + this.options.length) % this.options.length;
+    [...this.list.children].forEach((item, i) => item.setAttribute("aria-selected", String(i === this.at)));
+    this.input.setAttribute("aria-activedescendant", `${this.list.id}-${this.at}`);
+    this.list.children[this.at].scrollIntoView({ block: "nearest" });
+  }
+
+  pick(i) {
+    const option = this.options[i];
+    this.wanted = this.input.readOnly = false;
+    if (!option) return;
+    this.input.value = "";
+    this.show([], "");
+    this.onPick(option);
+  }
+
+  onKey(event) {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      this.move(event.key === "ArrowDown" ? 1 : -1);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      // Who types faster than the server answers must not get what an older answer had first.
+      if (this.shown === this.input.value.trim()) this.pick(this.at);
+      else this.wanted = this.input.readOnly = true;
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      if (!this.list.hidden) this.close();
+      else this.onLeave();
+    }
+  }
+}

@@ -1,0 +1,33 @@
+// All labels, the most frequent first, and those with a word in their name.
+import * as api from "./api.js";
+import { count, fill, h, labelLink, plural } from "./dom.js";
+import { bind } from "./keys.js";
+
+const SHOWN = 60;
+
+export async function openLabels(main) {
+  const input = h("input", { type: "search", class: "input", "aria-label": "Find a label", placeholder: "Find a label", dir: "auto", autocomplete: "off", maxlength: "300" });
+  const total = h("p", { class: "hint" });
+  const list = h("ul", { class: "label-grid" });
+  fill(main, h("div", { class: "page-head" }, h("h1", {}, "Labels"), input), total, list);
+  bind({ "/": () => input.focus() });
+  let asking = null;
+  async function ask() {
+    asking?.abort();
+    asking = new AbortController();
+    try {
+      const typed = input.value.trim();
+      const found = await api.labels(typed, SHOWN, asking.signal);
+      const all = found.total ?? found.labels.length;
+      total.textContent = found.labels.length < all ? `The ${count(found.labels.length)} most frequent of ${plural(all, "label")}` : plural(all, "label");
+      fill(list, found.labels.map((entry) => h("li", {}, labelLink(entry), h("span", { class: "figure", title: plural(entry.count, "text") }, count(entry.count)))));
+      if (!found.labels.length) total.textContent = typed ? "No label has this in its name." : "No label is known yet. Add one to a text.";
+    } catch (error) {
+      if (error.name !== "AbortError") total.textContent = error.message;
+    }
+  }
+  input.addEventListener("input", ask);
+  await ask();
+  input.focus({ preventScroll: true });
+  return () => asking?.abort();
+}

@@ -1,0 +1,89 @@
+// The parts of the page, by the address behind the #.
+import * as api from "./api.js";
+import { askForKey, setUpAccess } from "./access.js";
+import { byId, count, fill, h, plural } from "./dom.js";
+import { setUpHeld } from "./held.js";
+import { openLabel, openWord } from "./inside.js";
+import { bindAlways, setUpHelp } from "./keys.js";
+import { openLabels } from "./labels.js";
+import { notice, noticeIs } from "./notice.js";
+import { openProgress } from "./progress.js";
+import { openQueue } from "./queue.js";
+import { openTag } from "./tag.js";
+
+const PARTS = {
+  tag: [openTag, "Tag"], queue: [openQueue, "Queue"], labels: [openLabels, "Labels"], label: [openLabel, "Label"],
+  word: [openWord, "Word"], progress: [openProgress, "Progress"],
+};
+const TAB = { label: "labels", word: "labels" };
+
+const main = byId("main");
+const info = {};
+let close = () => {};
+let turn = 0;
+
+async function open() {
+  const address = location.hash.startsWith("#/") ? location.hash.slice(2) : "tag";
+  const [asked, query = ""] = address.split("?");
+  const part = Object.hasOwn(PARTS, asked) ? asked : "tag";
+  const [show, title] = PARTS[part];
+  const mine = (turn += 1);
+  close();
+  close = () => {};
+  document.title = `${title} – abound`;
+  for (const tab of document.querySelectorAll("[data-part]")) {
+    if (tab.dataset.part === (TAB[part] ?? part)) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
+  }
+  const closing = await show(main, info, new URLSearchParams(query));
+  if (mine === turn) close = closing;
+  else closing();
+  scrollTo(0, 0);
+  if (part !== "tag" && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
+}
+
+async function about() {
+  try {
+    Object.assign(info, await api.model());
+  } catch {
+    return; // the notice says why
+  }
+  drawFoot();
+}
+
+function drawFoot() {
+  if (info.rows === undefined) return;
+  fill(byId("foot"), h("span", {}, `${plural(info.rows, "text")} · ${plural(info.labels, "label")} · ${plural(info.features, "word and pair", "words and pairs")}`),
+    h("span", {}, `record ${count(Math.max(api.sequence(), info.sequence ?? 0))}`), h("span", {}, `abound ${info.version ?? ""}`));
+}
+
+let trouble = "";
+api.onConnection((error) => {
+  if (!error) {
+    if (trouble && noticeIs(trouble)) notice("");
+    trouble = "";
+    drawFoot();
+  } else if (error.needsKey) {
+    trouble = error.message;
+    notice(trouble, { act: () => askForKey(), name: "Give a key" });
+  } else if (error.mayPass) {
+    trouble = error.status === 0 ? "The server does not answer. What you decide is kept here and sent when it is back." : error.message;
+    notice(trouble);
+  }
+});
+
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+const to = (part) => () => {
+  location.hash = `#/${part}`;
+};
+bindAlways({ t: to("tag"), q: to("queue"), l: to("labels"), g: to("progress") });
+setUpAccess();
+setUpHelp();
+setUpHeld();
+addEventListener("hashchange", open);
+addEventListener("abound:key", () => about().then(open));
+await about();
+open();

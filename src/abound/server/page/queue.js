@@ -1,0 +1,126 @@
+// Walk through the texts of a file; the place and the decisions stay when the page is closed.
+import { decisions } from "./decisions.js";
+import { count, fill, h, keyOf, plural } from "./dom.js";
+import { download } from "./files.js";
+import { bind } from "./keys.js";
+import { takeFile } from "./tag.js";
+import { forget, forgetLarge, read, readLarge, write, writeLarge } from "./store.js";
+import { Workbench } from "./workbench.js";
+
+export async function startQueue({ name, rows }) {
+  await writeLarge("queue", { name, rows });
+  write("queue-at", 0);
+  write("queue-decided", {});
+}
+
+export async function openQueue(main, info) {
+  const file = await readLarge("queue");
+  if (!file) return openEmpty(main);
+  return openFile(main, info, file);
+}
+
+function chooser() {
+  const input = h("input", { type: "file", id: "file", class: "unseen", accept: ".txt,.csv,.tsv,.jsonl,.ndjson", onchange: () => input.files[0] && takeFile(input.files[0]) });
+  return h("span", { class: "chooser" }, input, h("label", { for: "file", class: "button primary" }, "Choose a file"));
+}
+
+function openEmpty(main) {
+  bind({});
+  const place = h("section", { class: "card drop" }, h("h2", {}, "Drop a file here"),
+    h("p", {}, "A text a line (.txt), a table (.csv, .tsv) or JSON lines (.jsonl). It stays in this browser; a text is sent only to be ranked and learnt."),
+    chooser());
+  place.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    place.classList.add("is-over");
+  });
+  place.addEventListener("dragleave", () => place.classList.remove("is-over"));
+  place.addEventListener("drop", (event) => {
+    event.preventDefault();
+    place.classList.remove("is-over");
+    if (event.dataTransfer.files[0]) takeFile(event.dataTransfer.files[0]);
+  });
+  fill(main, h("h1", {}, "Queue"), place);
+  return () => {};
+}
+
+function openFile(main, info, { name, rows }) {
+  let at = Math.min(read("queue-at", 0), rows.length - 1);
+  const decided = read("queue-decided", {}); // row -> {text, items}
+  const bench = new Workbench({ info, onFile: (file) => takeFile(file) });
+  const place = h("output", { class: "place", "aria-live": "off" });
+  const done = h("span", { class: "hint" });
+  const back = h("button", { type: "button", class: "button", onclick: () => go(at - 1), "aria-keyshortcuts": "p" }, "← Before");
+  const next = h("button", { type: "button", class: "button primary", onclick: () => go(at + 1), "aria-keyshortcuts": "n" }, "Next →");
+  const out = h("button", { type: "button", class: "button", onclick: () => save(), "aria-keyshortcuts": "x" }, "Export");
+  const end = h("button", { type: "button", class: "quiet", onclick: () => leave() }, "Close file");
+
+  function draw() {
+    place.textContent = `${count(at + 1)} of ${count(rows.length)}`;
+    done.textContent = `${plural(Object.keys(decided).length, "text")} decided`;
+    back.disabled = at === 0;
+    next.disabled = at === rows.length - 1;
+  }
+
+  function go(to) {
+    if (to < 0 || to >= rows.length) return;
+    at = to;
+    write("queue-at", at);
+    bench.setText(decided[at]?.text ?? rows[at].text);
+    draw();
+  }
+
+  /** Keep what was decided on the row that is shown, beside what was decided on it before. */
+  function note() {
+    const items = new Map();
+    const before = decided[at]?.text === bench.text ? decided[at].items : [];
+    for (const { label, kind } of [...before, ...decisions.on(bench.text).values()]) items.set(keyOf(label), { label, kind });
+    if (items.size) decided[at] = { text: bench.text, items: [...items.values()] };
+    write("queue-decided", decided);
+    draw();
+  }
+
+  /** What is undone may belong to a row that is not shown any more. */
+  function forgetDecision({ detail: { text, items } }) {
+    const gone = new Set(items.map(({ label }) => keyOf(label)));
+    for (const [row, found] of Object.entries(decided)) {
+      if (found.text !== text) continue;
+      found.items = found.items.filter(({ label }) => !gone.has(keyOf(label)));
+      if (!found.items.length) delete decided[row];
+    }
+  }
+
+  function save() {
+    const lines = Object.entries(decided).sort(([a], [b]) => a - b).map(([row, { text, items }]) => {
+      const of = (...kinds) => items.filter(({ kind }) => kinds.includes(kind)).map(({ label }) => label);
+      return JSON.stringify({
+        ...(rows[row].source ?? {}), text, labels: of("accept", "add"), accepted: of("accept"), rejected: of("reject"),
+        added: of("add"), row: Number(row) + 1,
+      });
+    });
+    download(`${name.replace(/\.[^.]*$/, "")}-decided.jsonl`, lines.length ? `${lines.join("\n")}\n` : "");
+  }
+
+  async function leave() {
+    await forgetLarge("queue");
+    forget("queue-at");
+    forget("queue-decided");
+    close();
+    openEmpty(main);
+  }
+
+  decisions.addEventListener("takenback", forgetDecision);
+  decisions.addEventListener("change", note);
+  const close = () => {
+    decisions.removeEventListener("takenback", forgetDecision);
+    decisions.removeEventListener("change", note);
+    bench.close();
+  };
+  fill(main, h("h1", { class: "unseen" }, "Queue"),
+    h("div", { class: "queue-bar card" }, h("span", { class: "file-name", dir: "auto" }, name), place, done,
+      h("span", { class: "spacer" }), back, next, out, end),
+    bench.element);
+  go(at);
+  bind({ ...bench.keys, n: () => go(at + 1), p: () => go(at - 1), x: save });
+  bench.list.focus();
+  return close;
+}

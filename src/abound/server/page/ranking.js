@@ -1,0 +1,146 @@
+// The ranked labels: rows that stay where they are, one of them current.
+import { fill, h, keyOf, nameOf } from "./dom.js";
+
+const DONE = { accept: "accepted", reject: "rejected", add: "added" };
+const BAND = { apply: "Apply", suggest: "Suggest", hide: "Hide" };
+
+const LEAST_CHANGE = 0.03; // share of a score that is told
+
+/** What a lesson did to a label: its place if that changed, or else its score. */
+function change(entry, before) {
+  if (!before) return { cls: "came", mark: "new", said: "new in the list" };
+  const places = before.rank - entry.rank;
+  const points = entry.score - before.score;
+  const least = LEAST_CHANGE * Math.abs(before.score);
+  if (places > 0) return { cls: "rose", mark: `↑${places}`, said: `up ${places}` };
+  if (places < 0) return { cls: "fell", mark: `↓${-places}`, said: `down ${-places}` };
+  if (points > least) return { cls: "rose", mark: `+${points.toFixed(2)}`, said: `score up ${points.toFixed(2)}` };
+  if (points < -least) return { cls: "fell", mark: `\u2212${(-points).toFixed(2)}`, said: `score down ${(-points).toFixed(2)}` };
+  return null;
+}
+
+export class RankingList {
+  constructor({ onCurrent, onDecide }) {
+    this.onCurrent = onCurrent;
+    this.onDecide = onDecide;
+    this.entries = [];
+    this.rows = [];
+    this.at = 0;
+    this.list = h("ol", { class: "ranking", "aria-label": "Ranked labels" });
+    this.list.addEventListener("keydown", (event) => this.onKey(event));
+    this.list.addEventListener("mouseleave", () => this.onCurrent(this.current));
+    this.element = this.list;
+  }
+
+  get current() {
+    return this.entries[this.at];
+  }
+
+  /** Show a ranking; `before` gives the entries of an older one, to tell what moved. */
+  show(entries, decided, before = null) {
+    this.entries = entries;
+    this.at = Math.min(this.at, Math.max(0, entries.length - 1));
+    const most = Math.max(0, ...entries.map(({ score }) => score));
+    while (this.rows.length < entries.length) this.rows.push(this.newRow(this.rows.length));
+    this.rows.length = entries.length;
+    entries.forEach((entry, i) => this.fillRow(this.rows[i], entry, most, decided.get(keyOf(entry.label)), before));
+    if (this.list.children.length !== this.rows.length) {
+      const focused = this.list.contains(document.activeElement);
+      this.list.replaceChildren(...this.rows.map((row) => row.element));
+      if (focused) this.focus();
+    }
+    this.mark();
+  }
+
+  newRow(i) {
+    const row = {
+      rank: h("span", { class: "rank", "aria-hidden": "true" }, String(i + 1)),
+      pick: h("button", { type: "button", class: "pick", dir: "auto" }),
+      note: h("span", { class: "note" }),
+      bar: h("span", { class: "bar" }),
+      score: h("span", { class: "figure" }),
+      accept: h("button", { type: "button", class: "act accept", "aria-keyshortcuts": "a" }, "✓"),
+      reject: h("button", { type: "button", class: "act reject", "aria-keyshortcuts": "r" }, "✕"),
+    };
+    row.element = h("li", { class: "row" }, row.rank,
+      h("span", { class: "what" }, row.pick, row.note),
+      h("span", { class: "track", "aria-hidden": "true" }, row.bar), row.score,
+      h("span", { class: "acts" }, row.accept, row.reject));
+    row.element.addEventListener("mouseenter", () => this.onCurrent(this.entries[i]));
+    row.pick.addEventListener("click", () => this.select(i));
+    row.pick.addEventListener("focus", () => this.at !== i && this.select(i));
+    row.accept.addEventListener("click", () => this.decide(i, "accept"));
+    row.reject.addEventListener("click", () => this.decide(i, "reject"));
+    return row;
+  }
+
+  fillRow(row, entry, most, decision, before) {
+    const name = nameOf(entry);
+    row.pick.textContent = name;
+    row.element.dataset.label = String(entry.label);
+    row.bar.style.setProperty("--share", (most > 0 ? Math.max(0, entry.score) / most : 0).toFixed(4));
+    row.score.textContent = entry.score.toFixed(2);
+    row.score.title = `score ${entry.score}`;
+    const moved = before ? change(entry, before.get(keyOf(entry.label))) : null;
+    const done = decision ? DONE[decision.kind] : null;
+    const notes = [];
+    if (entry.band) notes.push(h("span", { class: `band ${entry.band}` }, BAND[entry.band] ?? entry.band));
+    if (moved) notes.push(h("span", { class: `moved ${moved.cls}` }, h("span", { "aria-hidden": "true" }, moved.mark), h("span", { class: "unseen" }, moved.said)));
+    if (done) notes.push(h("span", { class: `done ${done}` }, done));
+    fill(row.note, ...notes);
+    row.element.classList.toggle("is-accepted", decision?.kind === "accept" || decision?.kind === "add");
+    row.element.classList.toggle("is-rejected", decision?.kind === "reject");
+    row.accept.setAttribute("aria-label", `Accept ${name}`);
+    row.reject.setAttribute("aria-label", `Reject ${name}`);
+    row.accept.setAttribute("aria-pressed", String(decision?.kind === "accept"));
+    row.reject.setAttribute("aria-pressed", String(decision?.kind === "reject"));
+    row.accept.title = `Accept ${name} (a)`;
+    row.reject.title = `Reject ${name} (r)`;
+    row.pick.setAttribute("aria-description", `rank ${entry.rank}, score ${entry.score.toFixed(2)}`);
+  }
+
+  mark() {
+    this.rows.forEach((row, i) => {
+      const current = i === this.at;
+      row.element.classList.toggle("is-current", current);
+      if (current) row.pick.setAttribute("aria-current", "true");
+      else row.pick.removeAttribute("aria-current");
+      for (const button of [row.pick, row.accept, row.reject]) button.tabIndex = current ? 0 : -1;
+    });
+    this.onCurrent(this.current);
+  }
+
+  /** Begin with the first label again, which nobody has chosen yet. */
+  toStart() {
+    this.at = 0;
+    this.touched = false;
+  }
+
+  select(i) {
+    if (!this.entries.length) return;
+    this.touched = true;
+    this.at = Math.max(0, Math.min(this.entries.length - 1, i));
+    this.mark();
+  }
+
+  move(step) {
+    this.select(this.at + step);
+    this.focus();
+  }
+
+  focus() {
+    this.rows[this.at]?.pick.focus();
+  }
+
+  decide(i, kind) {
+    this.select(i);
+    if (this.current) this.onDecide(this.current, kind);
+  }
+
+  onKey(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[event.key];
+    if (step === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.move(step);
+  }
+}

@@ -1,0 +1,63 @@
+// What the page remembers on this device. Nothing breaks where nothing may be kept.
+const PREFIX = "abound:";
+
+export function read(name, otherwise = null, place = localStorage) {
+  try {
+    const found = place.getItem(PREFIX + name);
+    return found === null ? otherwise : JSON.parse(found);
+  } catch {
+    return otherwise;
+  }
+}
+
+export function write(name, value, place = localStorage) {
+  try {
+    place.setItem(PREFIX + name, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function forget(name, place = localStorage) {
+  try {
+    place.removeItem(PREFIX + name);
+  } catch {
+    // nothing was kept
+  }
+}
+
+export function names(prefix, place = localStorage) {
+  try {
+    return Object.keys(place).filter((key) => key.startsWith(PREFIX + prefix)).map((key) => key.slice(PREFIX.length));
+  } catch {
+    return [];
+  }
+}
+
+// A file's rows may be larger than localStorage takes.
+const opened = new Promise((resolve) => {
+  try {
+    const asked = indexedDB.open("abound", 1);
+    asked.onupgradeneeded = () => asked.result.createObjectStore("kept");
+    asked.onsuccess = () => resolve(asked.result);
+    asked.onerror = () => resolve(null);
+  } catch {
+    resolve(null);
+  }
+});
+
+async function inStore(mode, act) {
+  const database = await opened;
+  if (!database) return undefined;
+  return new Promise((resolve) => {
+    const store = database.transaction("kept", mode).objectStore("kept");
+    const asked = act(store);
+    asked.onsuccess = () => resolve(asked.result);
+    asked.onerror = () => resolve(undefined);
+  });
+}
+
+export const readLarge = (name) => inStore("readonly", (store) => store.get(name));
+export const writeLarge = (name, value) => inStore("readwrite", (store) => store.put(value, name));
+export const forgetLarge = (name) => inStore("readwrite", (store) => store.delete(name));

@@ -1,0 +1,169 @@
+"""Look inside, progress, files, and what the page says when something is wrong."""
+
+import json
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.data]
+DROP = """([name, content]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([content], name));
+    const place = document.querySelector('.text-card, .drop');
+    place.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_a_label_and_a_word_from_inside(visit):
+    page = visit.page
+    visit.type("Wooden boats of the archipelago")
+    visit.press("Escape", "o")
+    page.wait_for_selector(".facts")
+    inside = visit.get(f"v1/label?name={visit.rank('Wooden boats of the archipelago')[0]['label']}")
+    assert page.locator("h1").text_content() == inside["names"][0]
+    assert page.locator(".fact-value").first.text_content() == f"{inside['count']:,}"
+    assert page.locator(".votes tr").count() == len(inside["words"])
+    assert page.locator(".rivals > li").count() == len(inside["rivals"]) > 0
+    word = inside["words"][0]["word"]
+    page.locator(".votes a").first.click()
+    page.locator("h1", has_text=word).wait_for()
+    found = visit.get(f"v1/word?word={word}")
+    assert page.locator(".votes tr").count() == len(found["labels"])
+    page.goto(f"{visit.address}/#/word?word=nowhereseen")
+    page.get_by_text("nowhereseen is not known.").wait_for()
+    visit.problems.clear()  # the browser tells of the 404
+
+
+def test_a_label_is_merged_and_retired_after_a_look_at_what_changes(visit):
+    page = visit.page
+    for name in ("sail boats of wood", "rowing boats of wood"):
+        visit.post("v1/learn", {"text": f"a book on {name}", "added": [name]})
+    page.goto(f"{visit.address}/#/label?name=sail%20boats%20of%20wood")
+    page.get_by_role("button", name="Merge").click()
+    page.keyboard.type("rowing boats of w")
+    page.wait_for_selector("[role=option]")
+    visit.press("Enter")
+    page.get_by_text("It has been learnt with 2 texts").wait_for()
+    page.get_by_role("button", name="Do it").click()
+    page.locator("h1", has_text="rowing boats of wood").wait_for()
+    page.wait_for_selector(".facts")
+    assert "Also sail boats of wood" in page.locator("main").text_content()
+    page.get_by_role("button", name="Retire").click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Retire").click()
+    page.get_by_role("button", name="Do it").click()
+    page.locator("h1", has_text="Labels").wait_for()
+    assert "rowing boats of wood" not in [entry["label"] for entry in visit.rank("a book on rowing boats of wood")]
+
+
+def test_labels_are_listed_and_found(visit):
+    page = visit.page
+    visit.open("labels")
+    page.locator(".label-grid li").nth(50).wait_for()
+    page.keyboard.type("violin")
+    page.get_by_role("link", name="violinists").wait_for()
+
+
+def test_progress_follows_what_is_learnt(visit, stage_of_titles):
+    page = visit.page
+    for text, labels in stage_of_titles.rows[200:260]:
+        visit.post("v1/learn", {"text": text, "added": labels})
+    visit.open("progress")
+    page.wait_for_selector(".chart .line")
+    found = visit.get("v1/progress")
+    values = page.locator(".fact-value").all_text_contents()
+    assert values[0] == f"{found['rows']:,}"
+    assert values[3] == f"{round(found['points'][-1]['p1'] * 100)}%"
+    assert f"record {found['sequence']:,}" in page.locator("main").text_content()
+    assert page.locator(".plain").last.locator("tbody tr").count() == len(found["workers"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("a.csv", 'id,title\n1,"A ""red"" apple, ripe"\r\n2,A fast car\n', ['A "red" apple, ripe', "A fast car"]),
+        ("b.csv", "short;a text that is far longer\nx;another one of these texts\n", None),
+        ("c.jsonl", '{"text": "one"}\n\n{"text": "two"}\n', ["one", "two"]),
+        ("d.tsv", "labels\ttext\na b\tthree\n", ["three"]),
+        ("e.txt", "line one\nline two\n", ["line one", "line two"]),
+    ],
+)
+def test_files_become_queues(visit, name, content, texts):
+    page = visit.page
+    page.evaluate(DROP, [name, content])
+    if name.endswith(".txt"):
+        page.get_by_role("button", name="2 texts, one a line").click()
+    texts = texts or ["a text that is far longer", "another one of these texts"]
+    for i, text in enumerate(texts):
+        page.get_by_text(f"{i + 1} of {len(texts)}", exact=True).wait_for()
+        assert page.locator("#text").input_value() == text
+        visit.press("n")
+
+
+def test_a_file_may_be_one_text_or_none(visit):
+    page = visit.page
+    page.evaluate(DROP, ["letter.txt", "Dear sir,\nthe boats have come.\n"])
+    page.get_by_role("button", name="One text").click()
+    page.wait_for_function("() => document.getElementById('text').value.startsWith('Dear sir')")
+    for name, content, words in (
+        ("x.pdf", "%PDF", "x.pdf is no .txt, .csv, .tsv or .jsonl file."),
+        ("x.jsonl", "{oops", "Line 1 is no JSON."),
+        ("x.csv", "", "x.csv has no text in it."),
+    ):
+        page.evaluate(DROP, [name, content])
+        page.locator("#notice", has_text=words).wait_for()
+
+
+def problem(status, **headers):
+    body = {"type": "about:blank", "title": "no", "status": status, "detail": "a sentence of the server"}
+    return {"status": status, "body": json.dumps(body), "content_type": "application/problem+json", "headers": headers}
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (413, "This text is too long for the server."),
+        (429, "Too many requests. The page waits and tries again."),
+        (401, "The server asks for a key."),
+        (422, "a sentence of the server"),
+    ],
+)
+def test_refusals_are_said(visit, status, words):
+    page = visit.page
+    page.route("**/v1/rank", lambda route: route.fulfill(**problem(status)))
+    page.locator("#text").fill("a text")
+    page.locator("#state", has_text=words).wait_for()
+    page.unroute("**/v1/rank")
+    if status == 401:
+        page.get_by_role("button", name="Give a key").click()
+        page.locator("#key").fill("secret")
+        with page.expect_request("**/v1/rank") as request:
+            visit.press("Enter")
+        assert request.value.headers["authorization"] == "Bearer secret"
+    elif status == 429:  # it tries again by itself
+        page.wait_for_selector(".row")
+    visit.problems.clear()  # the browser tells of the statuses
+
+
+def test_a_server_that_is_gone_loses_no_decision(visit):
+    page, before = visit.page, visit.sequence
+    visit.type("Gardens of the north")
+    page.route("**/v1/**", lambda route: route.abort())
+    visit.press("Escape", "a", "s")
+    page.locator("#notice", has_text="The server does not answer.").wait_for()
+    page.locator(".chip.accept.waiting").wait_for()
+    page.unroute("**/v1/**")
+    page.wait_for_selector(".chip.accept.learnt")
+    assert visit.sequence == before + 1
+    page.wait_for_selector("#notice", state="hidden")
+    visit.problems.clear()
+
+
+def test_what_the_server_refuses_is_said_and_dropped(visit):
+    page = visit.page
+    visit.type("Gardens of the south")
+    page.route("**/v1/learn", lambda route: route.fulfill(**problem(422)))
+    visit.press("Escape", "a", "s")
+    page.locator("#notice", has_text="Not learnt: a sentence of the server").wait_for()
+    page.wait_for_selector("#held", state="hidden")
+    assert page.locator(".chip").count() == 0
+    visit.problems.clear()

@@ -1,0 +1,186 @@
+"""What a curator does all day, in a real browser against a real server."""
+
+import json
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.data]
+TITLE = "Forest fires and climate change in Finland"
+CLOSE = "Urban gardens and food in cities"  # whose first two labels have nearly the same score
+
+
+def test_type_read_reject_add_and_come_back(visit):
+    page = visit.page
+    page.locator("#text").focus()
+    page.keyboard.type(TITLE)
+    first = visit.ranked(TITLE)[0]
+    assert visit.names[0] == "forest fires"
+
+    # The reason: exactly the votes of the server, which sum to the score, and the same words are marked.
+    votes = [float(row.get_attribute("data-vote")) for row in page.locator(".why tbody tr").all()]
+    assert sorted(votes) == sorted(word["vote"] for word in first["words"])
+    assert sum(word["vote"] for word in first["words"]) == pytest.approx(first["score"], rel=1e-12)
+    assert float(page.locator(".why tfoot tr").get_attribute("data-score")) == first["score"]
+    shown = [float(cell.replace("−", "-")) for cell in page.locator(".why tbody .figure").all_text_contents()]
+    assert sum(shown) == pytest.approx(float(page.locator(".why tfoot .figure").text_content()), abs=1e-9)
+    assert "".join(page.locator("mark").all_text_contents()) == "Forest fires and"
+    levels = page.locator("mark").evaluate_all("(marks) => marks.map((m) => [m.textContent, m.className])")
+    assert levels[1][1] == "for-4"
+    assert len({name for _, name in levels}) > 1
+
+    # Another label under the pointer shows its own words.
+    page.locator(".row").nth(2).hover()
+    assert page.locator(".why-name").text_content() == visit.names[2]
+    assert "climate" in "".join(page.locator("mark").all_text_contents())
+    page.locator("h2").first.hover()
+
+    # Rejected, the first label falls.
+    before = visit.sequence
+    visit.type(CLOSE)
+    rejected = visit.names[0]
+    visit.press("Escape", "r")
+    page.wait_for_selector(".row.is-rejected")
+    assert page.locator("#held").is_visible()
+    assert visit.sequence == before
+    visit.press("s")
+    visit.settled(before + 1)
+    visit.ranked(CLOSE)
+    assert visit.names[0] != rejected
+    fallen = page.locator(".row", has_text=rejected)
+    assert fallen.locator(".moved.fell").count() == 1
+    assert fallen.locator(".done").text_content() == "rejected"
+    visit.type(TITLE)
+
+    # A new label is there for a similar title.
+    visit.press("Escape", "/")
+    page.keyboard.type("burning woods")
+    page.wait_for_selector("[role=option].is-new")
+    visit.press("Enter", "s")
+    visit.settled(before + 2)
+    visit.ranked(TITLE)
+    assert visit.names[0] == "burning woods"
+    assert page.locator(".row").first.locator(".done").text_content() == "added"
+    similar = "Forest fires in Sweden and climate change"
+    visit.type(similar)
+    assert "burning woods" in visit.names[:3]
+
+    # Renamed, it goes by its new name; the old one still finds it.
+    page.goto(f"{visit.address}/#/label?name=burning%20woods")
+    page.get_by_role("button", name="Rename").click()
+    page.locator("#new-name").fill("wild fires in woods")
+    visit.press("Enter")
+    page.get_by_text("It has been learnt with 1 text").wait_for()
+    page.get_by_role("button", name="Do it").click()
+    page.locator("h1", has_text="wild fires in woods").wait_for()
+    page.wait_for_selector(".facts")
+    assert "burning woods" in page.locator("main").text_content()
+    assert page.locator(".example-text").first.text_content() == TITLE
+
+    # Everything is still there after reloading: the draft, what was decided, the new name.
+    page.goto(f"{visit.address}/#/tag")
+    page.reload()
+    visit.ranked(similar)
+    assert page.locator("#text").input_value() == similar
+    assert "wild fires in woods" in visit.names[:3]
+    visit.type(TITLE)
+    assert page.locator(".chip.add.learnt").count() == 1
+    visit.type(CLOSE)
+    assert page.locator(".chip.reject.learnt").count() == 1
+
+
+def test_a_name_that_people_read_can_change_and_the_number_stays(visit):
+    page = visit.page
+    page.goto(f"{visit.address}/#/label?name=3")
+    page.locator("h1", has_text="light reading").wait_for()
+    page.get_by_role("button", name="Rename").click()
+    page.locator("#new-name").fill("easy reading")
+    visit.press("Enter")
+    page.get_by_role("button", name="Do it").click()
+    page.locator("h1", has_text="easy reading").wait_for()
+    page.wait_for_selector(".facts")
+    assert page.locator(".label-id").text_content() == "3"
+    assert visit.get("v1/labels?prefix=easy%20rea")["labels"][0] | {"count": 0} == {
+        "label": "3", "name": "easy reading", "count": 0,
+    }  # fmt: skip
+
+
+def test_what_is_held_can_be_undone_and_survives_a_reload(visit):
+    page, before = visit.page, visit.sequence
+    text = "A cookbook of northern berries"
+    visit.type(text)
+    visit.press("Escape", "j", "a", "j", "r")
+    assert page.locator(".chip.held").count() == 2
+    visit.press("u")
+    assert page.locator(".chip.held").count() == 1
+    visit.press("u")
+    page.wait_for_selector("#held", state="hidden")
+    assert page.locator(".chip").count() == 0
+    visit.press("k", "a")
+    page.reload()  # in the middle of the five seconds
+    visit.ranked(text)
+    assert page.locator("#held").is_visible()
+    assert visit.sequence == before
+    visit.settled(before + 1)
+    assert visit.sequence == before + 1  # once, and what was undone never
+    assert page.locator(".chip.accept.learnt").count() == 1
+
+
+def test_a_decision_that_nobody_undoes_is_sent_after_five_seconds(visit):
+    page, before = visit.page, visit.sequence
+    visit.type("The winter war in novels")
+    visit.press("Escape", "a")
+    page.wait_for_timeout(3500)
+    assert visit.sequence == before
+    page.wait_for_selector("#held", state="hidden", timeout=5000)
+    assert visit.sequence == before + 1
+
+
+def test_labels_are_completed_quickly(visit):
+    page = visit.page
+    visit.type("A history of painting")
+    page.locator("[role=combobox]").focus()
+    for prefix in ("paint", "hist", "urban", "agri", "medi", "north"):
+        page.locator("[role=combobox]").fill("")
+        for letter in prefix:
+            page.keyboard.press(letter)
+            page.wait_for_timeout(60)
+    times = sorted(page.evaluate("performance.getEntriesByName('abound:complete').map((entry) => entry.duration)"))
+    assert len(times) >= 20
+    assert times[len(times) // 2] < 50, times
+
+
+def test_a_queue_of_twenty_titles_by_keyboard(visit, stage_of_titles, tmp_path):
+    page, before = visit.page, visit.sequence
+    titles = [text for text, _ in stage_of_titles.rows[100:120]]
+    file = tmp_path / "new titles.jsonl"
+    file.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(titles)))
+    visit.open("queue")
+    page.locator("#file").set_input_files(file)
+    accepted = []
+    for i, title in enumerate(titles):
+        page.get_by_text(f"{i + 1} of 20", exact=True).wait_for()
+        assert page.locator("#text").input_value() == title
+        if i == 11:  # the place is kept
+            page.reload()
+            page.get_by_text("12 of 20", exact=True).wait_for()
+        ranked = visit.ranked(title)
+        accepted.append([ranked[1]["label"]] if len(ranked) > 1 else [])
+        if i == 3:  # undone when the next row is shown already
+            visit.press("j", "a", "n", "u", "p")
+            page.get_by_text("3 texts decided").wait_for()
+        visit.press("j", "a", "n") if accepted[-1] else visit.press("n")
+    visit.press("s")
+    decided = [i for i, labels in enumerate(accepted) if labels]
+    visit.settled(before + len(decided))
+    assert visit.sequence == before + len(decided)
+    with page.expect_download() as download:
+        visit.press("x")
+    assert download.value.suggested_filename == "new titles-decided.jsonl"
+    lines = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
+    assert [(line["id"], line["row"], line["text"], line["labels"]) for line in lines] == [
+        (i, i + 1, titles[i], accepted[i]) for i in decided
+    ]
+    visit.press("p")
+    page.get_by_text("19 of 20", exact=True).wait_for()
+    page.get_by_role("button", name="Close file").click()
+    page.get_by_text("Drop a file here").wait_for()

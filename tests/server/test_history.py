@@ -1,0 +1,95 @@
+"""What a replica remembers of its lessons."""
+
+import pytest
+
+from abound import Tagger
+from abound.server import Home, Replica, Writer
+from abound.server.history import EXAMPLES, SMOOTHED, WINDOW, History
+from abound.store.journal.records import Learn, RenameLabel
+
+
+def foreseen(*rights):
+    """A history in which the first label was right or wrong, lesson by lesson."""
+    history = History()
+    for sequence, right in enumerate(rights, 1):
+        record = Learn("text", added=["yes"])
+        history.foresee(sequence, record, lambda *_, right=right: ["yes" if right else "no"])
+        history.note(sequence, record)
+    return history
+
+
+def test_the_prediction_is_the_one_before_learning():
+    replica = Replica(Tagger().fit(["a red apple"], [["fruit"]]))
+    replica.apply(1, Learn("a red apple", accepted=["fruit"]))
+    replica.apply(2, Learn("a red apple", added=["cider"]))
+    replica.apply(3, Learn("a red apple", added=["cider"]))
+    assert [outcome.right for outcome in replica.history.outcomes] == [True, False, True]
+    assert replica.history.learnt == 3
+
+
+def test_a_rejection_counts_only_against_the_first_label():
+    replica = Replica(Tagger().fit(["a red apple", "a red car"], [["fruit"], ["vehicle"]]))
+    replica.apply(1, Learn("a red apple", rejected=["vehicle"]))  # stood second: nothing is known of the first
+    replica.apply(2, Learn("a red apple", rejected=["fruit"]))
+    assert [(outcome.sequence, outcome.right) for outcome in replica.history.outcomes] == [(2, False)]
+
+
+def test_the_curve_is_a_running_mean_that_ends_with_the_last_lesson():
+    rights = [i % 3 == 0 for i in range(700)]
+    curve = foreseen(*rights).curve()
+    assert len(curve) <= 200
+    assert curve[-1] == (700, sum(rights[-SMOOTHED:]) / SMOOTHED)
+    assert curve == sorted(curve)
+    for sequence, share in curve:
+        last = rights[max(0, sequence - SMOOTHED) : sequence]
+        assert share == pytest.approx(sum(last) / len(last))
+    assert History().curve() == []
+    assert foreseen(True).curve() == [(1, 1.0)]
+
+
+def test_the_window_holds_a_thousand():
+    history = foreseen(*[False] * 200, *[True] * WINDOW)
+    assert len(history.outcomes) == WINDOW
+    assert {share for _, share in history.curve()} == {1.0}
+    assert history.learnt == WINDOW + 200
+
+
+def test_labels_that_get_better_and_worse():
+    history = History()
+    for sequence in range(1, 9):
+        record = Learn("text", added=["up", "down", "same"])
+        found = ["same", "up" if sequence > 4 else "down"]
+        history.foresee(sequence, record, lambda *_, found=found: found)
+    better, worse = history.trends()
+    assert better == [("up", 0.0, 1.0)]
+    assert worse == [("down", 1.0, 0.0)]
+
+
+def test_examples_and_counts_go_by_all_names():
+    history = History()
+    for sequence in range(1, 10):
+        history.note(sequence, Learn(f"text {sequence}", accepted=["old"], rejected=["other"]))
+    history.note(10, Learn("x" * 10_000, added=["new"]))
+    accepted, rejected, examples = history.said(["new", "old"])
+    assert (accepted, rejected) == (10, 0)
+    assert [example.sequence for example in examples] == [10, 9, 8, 7, 6][:EXAMPLES]
+    assert len(examples[0].text) == 300
+    assert history.said(["other"])[:2] == (0, 9)
+    assert history.said(["never"]) == (0, 0, [])
+
+
+def test_a_restart_remembers_what_the_journal_holds(tmp_path):
+    home = Home.create(tmp_path / "home", Tagger().fit(["a red apple"], [["fruit"]]))
+    with Writer(home, snapshot_every=None) as writer:
+        for i in range(3):
+            writer.submit(Learn(f"apple {i}", accepted=["fruit"])).result()
+        assert writer.snapshot(3)
+        writer.submit(RenameLabel("fruit", "fruits")).result()
+        writer.submit(Learn("a pear", added=["fruits"])).result()
+        state = writer.replica.state_hash()
+    with Writer(home, snapshot_every=None) as writer:
+        history = writer.replica.history
+        assert writer.replica.state_hash() == state
+        assert history.learnt == 4
+        assert history.said(["fruit", "fruits"])[:2] == (4, 0)
+        assert [outcome.sequence for outcome in history.outcomes] == [5]  # after the snapshot
