@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from abound.cli import convert, evaluate, explain, feedback, fit, info, journal, learn, merge, rank, rerank
+from abound.cli import convert, evaluate, explain, feedback, fit, info, journal, learn, merge, rank, rerank, spark
 from abound.cli.common import note, sentence
 
 
@@ -90,3 +90,4 @@ for _module, _function in (
     app.command(cls=Command, epilog=_module.EPILOG)(_function)
 app.add_typer(rerank.make_group(Command), name="rerank")
 app.add_typer(journal.make_group(Command), name="journal")
+app.add_typer(spark.make_group(Command), name="spark")
