@@ -1,8 +1,11 @@
 """What the tasks do, without a cluster: deltas, their way through the shuffle, and blocks and buckets of any size."""
 
 import json
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import MagicMock
 
-import pyarrow as pa
+import numpy as np
 import pytest
 
 from abound.rankers.shards import rounds_of
@@ -11,13 +14,14 @@ from abound.spark.deltas import PAIRS, Shape
 from abound.spark.layout import Layout
 from abound.spark.passes import Learn, Merge, Step
 from abound.spark.rows import AddCounts, WriteRun, read_rows
-from abound.spark.shared import open_model
+from abound.spark.shared import open_encoder, open_model
 from abound.spark.training import StartModel, Training
 from abound.spark.writing import WriteArrays
 from abound.store.directory import read_manifest
 from abound.tagger import Tagger
 from tests.spark.corpus import made_corpus
 
+pa = pytest.importorskip("pyarrow")
 CASES = {
     "index": ("feature-focus", {}),
     "learned ratings": ("feature-focus", {"rating": "learned"}),
@@ -64,26 +68,22 @@ class Unclustered:
 
     def merge(self, sent):
         """Shuffle and sort as Spark would, merge every bucket and write the next model."""
-        schema = None
         results = []
         for bucket in range(self.step.layout.buckets):
             rows = sorted(
                 (row for row in sent if row["bucket"] == bucket), key=lambda r: (r["kind"], r["block"], r["shard"])
             )
-            schema = pa.RecordBatch.from_pylist(rows)
-            (result,) = Merge(self.step)(iter([schema]))
+            (result,) = Merge(self.step)(iter([pa.RecordBatch.from_pylist(rows)]))
             results.append(json.loads(result.column(0)[0].as_py()))
         widths = {kind: max(result["widths"][kind] for result in results) for kind in self.step.shape.kinds}
         write = WriteArrays(*self.step[2:0:-1], self.step.layout, widths, self.step.shape.pruning.rated)
-        (self.step_target()).mkdir()
+        self.step_target().mkdir()
         found = {}
         for number in range(len(write.names)):
             found |= write(number)
         return found, results
 
     def step_target(self):
-        from pathlib import Path
-
         return Path(self.step.target)
 
 
@@ -145,17 +145,8 @@ def test_counts_of_runs_add_up_to_those_of_the_corpus(tmp_path):
 
 
 def test_orders_of_later_passes_are_drawn_as_on_one_machine(tmp_path):
-    import numpy as np
-
-    class Session:
-        conf = property(lambda self: self)
-        sparkContext = property(lambda self: self)  # noqa: N815  Spark's name
-        defaultParallelism = 2  # noqa: N815
-        newSession = lambda self: self  # noqa: E731, N815
-        set = lambda self, *_: None  # noqa: E731
-
     tagger = Tagger("cascade", mode="corpus", ranker_params={"shards": 2, "random_state": 3})
-    training = Training(Session(), tagger, tmp_path / "m", tmp_path / "w", None)
+    training = Training(MagicMock(), tagger, tmp_path / "m", tmp_path / "w", None)  # no stage is run
     rounds = training.rounds({"passes": 3, "rounds": 2, "kinds": [PAIRS]}, 11)
     random, drawn = np.random.default_rng(3), np.random.default_rng()
     assert [again for again, _, _ in rounds] == [False] * 2 + [True] * 4
@@ -174,4 +165,12 @@ def test_blocks_fall_into_buckets_in_order():
         spans = [layout.span(block) for block in blocks]
         assert spans[0][0] == 0
         assert spans[-1][1] == n_features
-        assert all(a[1] == b[0] for a, b in zip(spans, spans[1:], strict=False))
+        assert all(a[1] == b[0] for a, b in pairwise(spans))
+
+
+def test_one_vocabulary_serves_a_process_but_not_other_parameters(tmp_path):
+    cluster = Unclustered(tmp_path, "cascade", {}, 2)
+    params = cluster.step.text_params
+    encoder = open_encoder(cluster.step.counts, params)
+    assert open_encoder(cluster.step.counts, dict(params)) is encoder
+    assert open_encoder(cluster.step.counts, {**params, "min_count": 2}).min_count == 2

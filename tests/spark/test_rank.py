@@ -1,5 +1,7 @@
 """Ranking on Spark is local ranking, row for row; the exported index ranks the same by SQL."""
 
+from itertools import pairwise
+
 import pytest
 
 from abound import Tagger
@@ -57,7 +59,7 @@ def test_the_exported_index_ranks_the_same_by_sql(ranker, params, spark, corpus,
     table, terms = str(tmp_path / "index.parquet"), terms_table(tagger, texts)
     assert export_index(tagger, table) > 1000
     connection = duckdb.connect()
-    connection.sql(f"CREATE VIEW label_index AS SELECT * FROM '{table}'")
+    connection.read_parquet(table).create_view("label_index")
     connection.register("terms", terms)
     by_duckdb = connection.sql(query(K)).fetchall()
     spark.read.parquet(table).createOrReplaceTempView("label_index")
@@ -71,7 +73,7 @@ def test_the_exported_index_ranks_the_same_by_sql(ranker, params, spark, corpus,
             lists[document].append((label, score))
         for entries, ranked in zip(local, lists, strict=True):
             assert [score for _, score in ranked] == pytest.approx([entry.score for entry in entries[:K]], abs=1e-9)
-            gaps = [a.score - b.score for a, b in zip(entries, entries[1:], strict=False)]
+            gaps = [a.score - b.score for a, b in pairwise(entries)]
             if min(gaps, default=1.0) > 1e-9 or max(gaps, default=0.0) == 0.0:  # else the order of summation decides
                 assert [label for label, _ in ranked] == [entry.label for entry in entries[:K]]
                 n_compared += 1

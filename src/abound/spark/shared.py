@@ -20,7 +20,7 @@ from abound.store.directory import MANIFEST, Source, read_manifest, write_array,
 from abound.text import TextEncoder
 
 _verified: set[str] = set()  # states whose files this process has compared with their checksums
-_encoders: dict[str, TextEncoder] = {}  # the one vocabulary of this process, by state
+_encoders: dict[str, TextEncoder] = {}  # the one vocabulary of this process, by state and parameters
 
 
 def publish(path: Path, content: Mapping[str, Any], arrays: Mapping[str, Source]) -> dict[str, Any]:
@@ -53,13 +53,13 @@ def open_ranker(path: str | Path, model: Model | None = None) -> IndexRanker:
 
 def open_encoder(path: str | Path, params: Mapping[str, Any]) -> TextEncoder:
     """Return the frozen vocabulary of a directory; a process builds it once."""
-    state = str(read_manifest(Path(path))["state_hash"])
-    if state not in _encoders:
+    key = repr((read_manifest(Path(path))["state_hash"], sorted(params.items())))
+    if key not in _encoders:
         _encoders.clear()
         encoder = TextEncoder(**params)
         encoder.restore(open_model(path).arrays)
-        _encoders[state] = encoder
-    return _encoders[state]
+        _encoders[key] = encoder
+    return _encoders[key]
 
 
 @contextmanager
