@@ -29,7 +29,10 @@ def spark(tmp_path_factory):
     environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     environment.setenv("SPARK_WORKER_DIR", str(scratch / "workers"))
     environment.setenv("PYSPARK_PYTHON", sys.executable)
+    quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short runs: what the compiler would save costs more
     settings = {
+        "spark.driver.extraJavaOptions": quick,
+        "spark.executor.extraJavaOptions": quick,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
