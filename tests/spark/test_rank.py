@@ -72,12 +72,12 @@ def test_the_exported_index_ranks_the_same_by_sql(ranker, params, spark, corpus,
         for document, _, label, score in found:
             lists[document].append((label, score))
         for entries, ranked in zip(local, lists, strict=True):
-            assert [score for _, score in ranked] == pytest.approx([entry.score for entry in entries[:K]], abs=1e-9)
+            assert [score for _, score in ranked] == pytest.approx([entry.score for entry in entries[:K]], abs=2e-9)
             gaps = [a.score - b.score for a, b in pairwise(entries)]
-            if min(gaps, default=1.0) > 1e-9 or max(gaps, default=0.0) == 0.0:  # else the order of summation decides
+            if all(gap == 0.0 or gap > 2e-9 for gap in gaps):  # else the order of summation decides
                 assert [label for label, _ in ranked] == [entry.label for entry in entries[:K]]
                 n_compared += 1
-    assert n_compared > len(texts)
+    assert n_compared > 1.8 * len(texts)
 
 
 def test_a_ranker_that_weighs_every_label_has_no_table(corpus, tmp_path):

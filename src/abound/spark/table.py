@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 FULL_RATING = 10.0  # sightings after which a feature votes at full strength, as in kernels/index.pyx
 CHUNK = 1 << 16  # features, or texts, that become rows of a table at once
+# Rounded, because engines add in any order: labels with equal scores must stay equal, and then go by their numbers.
 QUERY = """\
 WITH votes AS (
-  SELECT t.document, i.label, i.label_number, SUM(t.value * i.weight) AS score
+  SELECT t.document, i.label, i.label_number, ROUND(SUM(t.value * i.weight), 9) AS score
   FROM terms AS t JOIN label_index AS i ON t.feature = i.feature
   GROUP BY t.document, i.label, i.label_number
 ), places AS (
