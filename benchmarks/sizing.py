@@ -75,7 +75,7 @@ def measured() -> list[str]:
         ("peak memory of an executor", f"{size(run['peak_executor_bytes'])}, Java and Python together"),
         (
             "P@1",
-            f"{fit['local_shards']['P@1']:.4f} in {run['shards']} shards, {one['P@1']:.4f} in one: {gain:+.4f} "
+            f"{run['P@1']:.4f} in {run['shards']} shards, {one['P@1']:.4f} in one: {gain:+.4f} "
             f"({low:+.4f} to {high:+.4f})",
         ),
         ("same hash as local shards", "yes" if fit["same_hash_as_local_shards"] else "no"),

@@ -18,10 +18,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,8 @@ from abound.spark.ranking import Ranker
 from benchmarks import sets
 from benchmarks.machine import machine_line
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).resolve().parent / "results"
+Save: TypeAlias = Callable[[dict[str, Any]], None]
 EXECUTORS, MEGABYTES = 2, 1536
 SHARDS = 8
 TEXT = {"min_count": 2}
@@ -57,6 +58,7 @@ def cluster(work: Path) -> Iterator[Any]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.executorEnv.PYTHONPATH": str(RESULTS.parents[1]),  # the tasks of this file are imported there
         "spark.executor.memory": f"{MEGABYTES}m",
         "spark.local.dir": str(work / "local"),
         "spark.sql.files.maxPartitionBytes": str(16 << 20),
@@ -216,34 +218,43 @@ def measured_fit(spark: Any, source: Path, model: Path, shards: int, **params: A
 # -- fit -----------------------------------------------------------------------------------------------
 
 
-def compare_fit(work: Path, limit: int | None = None) -> dict[str, Any]:
-    """Train on Spark, in as many local shards, and in one; compare hashes and accuracy."""
+def compare_fit(work: Path, limit: int | None = None, save: Save = print) -> dict[str, Any]:
+    """Train on Spark, in one local shard, and in as many local shards; compare accuracy and hashes."""
     rows = [row for number, row in enumerate(sets.finna_rows("fi")) if limit is None or number < limit]
     train = [row for number, row in enumerate(rows) if number % 20 != 19]
     held = [row for number, row in enumerate(rows) if number % 20 == 19]
     write_rows(iter(train), work / "train.parquet")
     with cluster(work) as spark:
         on_spark = measured_fit(spark, work / "train.parquet", work / "model", SHARDS)
+    result: dict[str, Any] = {"set": f"yso-finna-fi, {len(rows):,} rows, every 20th held out", "spark": on_spark}
+    save(result)
     texts, labels = [text for text, _ in train], [names for _, names in train]
-    judgements, local = {}, {}
-    for shards in (1, SHARDS):
+
+    def judged(tagger: Tagger) -> Any:
+        truth = tagger.truth([names for _, names in held])
+        return judge(truth, tagger.rank_arrays([text for text, _ in held], K))
+
+    def figures(judgement: Any) -> dict[str, float]:
+        return {m: round(float(interval(m, judgement).value), 4) for m in ("P@1", "P@3", "P@5")}
+
+    in_shards = judged(Tagger.load(work / "model"))
+    on_spark |= figures(in_shards)
+    for name, shards in (("local_one_shard", 1), ("local_shards", SHARDS)):
         begin, processor = time.perf_counter(), time.process_time()
         tagger = Tagger(mode="corpus", ranker_params={"shards": shards}, **TEXT).fit(texts, labels)
         spent = {"seconds": time.perf_counter() - begin, "processor_seconds": time.process_time() - processor}
-        truth = tagger.truth([names for _, names in held])
-        judgements[shards] = judge(truth, tagger.rank_arrays([text for text, _ in held], K))
-        values = {m: round(float(interval(m, judgements[shards]).value), 4) for m in ("P@1", "P@3", "P@5")}
-        local[shards] = {**{key: round(v, 2) for key, v in spent.items()}, **values, "state_hash": tagger.state_hash()}
+        result[name] = {key: round(value, 2) for key, value in spent.items()}
+        result[name]["state_hash"] = tagger.state_hash()
+        if shards == 1:
+            alone = judged(tagger)
+            result[name] |= figures(alone)
+            difference = metrics.compare("P@1", in_shards, alone)
+            result["P@1_difference_to_one_shard"] = [round(float(value), 4) for value in difference]
+        else:
+            result["same_hash_as_local_shards"] = on_spark["state_hash"] == result[name]["state_hash"]
+        save(result)
         del tagger
-    difference = metrics.compare("P@1", judgements[SHARDS], judgements[1])
-    return {
-        "set": f"yso-finna-fi, {len(rows):,} rows, every 20th held out",
-        "spark": on_spark,
-        "local_one_shard": local[1],
-        "local_shards": local[SHARDS],
-        "same_hash_as_local_shards": on_spark["state_hash"] == local[SHARDS]["state_hash"],
-        "P@1_difference_to_one_shard": [round(float(value), 4) for value in difference],
-    }
+    return result
 
 
 # -- rank ----------------------------------------------------------------------------------------------
@@ -279,7 +290,7 @@ class Through:
         yield from batches
 
 
-def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS) -> dict[str, Any]:
+def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS, save: Save = print) -> dict[str, Any]:
     """Rank rows, and run the same job without ranking, in turn."""
     rows = [row for number, row in enumerate(sets.finna_rows("fi")) if number < limit]
     write_rows(iter(rows), work / "docs.parquet")
@@ -331,7 +342,7 @@ def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS) -> di
         "rank": best["rank"] - best["bare"],
         "write": best["bare without tokenising"] - best["read and hand over"],
     }
-    return {
+    result = {
         "rows": limit,
         "model": {"labels": n_labels, "features": n_features},
         "k": K,
@@ -342,39 +353,43 @@ def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS) -> di
         "bytes_written": written,
         "same_rows": same,
     }
+    save(result)
+    return result
 
 
 # -- growth --------------------------------------------------------------------------------------------
 
 
-def grow(work: Path, sizes: tuple[int, ...] = SIZES, shard_counts: tuple[int, ...] = SHARD_COUNTS) -> dict[str, Any]:
-    """Train on more and more rows, and the fewest rows in more and more shards."""
+def grow(
+    work: Path, sizes: tuple[int, ...] = SIZES, shard_counts: tuple[int, ...] = SHARD_COUNTS, save: Save = print
+) -> dict[str, Any]:
+    """Train the fewest rows in more and more shards, and then on more and more rows."""
     rows = list(sets.finna_rows("fi"))
     result: dict[str, Any] = {"runs": [], "shards": []}
     with cluster(work) as spark:
+        write_rows(resampled(rows, sizes[0]), work / "docs.parquet")
+        for shards in shard_counts:
+            result["shards"].append(measured_fit(spark, work / "docs.parquet", work / "model", shards))
+            save(result)
         for n in sizes:
             write_rows(resampled(rows, n), work / "docs.parquet")
             result["runs"].append(measured_fit(spark, work / "docs.parquet", work / "model", SHARDS))
-            print(json.dumps({k: v for k, v in result["runs"][-1].items() if k != "stages"}), flush=True)
-        write_rows(resampled(rows, sizes[0]), work / "docs.parquet")
-        for shards in shard_counts:
-            found = measured_fit(spark, work / "docs.parquet", work / "model", shards)
-            result["shards"].append(found)
-            print(json.dumps({k: v for k, v in found.items() if k != "stages"}), flush=True)
-    for name in (
-        "seconds",
-        "executor_processor_seconds",
-        "task_processor_seconds",
-        "shuffle_bytes",
-        "features",
-        "edges",
-    ):
-        values = np.log([run[name] for run in result["runs"]])
-        result[f"{name}_exponent"] = round(float(np.polyfit(np.log(sizes), values, 1)[0]), 3)
+            if len(result["runs"]) > 1:
+                result |= exponents(result["runs"])
+            save(result)
     return result
 
 
-COMMANDS = {"fit": compare_fit, "rank": compare_rank, "growth": grow}
+def exponents(runs: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the powers of the number of rows as which figures grow."""
+    processor = ("executor_processor_seconds", "task_processor_seconds")
+    rows, found = np.log([run["rows"] for run in runs]), {}
+    for name in ("seconds", *processor, "shuffle_bytes", "features", "edges"):
+        found[f"{name}_exponent"] = round(float(np.polyfit(rows, np.log([run[name] for run in runs]), 1)[0]), 3)
+    return found
+
+
+COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {"fit": compare_fit, "rank": compare_rank, "growth": grow}
 
 
 def main() -> None:
@@ -386,13 +401,18 @@ def main() -> None:
     import pyspark
 
     versions = {"numpy": np.__version__, "pyarrow": pa.__version__, "pyspark": pyspark.__version__}
-    engine = f"local-cluster[{EXECUTORS},1,{MEGABYTES}]"
+    head = {"machine": machine_line(), "versions": versions, "engine": f"local-cluster[{EXECUTORS},1,{MEGABYTES}]"}
+
+    def save(found: dict[str, Any]) -> None:
+        """Write what is known so far: a long run that is cut short leaves its figures."""
+        RESULTS.mkdir(exist_ok=True)
+        text = json.dumps({**head, **found}, indent=1)
+        (RESULTS / f"spark-{arguments.command}.json").write_text(text + "\n")
+
     with tempfile.TemporaryDirectory(prefix="abound-spark-") as work:
-        found = COMMANDS[arguments.command](Path(work))
-    result = {"machine": machine_line(), "versions": versions, "engine": engine, **found}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"spark-{arguments.command}.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
+        found = COMMANDS[arguments.command](Path(work), save=save)
+    save(found)
+    print(json.dumps({**head, **found}, indent=1))
 
 
 if __name__ == "__main__":

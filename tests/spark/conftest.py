@@ -35,6 +35,7 @@ def spark(tmp_path_factory):
         "spark.executor.extraJavaOptions": quick,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).parents[2]),  # tasks of the tests are imported there
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
