@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from abound import Cascade, metrics
 from abound.metrics import interval, judge
-from abound.rankers import cascade, shards
+from abound.rankers import index, shards
 from abound.text import TextEncoder
 from benchmarks import sets
 from benchmarks.machine import machine_line
@@ -80,11 +80,11 @@ def watched() -> Iterator[list[list[float]]]:
         calls.append(spent)
         return result
 
-    cascade.in_threads = shards.in_threads = timed
+    index.in_threads = shards.in_threads = timed
     try:
         yield calls
     finally:
-        cascade.in_threads = shards.in_threads = real
+        index.in_threads = shards.in_threads = real
 
 
 def hashing_seconds(threads: int) -> float:

@@ -114,6 +114,29 @@ def test_a_merged_index_equals_the_oracle(case):
         assert same(from_pool(pool, rated), {f: s._replace(seen=0) if rated else s for f, s in shard.items()})
 
 
+@settings(deadline=None, max_examples=200)
+@given(merges(), st.lists(st.sets(st.integers(0, N_FEATURES - 1)), min_size=4, max_size=4))
+def test_a_shard_may_leave_out_what_it_has_not_met(case, absent):
+    rule, rated, base, shards = case
+    base = base or {}
+    as_before = [
+        {f: base.get(f) if f in left_out else shard.get(f) for f in range(N_FEATURES)}
+        for shard, left_out in zip(shards, absent, strict=False)
+    ]
+    whole = [{f: feature for f, feature in shard.items() if feature is not None} for shard in as_before]
+    present = np.array([[f not in left_out for f in range(N_FEATURES)] for left_out in absent], np.uint8)
+    pools = [as_pool({f: x for f, x in s.items() if f not in a}, rated) for s, a in zip(shards, absent, strict=False)]
+    how = {"rated": rated, **rule}
+    found = merge_features(
+        as_pool(base, rated), pools, 0, N_FEATURES, N_LABELS, present=present[: len(pools)].copy(), **how
+    )
+    wanted = merge_features(as_pool(base, rated), [as_pool(s, rated) for s in whole], 0, N_FEATURES, N_LABELS, **how)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.tobytes() == other.tobytes()
+    with pytest.raises(ValueError, match="present must tell of each shard"):
+        merge_features(None, pools, 0, N_FEATURES, N_LABELS, present=present[:0], **how)
+
+
 @settings(deadline=None, max_examples=100)
 @given(merges())
 def test_two_shards_may_be_merged_in_either_order(case):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from abound import Cascade, merge
+from abound import Cascade, FeatureFocus, merge
 from abound.rankers.shards import bounds, in_threads
 from tests.rankers.streams import stream
 
@@ -29,6 +29,34 @@ def test_one_shard_is_no_shard(case):
     plain = Cascade(**CASES[case]).fit(X, Y).state_hash()
     assert Cascade(**CASES[case], n_jobs=3, shards=1).fit(X, Y).state_hash() == plain
     assert Cascade(**CASES[case], n_jobs=2).fit(X, Y).state_hash() != plain
+
+
+INDEXES = {
+    "paper": {},
+    "learned": {"rating": "learned"},
+    "strict": {"leak": False, "margin": None, "w_min": 0.1},
+    "several passes": {"passes": 3},
+}
+
+
+@pytest.mark.parametrize("case", INDEXES)
+def test_an_index_is_learnt_in_shards_too(case):
+    X, Y = stream(600)
+    hashes = {FeatureFocus(**INDEXES[case], shards=3, n_jobs=n).fit(X, Y).state_hash() for n in (1, 2, 5)}
+    assert len(hashes) == 1
+    one = FeatureFocus(**INDEXES[case]).fit(X, Y)
+    assert FeatureFocus(**INDEXES[case], shards=1, n_jobs=2).fit(X, Y).state_hash() == one.state_hash()
+    shards = FeatureFocus(**INDEXES[case], n_jobs=2).fit(X, Y)
+    assert shards.state_hash() != one.state_hash()
+    assert shards.score(X, Y) > one.score(X, Y) - 0.1
+
+
+def test_one_pass_of_an_index_in_shards_is_the_merge_of_what_was_learnt_apart():
+    X, Y = stream(600)
+    together = FeatureFocus(shards=3).fit(X, Y)
+    names = together.labels_.names
+    apart = [FeatureFocus().partial_fit(X[a:b], Y[a:b], classes=names) for a, b in bounds(600, 3)]
+    assert merge(*apart).state_hash() == together.state_hash()
 
 
 def test_few_labels_are_learnt_in_shards_after_the_trial_too(monkeypatch):

@@ -33,7 +33,7 @@ CALLS = {
     "witness": (Witness, "write", None),
     "apply": (Replica, "apply", None),
     "change": (Replica, "_apply", None),
-    "file": (directory, "_write_array", None),
+    "file": (directory, "write_array", None),
     "manifest": (os, "replace", _to_manifest),
     "snapshot": (Home, "write_snapshot", None),
     "removal": (shutil, "rmtree", None),

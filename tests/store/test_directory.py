@@ -251,15 +251,15 @@ def test_a_folder_with_other_things_is_not_written_into(ranker, tmp_path):
 
 def test_a_reader_that_meets_a_writer_reads_the_new_model(saved, monkeypatch):
     newer = abound.load(saved).partial_fit(*stream(seed=3))
-    real = directory._read_manifest
+    real = directory.read_manifest
 
     def read_then_replace(path):
         content = real(path)
-        monkeypatch.setattr(directory, "_read_manifest", real)
+        monkeypatch.setattr(directory, "read_manifest", real)
         newer.save(saved)
         return content
 
-    monkeypatch.setattr(directory, "_read_manifest", read_then_replace)
+    monkeypatch.setattr(directory, "read_manifest", read_then_replace)
     assert abound.load(saved).state_hash() == newer.state_hash()
 
 

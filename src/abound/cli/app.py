@@ -20,6 +20,7 @@ from abound.cli import (
     rank,
     rerank,
     serve,
+    spark,
     tune,
 )
 from abound.cli.common import note, sentence
@@ -108,3 +109,4 @@ for _module, _function in (
 app.add_typer(rerank.make_group(Command), name="rerank")
 app.add_typer(journal.make_group(Command), name="journal")
 app.add_typer(keys.make_group(Command), name="keys")
+app.add_typer(spark.make_group(Command), name="spark")

@@ -17,6 +17,7 @@ def merge_features(
     w_min: float,
     horizon: float,
     leak: bool,
+    present: NDArray[np.uint8] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[Any]]: ...
 def renumbered(pool: EdgePool, features: NDArray[np.int32], labels: NDArray[np.int32], *, rated: bool) -> EdgePool: ...
 def merge_prototypes(

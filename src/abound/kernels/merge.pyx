@@ -7,7 +7,7 @@ about it; an edge that is new in a shard had weight 0 before. The order of summa
 O(edges of a feature) and a sort of the merged list.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
@@ -92,6 +92,9 @@ cdef class Merger:
 
     cdef Source* sources                    # the base, then the shards
     cdef int64_t n_sources
+    cdef const uint8_t* present             # of each shard, whether it says anything of each feature; NULL if it does
+    cdef int64_t first                      # the feature that `present` begins with
+    cdef int64_t width
     cdef Sum* sums
     cdef int64_t n_sums
     cdef int64_t room
@@ -112,7 +115,10 @@ cdef class Merger:
         free(self.position)
 
     cdef inline Feature* feature(self, int64_t source, int64_t f) noexcept nogil:
-        cdef Source* s = &self.sources[source]
+        cdef Source* s
+        if source and self.present != NULL and not self.present[(source - 1) * self.width + f - self.first]:
+            source = 0                      # what a shard has not met is as it was
+        s = &self.sources[source]
         if f >= s.n_features:
             return NULL
         return &s.pages[f >> PAGE_BITS][f & PAGE_MASK]
@@ -247,21 +253,28 @@ cdef int64_t merge_feature(Merger m, int64_t f, bint rated, double w_min, double
 
 
 def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_labels, *, bint rated, double w_min,
-                   double horizon, bint leak):
+                   double horizon, bint leak, const uint8_t[:, ::1] present=None):
     """Merge features start .. stop-1 of pools with the same numbers; return (lengths, totals, seen, edges).
 
     `base` is the pool that all shards began with, None for an empty one. Shards have pruned by the same `w_min`.
-    Lengths count places of the pool.
+    Lengths count places of the pool. Shards may leave out features that they have not met, which then are as in the
+    base: `present` tells, a row for each shard, whether it has features start .. stop-1.
     """
     cdef Merger m = Merger(n_labels, len(shards) + 1)
     cdef EdgePool pool
     cdef int64_t i, f, n = stop - start, most = 0, at = 0
     cdef Feature* feature
+    empty = EdgePool()
     for i in range(m.n_sources):
-        pool = (EdgePool() if base is None else base) if i == 0 else shards[i - 1]
+        pool = (empty if base is None else base) if i == 0 else shards[i - 1]
         m.sources[i].pages, m.sources[i].n_features = pool.pages, pool.n_features
-        for f in range(start, min(stop, pool.n_features) if i else start):
+        for f in range(start, min(stop, pool.n_features) if i or present is not None else start):
             most += feature_at(pool, f).length
+    if present is not None:
+        if present.shape[0] != len(shards) or present.shape[1] != n:
+            raise ValueError("present must tell of each shard and each feature")
+        if n and len(shards):
+            m.present, m.first, m.width = &present[0, 0], start, n
     lengths_, totals_, seen_ = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
     edges_ = np.empty(most + 2, EDGE_DTYPE)
     cdef int64_t[::1] lengths = lengths_, seen = seen_
@@ -270,7 +283,7 @@ def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_lab
     cdef Edge* edges = <Edge*> &raw[0]
     with nogil:
         for f in range(start, stop):
-            for i in range(m.n_sources):
+            for i in range(m.n_sources if f + AHEAD < stop else 0):
                 feature = m.feature(i, f + AHEAD)
                 if feature != NULL and feature.length:
                     prefetch(feature.edges)

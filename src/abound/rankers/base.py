@@ -408,11 +408,14 @@ class Ranker:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model directory, or replace the model in one; see `abound.load`."""
+        write_model(path, self._content(), self._arrays())
+
+    def _content(self) -> dict[str, Any]:
+        """Return what the manifest says beside the files."""
         columns: Mapping[str, Any] = {"n_features_in": self.n_features_in_, "form": self._form}
         if hasattr(self, "feature_names_in_"):
             columns = {**columns, "feature_names": list(self.feature_names_in_)}
-        content = {"kind": self.kind, "params": self._params(), "columns": columns}
-        write_model(path, content, self._arrays())
+        return {"kind": self.kind, "params": self._params(), "columns": columns}
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:

@@ -1,7 +1,6 @@
 """The cascade: the index recalls, learned ratings and corrections rank; where labels are few, every one is weighed."""
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +11,10 @@ from abound.kernels.pool import EdgePool
 from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.kernels.rated import RatedSettings, rated_lift
 from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number, check_whole
-from abound.rankers.held_out import Part, select
-from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
+from abound.rankers.held_out import select
+from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker, cut_lists, cut_rows
 from abound.rankers.labels import Targets
-from abound.rankers.shards import SHARD_HORIZON, bounds, copy_pairs, copy_pool, in_threads, merge_pairs, merge_pools
+from abound.rankers.shards import copy_pairs, merge_pairs
 from abound.store import Model
 from abound.store.directory import Source
 
@@ -191,9 +190,9 @@ class CascadeRanker(IndexRanker):
         start, n_known = 0, targets.n_known
         while start < rows.n_rows:
             stop = self._next_turn(start, rows.n_rows, targets, n_known)
-            part, labels = _slice(rows, targets, start, stop, n_known)
+            part, labels = cut_rows(rows, targets, start, stop, n_known)
             n_known = max(n_known, int(labels.ids.max(initial=-1)) + 1)
-            rejected = wrong if not len(wrong[0]) else _cut(wrong, start, stop)
+            rejected = wrong if not len(wrong[0]) else cut_lists(wrong, start, stop)
             if self._pairs is not None:
                 self._learn_pairs(part, labels, rejected)
             if self._indexed:
@@ -230,7 +229,7 @@ class CascadeRanker(IndexRanker):
 
     def _insist(self, rows: Rows, targets: Targets) -> None:
         for row in range(rows.n_rows):
-            part, labels = _slice(rows, targets, row, row + 1, len(self.labels_))
+            part, labels = cut_rows(rows, targets, row, row + 1, len(self.labels_))
             for done in range(MOST_ROUNDS if len(labels.ids) else 0):
                 best = np.full((1, len(labels.ids)), -1, np.int32)
                 self._rank(part, best, np.zeros(best.shape))
@@ -246,60 +245,65 @@ class CascadeRanker(IndexRanker):
                     none = Targets(np.zeros(2, np.int64), np.zeros(0, np.int32), len(self.labels_))
                     self._learn_rated(part, none, (np.array([0, len(above)], np.int64), above.astype(np.int32)))
 
-    def _learn_all(self, rows: Rows, targets: Targets) -> None:
-        few = len(self.labels_) <= self.few_labels
-        if not few:
+    def _settle(self, n_rows: int) -> None:
+        if not self._is_few():
             self._let_go_of_pairs()
-        elif rows.n_rows >= TRIAL_ROWS:  # what a stream would have let go by then
+        elif n_rows >= TRIAL_ROWS:  # what a stream would have let go by then
             self._let_go_of_index()
-        shards = self.n_jobs if self.shards is None else self.shards
-        if shards == 1:
+
+    def _is_few(self) -> bool:
+        return len(self.labels_) <= self.few_labels
+
+    def _n_passes(self) -> int:
+        return self.passes if self.passes is not None else FEW_PASSES if self._is_few() else MANY_PASSES
+
+    def _learn_all(self, rows: Rows, targets: Targets) -> None:
+        self._settle(rows.n_rows)
+        if self._n_shards == 1:
             self._learn(rows, targets)
         else:
-            for parts in self._rounds(rows, targets, shards):
-                self._learn_apart(parts)
+            for parts in self._parts(rows, targets):
+                self._learn_apart(parts, [None] * len(parts), again=False)
             self._n_learnt += rows.n_rows
-        passes = self.passes if self.passes is not None else FEW_PASSES if few else MANY_PASSES
         targets = targets._replace(n_known=len(self.labels_))
         random = np.random.default_rng(self.random_state)
-        for _ in range(passes - 1):
-            if shards > 1:
-                for parts in self._rounds(rows, targets, shards):
-                    self._learn_apart(parts, [random.permutation(part[0].n_rows) for part in parts])
+        for _ in range(self._n_passes() - 1):
+            if self._n_shards == 1:
+                self._learn_part(rows, targets, again=True, order=self._order(random, rows.n_rows))
                 continue
-            if self._indexed:
-                self._learn_rated(rows, targets, again=True)
-            if self._pairs is not None:
-                self._learn_pairs(*select(rows, targets, random.permutation(rows.n_rows)))
+            for parts in self._parts(rows, targets):
+                orders = [self._order(random, part[0].n_rows) for part in parts]
+                self._learn_apart(parts, orders, again=True)
 
-    def _rounds(self, rows: Rows, targets: Targets, shards: int) -> Iterator[list[Part]]:
-        """Yield the parts of each round of a pass, a contiguous range of rows for each shard that gets any."""
-        for first, last in bounds(rows.n_rows, self.rounds):
-            spans = [(first + start, first + stop) for start, stop in bounds(last - first, shards) if start < stop]
-            if spans:
-                yield [_slice(rows, targets, *span, len(self.labels_)) for span in spans]
+    def _order(self, random: np.random.Generator, n_rows: int) -> NDArray[np.int64] | None:
+        """Draw the order of rows in a later pass; only pairs need another than their own."""
+        return None if self._pairs is None else random.permutation(n_rows)
 
-    def _learn_apart(self, parts: list[Part], orders: list[NDArray[np.int64]] | None = None) -> None:
-        """Let each part be learnt from where we are, and become what the parts merge to; `orders` is a later pass."""
-        base, pairs, n_labels = self._pool, self._pairs, len(self.labels_)
+    def _as_shard(self) -> Self:
+        shard = super()._as_shard()
+        shard._pair_scratch = []
+        return shard
 
-        def learn(number: int) -> CascadeRanker:
-            rows, targets = parts[number]
-            shard = object.__new__(type(self))
-            shard.__dict__.update(self.__dict__, horizon=SHARD_HORIZON, _pair_scratch=[])
-            if self._indexed:
-                shard._use(copy_pool(base))
-                shard._learn_rated(rows, targets, again=orders is not None)
-            if pairs is not None:
-                shard._pairs = copy_pairs(pairs, n_labels)
-                shard._learn_pairs(*(parts[number] if orders is None else select(rows, targets, orders[number])))
-            return shard
-
-        shards = in_threads(learn, range(len(parts)), self.n_jobs)
+    def _leave_base(self) -> None:
         if self._indexed:
-            self._use(merge_pools(base, [shard._pool for shard in shards], n_labels, self._pruning(), self.n_jobs))
-        if pairs is not None:
-            self._pairs = merge_pairs(pairs, [shard._pairs for shard in shards if shard._pairs], n_labels)
+            super()._leave_base()
+        if self._pairs is not None:
+            self._pairs = copy_pairs(self._pairs, len(self.labels_))
+
+    def _learn_part(
+        self, rows: Rows, targets: Targets, *, again: bool = False, order: NDArray[np.int64] | None = None
+    ) -> None:
+        if self._indexed:
+            self._learn_rated(rows, targets, again=again)
+        if self._pairs is not None:
+            self._learn_pairs(*((rows, targets) if order is None else select(rows, targets, order)))
+
+    def _take(self, shards: list[Self]) -> None:
+        if self._indexed:
+            super()._take(shards)
+        if self._pairs is not None:
+            pairs = [shard._pairs for shard in shards if shard._pairs is not None]
+            self._pairs = merge_pairs(self._pairs, pairs, len(self.labels_))
 
     # -- ranking -----------------------------------------------------------------------------------
 
@@ -351,18 +355,3 @@ class CascadeRanker(IndexRanker):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_pair_scratch": []}
-
-
-def _cut(lists: Lists, start: int, stop: int) -> Lists:
-    """Return the lists of some rows."""
-    indptr, ids = lists
-    return indptr[start : stop + 1] - indptr[start], ids[indptr[start] : indptr[stop]]
-
-
-def _slice(rows: Rows, targets: Targets, start: int, stop: int, n_known: int) -> tuple[Rows, Targets]:
-    """Return rows start .. stop-1 and their labels."""
-    if start == 0 and stop == rows.n_rows:
-        return rows, targets
-    first, last = rows.indptr[start], rows.indptr[stop]
-    part = Rows(rows.indptr[start : stop + 1] - first, rows.indices[first:last], rows.data[first:last])
-    return part, Targets(*_cut((targets.indptr, targets.ids), start, stop), n_known)

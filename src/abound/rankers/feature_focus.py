@@ -2,6 +2,9 @@
 
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from abound.kernels.index import IndexSettings, index_learn
 from abound.kernels.rated import RatedSettings
 from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number, check_whole
@@ -40,6 +43,11 @@ class FeatureFocusRanker(IndexRanker):
     horizon : float or None
         The total at which a feature's weights are halved, so that it can follow a drifting stream; None is the
         longest history that single precision can keep.
+    n_jobs : int
+        Threads that `fit` uses. What is learnt does not depend on it, unless `shards` is None.
+    shards : int or None
+        Ranges of the rows that `fit` learns apart, each from the same starting model, and merges after every pass;
+        None takes as many as threads.
 
     Attributes
     ----------
@@ -74,6 +82,8 @@ class FeatureFocusRanker(IndexRanker):
         boolean: bool = False,
         candidates: int | None = None,
         horizon: float | None = None,
+        n_jobs: int = 1,
+        shards: int | None = None,
     ) -> None:
         self.margin = margin
         self.w_min = w_min
@@ -84,13 +94,16 @@ class FeatureFocusRanker(IndexRanker):
         self.boolean = boolean
         self.candidates = candidates
         self.horizon = horizon
+        self.n_jobs = n_jobs
+        self.shards = shards
 
     def _check_params(self) -> None:
         if self.margin is not None:
             check_number("margin", self.margin, 0.0, LARGEST_VALUE)
         check_number("w_min", self.w_min, 0.0, 0.99)
         check_whole("passes", self.passes, 1)
-        for name in ("d_max", "candidates"):
+        check_whole("n_jobs", self.n_jobs, 1)
+        for name in ("d_max", "candidates", "shards"):
             if getattr(self, name) is not None:
                 check_whole(name, getattr(self, name), 1)
         if self.horizon is not None:
@@ -143,10 +156,19 @@ class FeatureFocusRanker(IndexRanker):
         index_learn(self._pool, votes, self._settings(), *rows, *labels, len(self.labels_), not again)
         self._scratch.append(votes)
 
+    def _learn_part(
+        self, rows: Rows, targets: Targets, *, again: bool = False, order: NDArray[np.int64] | None = None
+    ) -> None:
+        assert order is None
+        self._learn(rows, targets, again=again)
+
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
-        self._learn(rows, targets)
-        for _ in range(self.passes - 1):
-            self._learn(rows, targets, again=True)
+        for number in range(self.passes):
+            if self._n_shards == 1:
+                self._learn(rows, targets, again=number > 0)
+                continue
+            for parts in self._parts(rows, targets):
+                self._learn_apart(parts, [None] * len(parts), again=number > 0)
 
     def _restore(self, model: Model) -> None:
         self._rated = "feature_ratings" in model.arrays

@@ -1,7 +1,7 @@
 """What the rankers with an index share: an edge pool, ranked, explained, cut down and saved."""
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from abound.kernels.rated import (
 )
 from abound.kernels.votes import Votes
 from abound.rankers.base import NOTHING, Lists, Ranker, Rows
+from abound.rankers.held_out import Part
 from abound.rankers.labels import Targets
-from abound.rankers.shards import Pruning
+from abound.rankers.shards import SHARD_HORIZON, Pruning, copy_pool, in_threads, merge_pools, rounds_of
 from abound.store import Blocks, Model
 from abound.store.directory import Source
 
@@ -101,6 +102,61 @@ class IndexRanker(Ranker):
         kept_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
         self._use(EdgePool.from_arrays(kept_indptr, edges, totals[wanted], seen[wanted]))
 
+    # -- learning in shards ------------------------------------------------------------------------
+
+    n_jobs: int
+    shards: int | None
+    rounds: int = 1  # merges in a pass
+
+    @property
+    def _n_shards(self) -> int:
+        return self.n_jobs if self.shards is None else self.shards
+
+    def _n_passes(self) -> int:
+        """Return how often `fit` goes through the rows."""
+        return int(getattr(self, "passes", 1))
+
+    def _settle(self, n_rows: int) -> None:
+        """Take the form in which so many rows are learnt from scratch; all their labels are known."""
+
+    def _as_shard(self) -> Self:
+        """Return a ranker that stands where this one does, and halves nothing."""
+        shard = object.__new__(type(self))
+        shard.__dict__.update(self.__dict__, horizon=SHARD_HORIZON)
+        shard._use(self._pool)
+        return shard
+
+    def _leave_base(self) -> None:
+        """Hold a copy of what is shared with the ranker that this shard comes from."""
+        self._use(copy_pool(self._pool))
+
+    def _learn_part(
+        self, rows: Rows, targets: Targets, *, again: bool = False, order: NDArray[np.int64] | None = None
+    ) -> None:
+        """Learn rows of one shard in place; `again` is a later pass, which may go through them in another order."""
+        raise NotImplementedError
+
+    def _take(self, shards: list[Self]) -> None:
+        """Become what shards merge to that all began here."""
+        pools = [shard._pool for shard in shards]
+        self._use(merge_pools(self._pool, pools, len(self.labels_), self._pruning(), self.n_jobs))
+
+    def _learn_apart(self, parts: list[Part], orders: list[NDArray[np.int64] | None], *, again: bool) -> None:
+        """Let each part be learnt from where we are, and become what the parts merge to."""
+        shards = [self._as_shard() for _ in parts]
+
+        def learn(number: int) -> None:
+            shards[number]._leave_base()
+            shards[number]._learn_part(*parts[number], again=again, order=orders[number])
+
+        in_threads(learn, range(len(parts)), self.n_jobs)
+        self._take(shards)
+
+    def _parts(self, rows: Rows, targets: Targets) -> Iterator[list[Part]]:
+        """Yield the parts of each round of a pass, a contiguous range of rows for each shard that gets any."""
+        for spans in rounds_of(rows.n_rows, self.rounds, self._n_shards):
+            yield [cut_rows(rows, targets, *span, len(self.labels_)) for span in spans]
+
     # -- the kernels -------------------------------------------------------------------------------
 
     def _learn_rated(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING, *, again: bool = False) -> float:
@@ -161,3 +217,18 @@ class IndexRanker(Ranker):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**cast("dict[str, Any]", super().__getstate__()), "_scratch": []}
+
+
+def cut_lists(lists: Lists, start: int, stop: int) -> Lists:
+    """Return the lists of rows start .. stop-1."""
+    indptr, ids = lists
+    return indptr[start : stop + 1] - indptr[start], ids[indptr[start] : indptr[stop]]
+
+
+def cut_rows(rows: Rows, targets: Targets, start: int, stop: int, n_known: int) -> Part:
+    """Return rows start .. stop-1 and their labels."""
+    if start == 0 and stop == rows.n_rows:
+        return rows, targets
+    first, last = rows.indptr[start], rows.indptr[stop]
+    part = Rows(rows.indptr[start : stop + 1] - first, rows.indices[first:last], rows.data[first:last])
+    return part, Targets(*cut_lists((targets.indptr, targets.ids), start, stop), n_known)

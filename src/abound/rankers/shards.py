@@ -42,6 +42,22 @@ def bounds(n_rows: int, shards: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
+def rounds_of(n_rows: int, rounds: int, shards: int) -> list[list[tuple[int, int]]]:
+    """Return the ranges of rows of each round of a pass, one for each shard that gets any.
+
+    Examples
+    --------
+    >>> rounds_of(5, 2, 2)
+    [[(0, 1), (1, 2)], [(2, 3), (3, 5)]]
+    """
+    found = []
+    for first, last in bounds(n_rows, rounds):
+        spans = [(first + start, first + stop) for start, stop in bounds(last - first, shards) if start < stop]
+        if spans:
+            found.append(spans)
+    return found
+
+
 def in_threads(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> list[Result]:
     """Return the work on each item, in their order, done by so many threads."""
     if n_jobs == 1 or len(items) < 2:

@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import re
+import shutil
 import stat
 import struct
 import tempfile
@@ -144,7 +145,8 @@ def _finish(file: BinaryIO, temporary: Path, target: Path) -> None:
     os.replace(temporary, target)
 
 
-def _write_array(path: Path, key: str, source: Source) -> dict[str, Any]:
+def write_array(path: Path, key: str, source: Source) -> dict[str, Any]:
+    """Write one file of a model directory, and return what its manifest must say of it."""
     digest = hashlib.sha256()
     with _temporary(path) as (file, temporary):
         for piece in _pieces(source):
@@ -177,7 +179,30 @@ def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays
 def _write(path: Path, content: Mapping[str, Any], arrays: Mapping[str, Source]) -> None:
     if not (path / MANIFEST).exists() and any(p for p in path.iterdir() if not p.name.startswith(".writing-")):
         raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
-    files = {key: _write_array(path, key, source) for key, source in arrays.items()}
+    write_manifest(path, content, {key: write_array(path, key, source) for key, source in arrays.items()})
+
+
+def carry_array(path: Path, key: str, source: Path, old_key: str, entry: Mapping[str, Any]) -> None:
+    """Put a file of another model directory into this one, by a second name for it or, where there is none, a copy."""
+    name = f"-{entry['sha256'][:16]}.npy"
+    target = path / (key + name)
+    if target.exists():
+        return
+    try:
+        os.link(source / (old_key + name), target)
+    except FileExistsError:
+        return
+    except OSError:  # another disk, or one that knows no links
+        with _temporary(path) as (file, temporary), open(source / (old_key + name), "rb") as old:
+            shutil.copyfileobj(old, file, CHUNK_BYTES)
+            _finish(file, temporary, target)
+
+
+def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
+    """Make files that `write_array` wrote the model of a directory; return the state hash.
+
+    A file that no longer belongs to the model is removed.
+    """
     whole = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -196,6 +221,7 @@ def _write(path: Path, content: Mapping[str, Any], arrays: Mapping[str, Source])
         if DATA_FILE.fullmatch(old.name) and old.name not in current:
             with contextlib.suppress(OSError):  # Windows keeps a file that is still mapped; the next write removes it
                 old.unlink()
+    return str(whole["state_hash"])
 
 
 # -- reading -----------------------------------------------------------------------------------------
@@ -243,7 +269,8 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return what the manifest of a model directory says, without a look at its other files."""
     try:
         with _open_plain(path / MANIFEST) as file:
             raw = file.read(MANIFEST_MOST_BYTES + 1)
@@ -334,7 +361,7 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
     """
     path = Path(path)
     for attempt in (1, 2, 3):
-        content = _read_manifest(path)
+        content = read_manifest(path)
         files = content.get("files")
         if not isinstance(files, dict) or not isinstance(content.get("kind"), str):
             raise DamagedModel(f"{MANIFEST} lists no files, or does not say what kind of model they are")
@@ -344,6 +371,6 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
             return Model(content, _map_all(path, content, verify))
         except FileNotFoundError as error:
             # Between our two steps a writer may have replaced the model: then the manifest is another one now.
-            if attempt == 3 or _read_manifest(path) == content:
+            if attempt == 3 or read_manifest(path) == content:
                 raise DamagedModel(f"{Path(error.filename).name} is missing") from None
     raise AssertionError("unreachable")

@@ -126,10 +126,14 @@ class TextEncoder:
 
     def count_corpus(self, texts: list[str]) -> None:
         """Count the terms of a whole corpus, and freeze what was counted (corpus mode)."""
-        self.frozen = False
-        self.vocabulary = Vocabulary()  # every term is kept while counting; rare ones are left out of the rows
+        self.begin_corpus()
         self.rows(texts, learn=True)
         self.frozen = True
+
+    def begin_corpus(self) -> None:
+        """Forget every term, and be ready to count a corpus part by part, by `rows` with `learn`."""
+        self.frozen = False
+        self.vocabulary = Vocabulary()  # every term is kept while counting; rare ones are left out of the rows
 
     def spans(self, text: str) -> list[Span]:
         """Return every known term of a text and where in it the term stands."""

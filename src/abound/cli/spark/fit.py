@@ -1,0 +1,111 @@
+"""`abound spark fit`: learn a model on a cluster."""
+
+from typing import Annotated, Any
+
+import typer
+
+from abound.cli.common import JsonOption, emit, note, show_size, wants_json
+from abound.cli.fit import (
+    CharNgramsOption,
+    ForceOption,
+    MinCountOption,
+    ModelOption,
+    NgramsOption,
+    PassesOption,
+    RankerOption,
+    RankerParamOption,
+    StemOption,
+    check_target,
+    parse_pairs,
+    parse_span,
+)
+from abound.cli.spark.session import ConfOption, MasterOption, read_parquet, session
+
+EPILOG = """\b
+Example:
+  abound spark fit docs.parquet --model subjects --shards 8
+  abound spark fit docs.parquet --model subjects --shards 8 --resume
+"""
+InputsArgument = Annotated[list[str], typer.Argument(metavar="INPUT", help="Parquet files, or folders of them.")]
+TextOption = Annotated[str, typer.Option("--text-field", metavar="NAME", help="Column of the texts.")]
+
+
+def fit(
+    inputs: InputsArgument,
+    model: ModelOption,
+    text_field: TextOption = "text",
+    labels_field: Annotated[
+        str, typer.Option("--labels-field", metavar="NAME", help="Column of the lists of labels.")
+    ] = "labels",
+    row_field: Annotated[
+        str, typer.Option("--row-field", metavar="NAME", help="Column of the numbers that order the rows.")
+    ] = "row",
+    shards: Annotated[
+        int | None,
+        typer.Option("--shards", min=1, metavar="N", help="Ranges of rows that are learnt apart; one a core."),
+    ] = None,
+    passes: PassesOption = None,
+    ranker: RankerOption = None,
+    ranker_param: RankerParamOption = None,
+    ngrams: NgramsOption = None,
+    char_ngrams: CharNgramsOption = None,
+    stem: StemOption = None,
+    min_count: MinCountOption = None,
+    work: Annotated[
+        str | None, typer.Option("--work", metavar="DIR", help="Where rows and models are kept between stages.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
+    master: MasterOption = None,
+    conf: ConfOption = None,
+    force: ForceOption = False,
+    as_json: JsonOption = None,
+) -> None:
+    """Learn a model from Parquet on Spark: the same, byte for byte, as that of as many shards on one machine."""
+    check_target(model, force)
+    span = None if char_ngrams is None else parse_span(char_ngrams)
+    text: dict[str, Any] = {"ngrams": ngrams, "char_ngrams": span, "stem": stem, "min_count": min_count}
+    given = {name: value for name, value in text.items() if value is not None}
+    if ranker is not None:
+        given["ranker"] = ranker
+    with session(master, conf) as spark:
+        from abound.spark import fit as fit_on_spark
+
+        report = fit_on_spark(
+            read_parquet(spark, inputs),
+            model,
+            text=text_field,
+            labels=labels_field,
+            row=row_field,
+            ranker_params=parse_pairs(ranker_param or ()),
+            passes=passes,
+            shards=shards,
+            work=work,
+            resume=resume,
+            progress=StageLines(),
+            **given,
+        )
+    if wants_json(as_json):
+        emit(vars(report))
+        return
+    from abound.cli.tables import facts
+
+    shown: list[tuple[str, Any]] = [(name, getattr(report, name)) for name in ("rows", "labels", "features")]
+    seconds = [
+        (stage["stage"], f"{stage['seconds']:.1f} s, {show_size(stage['peak_bytes'])}") for stage in report.stages
+    ]
+    facts(model, [*shown, *seconds, ("state", report.state_hash)])
+    note(f"saved to {model}; try: abound rank {model} 'a text'")
+
+
+class StageLines:
+    """Say on stderr how far a stage is, whenever another tenth of its tasks is done."""
+
+    def __init__(self) -> None:
+        self.told: tuple[str, int] = ("", -1)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Take what is known of a stage."""
+        now = (stage, 10 * done // total)
+        if now != self.told:
+            self.told = now
+            note(f"{stage}: {done:,} of {total:,} tasks")

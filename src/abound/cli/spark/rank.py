@@ -1,0 +1,44 @@
+"""`abound spark rank`: rank the texts of Parquet files on a cluster."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from abound.cli.common import JsonOption, ModelArgument, emit, note, wants_json
+from abound.cli.spark.fit import TextOption
+from abound.cli.spark.session import ConfOption, MasterOption, read_parquet, session
+
+EPILOG = """\b
+Example:
+  abound spark rank subjects docs.parquet ranked.parquet -k 5
+"""
+
+
+def rank(
+    model: ModelArgument,
+    source: Annotated[str, typer.Argument(metavar="IN", help="A Parquet file, or a folder of them.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="The folder that ranked rows go to, as Parquet.")],
+    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="How many labels a text.")] = 10,
+    text_field: TextOption = "text",
+    partition_by: Annotated[
+        list[str] | None,
+        typer.Option("--partition-by", metavar="NAME", help="A column whose values become folders; may be repeated."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what OUT holds.")] = False,
+    master: MasterOption = None,
+    conf: ConfOption = None,
+    as_json: JsonOption = None,
+) -> None:
+    """Rank labels for every row of Parquet files: columns `ranked` and `scores` are added."""
+    if Path(target).exists() and not force:
+        raise ValueError(f"{target} exists; --force replaces it")
+    with session(master, conf) as spark:
+        from abound.spark import rank as rank_on_spark
+
+        ranked = rank_on_spark(read_parquet(spark, [source]), model, k, text=text_field)
+        ranked.write.mode("overwrite").parquet(target, partitionBy=partition_by)
+    if wants_json(as_json):
+        emit({"model": model, "ranked": target, "k": k})
+    else:
+        note(f"ranked rows are in {target}")

@@ -1,0 +1,165 @@
+"""One round of a pass: shards learn from the last model, and their deltas are merged into parts of the next."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.rankers.base import Rows
+from abound.rankers.cascade import CascadeRanker
+from abound.rankers.held_out import Part
+from abound.rankers.index import IndexRanker
+from abound.rankers.labels import Targets
+from abound.spark.deltas import INDEX, PAIRS, Delta, IndexMerge, PairMerge, Shape, index_deltas, pair_deltas
+from abound.spark.jobs import Batches, measured, numbers, result_batch
+from abound.spark.layout import Layout
+from abound.spark.rows import read_rows
+from abound.spark.shared import new_folder, open_encoder, open_model, open_ranker
+from abound.spark.wire import NOTE, Sent, pack, unpack
+
+PART_FILES = ("lengths", "totals", "seen", "entries")
+
+
+class Step(NamedTuple):
+    """All that the tasks of one round need to know; it travels with them."""
+
+    base: str  # the model that shards begin with
+    target: str  # where the next one goes
+    parts: str  # where its parts go before
+    counts: str
+    text_params: dict[str, Any]
+    runs: list[dict[str, Any]]
+    spans: list[tuple[int, int]]  # the rows of each shard
+    layout: Layout
+    shape: Shape
+    again: bool
+    orders: list[dict[str, Any]] | None  # states of the generators that order the rows of each shard
+
+
+def kinds_of(ranker: IndexRanker) -> tuple[str, ...]:
+    """Return what a ranker keeps of features."""
+    if not isinstance(ranker, CascadeRanker):
+        return (INDEX,)
+    return (*((INDEX,) if ranker._indexed else ()), *((PAIRS,) if ranker._pairs is not None else ()))
+
+
+class Learn:
+    """Learn shards, and send what has become of the features that they met."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Learn the shards whose numbers come in."""
+        for shard in numbers(batches):
+            yield from pack(self.deltas(shard), shard, self.step.layout)
+
+    def deltas(self, shard: int) -> Iterator[tuple[str, int, Delta | dict[str, Any]]]:
+        """Learn one shard; yield its deltas, and what it took."""
+        with measured() as figures:
+            ranker, met = self.learn(shard)
+        n_bytes, layout = 0, self.step.layout
+        found = []
+        if INDEX in self.step.shape.kinds:
+            found.append((INDEX, ranker._pool.n_features, index_deltas(ranker._pool, met, layout)))
+        if isinstance(ranker, CascadeRanker) and ranker._pairs is not None:
+            found.append((PAIRS, ranker._pairs.n_features, pair_deltas(ranker._pairs, met, layout)))
+        for kind, width, deltas in found:
+            for delta in deltas:
+                n_bytes += delta.nbytes
+                yield kind, width, delta
+        start, stop = self.step.spans[shard]
+        yield NOTE, 0, {"shard": shard, "rows": stop - start, "delta_bytes": n_bytes, **figures}
+
+    def learn(self, shard: int) -> tuple[IndexRanker, NDArray[np.bool_]]:
+        """Learn the rows of a shard in order; return the ranker and which features it must send."""
+        step, alone = self.step, self.step.shape.alone
+        encoder, ranker = open_encoder(step.counts, step.text_params), open_ranker(step.base)
+        if not alone:
+            ranker = ranker._as_shard()
+        met = np.full(encoder.n_terms, alone)
+        n_labels, known = len(ranker.labels_), 0
+        waiting: list[Part] = []
+        for texts, labels in read_rows(step.runs, *step.spans[shard]):
+            rows = Rows(*encoder.rows(texts))
+            met[rows.indices] = True
+            targets = ranker.labels_.encode(labels, len(texts), learn=True)
+            if alone and not step.again:  # labels appear one by one, as when a stream is learnt
+                targets, known = targets._replace(n_known=known), max(known, int(targets.ids.max(initial=-1)) + 1)
+            if step.orders is None:
+                ranker._learn_part(rows, targets, again=step.again)
+            else:
+                waiting.append((rows, targets))
+        if step.orders is not None:
+            random = np.random.default_rng()
+            random.bit_generator.state = step.orders[shard]
+            rows, targets = _joined(waiting)
+            ranker._learn_part(rows, targets, again=step.again, order=random.permutation(rows.n_rows))
+        assert len(ranker.labels_) == n_labels, "a row has a label that was not counted"
+        return ranker, met
+
+
+def _joined(parts: list[Part]) -> Part:
+    """Return rows that were encoded apart as one part."""
+
+    def pointers(found: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(one) for one in found]))])
+
+    rows, targets = [part[0] for part in parts], [part[1] for part in parts]
+    indices, data = (np.concatenate([row[i] for row in rows]) for i in (1, 2))
+    ids = np.concatenate([target.ids for target in targets])
+    of_targets = Targets(pointers([target.indptr for target in targets]), ids, targets[0].n_known)
+    return Rows(pointers([row.indptr for row in rows]), indices, data), of_targets
+
+
+class Merge:
+    """Merge the deltas of a bucket, block by block, and write the bucket's part of the next model."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Merge one bucket, whose deltas come in the order of `wire.ORDER`."""
+        with measured() as figures:
+            sent = unpack(batches)
+            first = next(sent, None)
+            if first is None:
+                return
+            bucket, notes, widths = first.bucket, [], {}
+            base = open_model(self.step.base).arrays
+            makers: dict[str, type[IndexMerge | PairMerge]] = {INDEX: IndexMerge, PAIRS: PairMerge}
+            merges = {kind: makers[kind](base, self.step.shape) for kind in self.step.shape.kinds}
+            with new_folder(Path(self.step.parts) / f"bucket-{bucket:05d}") as folder:
+                for kind, group in groupby(chain([first], sent), key=lambda row: row.kind):
+                    if kind == NOTE:
+                        notes += [row.note for row in group if row.note is not None]
+                    else:
+                        widths[kind] = self.merge(merges.pop(kind), bucket, group, folder / kind)
+                for kind, merge in merges.items():  # no shard has met a feature of this bucket
+                    widths[kind] = self.merge(merge, bucket, iter(()), folder / kind)
+        yield result_batch({"bucket": bucket, "widths": widths, "notes": notes, **figures})
+
+    def merge(self, merge: IndexMerge | PairMerge, bucket: int, sent: Iterator[Sent], folder: Path) -> int:
+        """Merge all blocks of a bucket into files; return the number of features that base and shards know."""
+        folder.mkdir()
+        layout, width = self.step.layout, merge.width
+        blocks = groupby(sent, key=lambda row: row.block)
+        pending = next(blocks, None)
+        with ExitStack() as stack:
+            files = {name: stack.enter_context(open(folder / name, "wb")) for name in PART_FILES}
+            for block in layout.blocks(bucket):
+                deltas: dict[int, Delta] = {}
+                if pending is not None and pending[0] == block:
+                    for row in pending[1]:
+                        assert row.delta is not None
+                        deltas[row.shard], width = row.delta, max(width, row.width)
+                    pending = next(blocks, None)
+                merged = merge.merge(block, *layout.span(block), deltas)
+                for name, file in files.items():
+                    file.write(np.ascontiguousarray(getattr(merged, name)).view(np.uint8).data)
+        assert pending is None, "a delta came to a bucket that does not have its block"
+        return width

@@ -1,0 +1,104 @@
+"""Rank on Spark: texts come as batches of Arrow and leave with lists of labels and scores."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abound.spark.jobs import Batches, check_column, check_frame, map_in_arrow
+from abound.store.directory import read_manifest
+from abound.tagger import Tagger
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_taggers: dict[tuple[str, str], tuple[Tagger, Any]] = {}  # the one model of this process, and the names of its labels
+
+
+class Ranker:
+    """Add ranked labels and their scores to batches, by the one model that the process holds."""
+
+    def __init__(self, model: str, state: str, k: int, text: str, labels: str, scores: str) -> None:
+        self.model, self.state, self.k, self.text, self.labels, self.scores = model, state, k, text, labels, scores
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Rank the texts of each batch."""
+        tagger, names = self.open()
+        for batch in batches:
+            ranked, scores = lists_of(tagger, names, batch.column(self.text).to_pylist(), self.k)
+            yield batch.append_column(self.labels, ranked).append_column(self.scores, scores)
+
+    def open(self) -> tuple[Tagger, Any]:
+        """Return the model and the names of its labels; a process maps it once."""
+        import pyarrow as pa
+
+        key = (self.model, self.state)
+        if key not in _taggers:
+            if read_manifest(Path(self.model))["state_hash"] != self.state:
+                raise ValueError(f"{self.model} holds another model than when ranking began")
+            _taggers.clear()
+            tagger = Tagger.load(self.model)
+            _taggers[key] = (tagger, pa.array([str(name) for name in tagger.ranker.labels_.names], pa.string()))
+        return _taggers[key]
+
+
+def lists_of(tagger: Tagger, names: Any, texts: list[str | None], k: int) -> "tuple[pa.ListArray, pa.ListArray]":
+    """Return the ranked labels of each text and their scores as lists of Arrow; a text that is missing has none."""
+    import pyarrow as pa
+
+    ranking = tagger.rank_arrays([text or "" for text in texts], k)
+    voted = ranking.indices >= 0
+    offsets = np.zeros(len(texts) + 1, np.int32)
+    np.cumsum(voted.sum(axis=1), out=offsets[1:])
+    found = pa.array(ranking.indices[voted])
+    return (
+        pa.ListArray.from_arrays(pa.array(offsets), names.take(found)),
+        pa.ListArray.from_arrays(pa.array(offsets), pa.array(ranking.scores[voted])),
+    )
+
+
+def rank(
+    df: "DataFrame",
+    model: str | Path,
+    k: int = 10,
+    *,
+    text: str = "text",
+    labels: str = "ranked",
+    scores: str = "scores",
+) -> "DataFrame":
+    """Rank the best labels of each text of a DataFrame.
+
+    Parameters
+    ----------
+    df : DataFrame
+    model : path
+        A model directory that driver and executors share; each process maps it once.
+    k : int
+        How many labels a text.
+    text : str
+        Column of the texts.
+    labels, scores : str
+        Columns that are added: lists of labels, best first, and their scores.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `df` with the two columns; row for row what `Tagger.rank` gives.
+    """
+    check_frame(df)
+    check_column(df, text, "the texts", ("string",))
+    for name in (labels, scores):
+        if name in df.columns:
+            raise ValueError(f"there is a column {name!r} already; name the ones that are added otherwise")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+    content = read_manifest(Path(model))
+    if content["kind"] != Tagger.kind:
+        raise ValueError(f"{model} holds a {content['kind']!r}, not a tagger, which ranks texts")
+    from pyspark.sql.types import ArrayType, DoubleType, StringType, StructType
+
+    schema = StructType([*df.schema.fields])
+    schema = schema.add(labels, ArrayType(StringType())).add(scores, ArrayType(DoubleType()))
+    path = str(Path(model).absolute())
+    return map_in_arrow(df, Ranker(path, content["state_hash"], k, text, labels, scores), schema)

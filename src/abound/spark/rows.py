@@ -1,0 +1,171 @@
+"""Rows in order: sorted runs on the shared path, each with the counts of its words and labels.
+
+A DataFrame has no order. Rows are sorted by their number into runs, one a partition; a shard is a range of places in
+all runs together, so neither the files that rows came from nor how Spark cut them matters.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abound.rankers.labels import LabelBook
+from abound.spark.jobs import RESULT, Batches, Progress, collect, map_in_arrow, measured, result_batch, run_tasks
+from abound.spark.shared import new_file, open_model, publish
+from abound.store import Model, decode_names, encode_names
+from abound.store.directory import Source
+from abound.text import TextEncoder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COUNTS = "text and label counts"
+FAN = 8  # counts that one task adds up
+CHUNK = 4096  # rows that are encoded at once
+
+RowChunk = tuple[list[str], list[list[Any]]]
+
+
+class WriteRun:
+    """Write the rows of a partition, which come in order, and count their words and labels."""
+
+    def __init__(self, work: Path, text_params: dict[str, Any]) -> None:
+        self.work, self.text_params = work, text_params
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Write one run; yield what is known of it, or what is wrong with it."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        number = context.partitionId()
+        with measured() as figures:
+            try:
+                result = self.write(number, batches)
+            except (TypeError, ValueError) as error:
+                result = {"rows": 0, "error": str(error)}
+        yield result_batch({**result, **figures})
+
+    def write(self, number: int, batches: Batches) -> dict[str, Any]:
+        """Write run and counts, and return their places."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        encoder, book = TextEncoder(**self.text_params), LabelBook()
+        encoder.begin_corpus()
+        path = self.work / "rows" / f"run-{number:05d}.parquet"
+        n, first, last, writer = 0, 0, -1, None
+        with new_file(path) as writing:
+            for batch in batches:
+                if not batch.num_rows:
+                    continue
+                rows = batch.column("row").to_numpy()
+                steps = np.diff(rows)
+                if np.any(steps <= 0) or (n and rows[0] <= last):
+                    at = rows[0] if n and rows[0] <= last else rows[1:][steps <= 0][0]
+                    raise ValueError(f"row numbers must differ, but {at} occurs twice")
+                first, last = (first if n else int(rows[0])), int(rows[-1])
+                writer = writer or pq.ParquetWriter(writing, batch.schema, compression="zstd")
+                writer.write_batch(batch)
+                for start in range(0, batch.num_rows, CHUNK):
+                    part = batch.slice(start, CHUNK)
+                    encoder.rows(part.column("text").to_pylist(), learn=True)
+                    labels = part.column("labels").to_pylist()
+                    book.count(book.encode(labels, len(labels), learn=True))
+                n += batch.num_rows
+            if writer is None:  # nothing came in, and nothing is left behind
+                pq.write_table(pa.table({}), writing)
+            else:
+                writer.close()
+        if not n:
+            path.unlink(missing_ok=True)
+            return {"rows": 0}
+        encoder.frozen = True
+        counts = self.work / "counts" / f"0-{number:05d}"
+        publish(counts, {"kind": COUNTS}, {**encoder.arrays(), **_label_arrays(book)})
+        return {"rows": n, "first": first, "last": last, "path": str(path), "counts": str(counts)}
+
+
+def _label_arrays(book: LabelBook) -> dict[str, Source]:
+    names, offsets = encode_names(book.names)
+    return {"label_names": names, "label_offsets": offsets, "label_counts": book.counts[: len(book)]}
+
+
+def restored_book(model: Model) -> LabelBook:
+    """Return the labels that a directory of counts knows."""
+    names = decode_names(model.arrays["label_names"], model.arrays["label_offsets"])
+    return LabelBook.restore(names, model.arrays["label_counts"])
+
+
+def write_runs(
+    df: "DataFrame", work: Path, text_params: dict[str, Any], n: int, progress: Progress | None
+) -> list[dict[str, Any]]:
+    """Sort rows (columns row, text, labels) into at most n runs; return what is known of each, in order."""
+    ordered = df.repartitionByRange(n, "row").sortWithinPartitions("row")
+    results = collect(map_in_arrow(ordered, WriteRun(work, text_params), RESULT), "rows", progress)
+    for result in results:
+        if "error" in result:
+            raise ValueError(result["error"])
+    runs = sorted((result for result in results if result["rows"]), key=lambda run: run["first"])
+    for one, other in pairwise(runs):
+        assert one["last"] < other["first"], "two runs overlap"
+    return runs
+
+
+class AddCounts:
+    """Add up the counts of neighbouring runs: terms and labels keep the order in which rows bring them."""
+
+    def __init__(self, groups: list[list[str]], targets: list[str], text_params: dict[str, Any]) -> None:
+        self.groups, self.targets, self.text_params = groups, targets, text_params
+
+    def __call__(self, number: int) -> dict[str, Any]:
+        """Add up one group."""
+        first, *others = self.groups[number]
+        encoder, model = TextEncoder(**self.text_params), open_model(first)
+        encoder.restore(model.arrays)
+        book = restored_book(model)
+        for path in others:
+            other, model = TextEncoder(**self.text_params), open_model(path)
+            other.restore(model.arrays)
+            encoder.vocabulary.absorb(other.vocabulary)
+            more = restored_book(model)
+            book.add(more.names)
+            book.counts[[book.id_of(name) for name in more.names]] += more.counts
+        return publish(Path(self.targets[number]), {"kind": COUNTS}, {**encoder.arrays(), **_label_arrays(book)})
+
+
+def add_counts(
+    spark: "SparkSession", paths: list[str], work: Path, text_params: dict[str, Any], progress: Progress | None
+) -> tuple[str, list[dict[str, Any]]]:
+    """Add the counts of all runs up, in a tree; return the directory of the whole, and what it took."""
+    level, figures = 0, []
+    while len(paths) > 1:
+        level += 1
+        groups = [paths[start : start + FAN] for start in range(0, len(paths), FAN)]
+        targets = [str(work / "counts" / f"{level}-{number:05d}") for number in range(len(groups))]
+        figures += run_tasks(spark, len(groups), AddCounts(groups, targets, text_params), "words", progress)
+        paths = targets
+    return paths[0], figures
+
+
+def read_rows(runs: list[dict[str, Any]], start: int, stop: int, chunk: int = CHUNK) -> Iterator[RowChunk]:
+    """Yield the texts and labels of the rows at places start .. stop-1 of all runs together, in order."""
+    import pyarrow.parquet as pq
+
+    first = 0
+    for run in runs:
+        begin, end = max(start - first, 0), min(stop - first, run["rows"])
+        if begin < end:
+            at = 0
+            with pq.ParquetFile(run["path"], memory_map=True) as file:
+                for group in range(file.num_row_groups):
+                    n = file.metadata.row_group(group).num_rows
+                    if at < end and at + n > begin:
+                        table = file.read_row_group(group, columns=["text", "labels"])
+                        table = table.slice(max(begin - at, 0), min(end, at + n) - max(begin, at))
+                        for batch in table.to_batches(chunk):
+                            yield batch.column("text").to_pylist(), batch.column("labels").to_pylist()
+                    at += n
+        first += run["rows"]

@@ -1,0 +1,97 @@
+"""What executors share by a path: sorted runs of rows, model directories, parts of the next model.
+
+Whatever a task writes gets its name at the end, in one step, and the same task writes the same bytes again: a task that
+is killed, or that runs twice, does no harm.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from abound.rankers import ranker_class
+from abound.rankers.index import IndexRanker
+from abound.store import Model, read_model
+from abound.store.directory import MANIFEST, Source, read_manifest, write_array, write_manifest
+from abound.text import TextEncoder
+
+_verified: set[str] = set()  # states whose files this process has compared with their checksums
+_encoders: dict[str, TextEncoder] = {}  # the one vocabulary of this process, by state and parameters
+
+
+def publish(path: Path, content: Mapping[str, Any], arrays: Mapping[str, Source]) -> dict[str, Any]:
+    """Write a model directory, whatever a killed task has left in it; return its state hash and shapes."""
+    path.mkdir(parents=True, exist_ok=True)
+    files = {key: write_array(path, key, source) for key, source in arrays.items()}
+    return {"path": str(path), "state_hash": write_manifest(path, content, files)}
+
+
+def is_model(path: Path) -> bool:
+    """Tell whether a model directory is complete."""
+    return (path / MANIFEST).exists()
+
+
+def open_model(path: str | Path) -> Model:
+    """Map a model directory; its checksums are compared the first time that this process meets its state."""
+    state = str(read_manifest(Path(path))["state_hash"])
+    model = read_model(path, verify=state not in _verified)
+    _verified.add(state)
+    return model
+
+
+def open_ranker(path: str | Path, model: Model | None = None) -> IndexRanker:
+    """Return a ranker of its own on a private map of a model directory."""
+    model = model or open_model(path)
+    ranker = ranker_class(model.content["kind"]).from_model(model)
+    assert isinstance(ranker, IndexRanker)
+    return ranker
+
+
+def open_encoder(path: str | Path, params: Mapping[str, Any]) -> TextEncoder:
+    """Return the frozen vocabulary of a directory; a process builds it once."""
+    key = repr((read_manifest(Path(path))["state_hash"], sorted(params.items())))
+    if key not in _encoders:
+        _encoders.clear()
+        encoder = TextEncoder(**params)
+        encoder.restore(open_model(path).arrays)
+        _encoders[key] = encoder
+    return _encoders[key]
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Give a folder to write into that takes its name when it is complete; one that is there already stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writing = Path(tempfile.mkdtemp(prefix=".writing-", dir=path.parent))
+    try:
+        yield writing
+        try:
+            os.rename(writing, path)
+        except OSError:
+            if not path.is_dir():
+                raise
+    finally:
+        shutil.rmtree(writing, ignore_errors=True)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Give a file to write that takes its name when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
+    os.close(descriptor)
+    try:
+        yield Path(name)
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a small file in one step."""
+    with new_file(path) as writing:
+        writing.write_text(json.dumps(content, indent=1) + "\n")

@@ -1,0 +1,340 @@
+"""Train on Spark: the driver of all stages. It holds names of directories and a few numbers, never a model."""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from abound.rankers.base import check_number
+from abound.rankers.index import IndexRanker
+from abound.rankers.shards import Pruning, rounds_of
+from abound.spark.deltas import PAIRS, Shape
+from abound.spark.jobs import (
+    RESULT,
+    Progress,
+    check_column,
+    check_frame,
+    collect,
+    followed,
+    map_in_arrow,
+    run_tasks,
+)
+from abound.spark.layout import Layout
+from abound.spark.passes import Learn, Merge, Step, kinds_of
+from abound.spark.rows import add_counts, restored_book, write_runs
+from abound.spark.shared import is_model, open_model, publish, write_json
+from abound.spark.wire import ORDER, SCHEMA
+from abound.spark.writing import WriteArrays, write_next
+from abound.store import encode_names
+from abound.store.directory import MANIFEST, carry_array, read_manifest, write_array, write_manifest
+from abound.tagger import RANKER_PREFIX, Tagger
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+INTEGERS = ("bigint", "int", "smallint", "tinyint")
+LABELS = ("array<string>", "array<int>", "array<bigint>")
+DELTAS_A_BATCH = 64  # deltas that Spark hands to a merging task at once
+TEXT_ARRAYS = ("term_starts", "term_lengths", "term_counts", "term_names", "text_counters")
+DISPLAY_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
+
+
+@dataclass
+class Report:
+    """What a training on Spark has done.
+
+    Attributes
+    ----------
+    model : str
+        The model directory.
+    state_hash : str
+        The hash of what was learnt; the same as that of as many local shards.
+    rows, labels, features : int
+        Rows learnt, labels and terms known.
+    stages : list of dict
+        For each stage that ran: its name, seconds, tasks, the largest `peak_bytes` of a task, and bytes of deltas.
+    """
+
+    model: str
+    state_hash: str
+    rows: int
+    labels: int
+    features: int
+    stages: list[dict[str, Any]] = field(default_factory=list)
+
+
+def fit(
+    df: "DataFrame",
+    model: str | Path,
+    *,
+    text: str = "text",
+    labels: str = "labels",
+    row: str = "row",
+    ranker: str = "cascade",
+    ranker_params: Mapping[str, Any] | None = None,
+    passes: int | None = None,
+    shards: int | None = None,
+    work: str | Path | None = None,
+    resume: bool = False,
+    keep_work: bool = False,
+    progress: Progress | None = None,
+    **text_params: Any,
+) -> Report:
+    """Train a tagger in corpus mode on the rows of a DataFrame, and write its model directory.
+
+    The model is the same, byte for byte, as that of `Tagger(ranker, mode="corpus", ranker_params={"shards": shards})`
+    on the rows in the order of their numbers.
+
+    Parameters
+    ----------
+    df : DataFrame
+    model : path
+        Where the model goes: a path that driver and executors share.
+    text, labels, row : str
+        Columns of the texts, of their lists of labels, and of whole numbers that differ, which order the rows.
+    ranker : {"cascade", "feature-focus"}
+    ranker_params : dict, optional
+        Its parameters.
+    passes : int, optional
+        How often to go through the rows.
+    shards : int, optional
+        Ranges of rows that are learnt apart, each by one task, and merged after every pass; as many as there are
+        cores, if not given.
+    work : path, optional
+        Where rows and models are kept between stages, also shared; beside the model, if not given. It is removed at
+        the end.
+    resume : bool
+        Go on where an earlier call with the same rows and parameters was interrupted.
+    keep_work : bool
+        Keep the directory of work.
+    progress : callable, optional
+        Called with a stage's name, the tasks that are done, and how many there are.
+    **text_params
+        Parameters of `abound.text.TextEncoder`; max_terms cannot be used here.
+
+    Returns
+    -------
+    Report
+    """
+    check_frame(df)
+    check_column(df, text, "the texts", ("string",))
+    check_column(df, labels, "the labels", LABELS)
+    check_column(df, row, "the row numbers", INTEGERS)
+    spark = df.sparkSession
+    if shards is None:
+        shards = spark.sparkContext.defaultParallelism
+    check_number("shards", shards, 1)
+    params = {**(ranker_params or {}), "shards": shards, **({} if passes is None else {"passes": passes})}
+    tagger = Tagger(ranker, mode="corpus", ranker_params=params, **text_params)
+    if not isinstance(tagger.ranker, IndexRanker) or not hasattr(tagger.ranker, "shards"):
+        raise ValueError(f"a {ranker!r} ranker cannot be trained in shards; 'cascade' and 'feature-focus' can")
+    if tagger.encoder.max_terms is not None:
+        raise ValueError("max_terms depends on the order in which terms are met, so it cannot be used on a cluster")
+    frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
+    target = Path(model)
+    _check_target(target)
+    training = Training(spark, tagger, target, Path(work) if work else Path(f"{target}.work"), progress)
+    report = training.run(frame, resume)
+    if not keep_work:
+        shutil.rmtree(training.work, ignore_errors=True)
+    return report
+
+
+def _check_target(path: Path) -> None:
+    if path.exists() and not (path / MANIFEST).exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
+
+
+class StartModel:
+    """Write the model that the first pass begins with: all labels are known, nothing is learnt."""
+
+    def __init__(self, counts: str, target: str, params: dict[str, Any], n_rows: int, n_terms: int) -> None:
+        self.counts, self.target, self.params, self.n_rows, self.n_terms = counts, target, params, n_rows, n_terms
+
+    def __call__(self, _number: int) -> dict[str, Any]:
+        """Write it; return what the driver must know of its form."""
+        settings = dict(self.params)
+        tagger = Tagger(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
+        ranker = tagger.ranker
+        assert isinstance(ranker, IndexRanker)
+        ranker.labels_ = restored_book(open_model(self.counts))
+        ranker.n_rows_seen_, ranker.n_features_in_, ranker._form = self.n_rows, self.n_terms, "lists"
+        ranker._settle(self.n_rows)
+        if hasattr(ranker, "_n_learnt"):
+            ranker._n_learnt = self.n_rows
+        publish(Path(self.target), ranker._content(), ranker._arrays())
+        found = {"kinds": kinds_of(ranker), "passes": ranker._n_passes(), "pruning": ranker._pruning()._asdict()}
+        return {**found, "labels": len(ranker.labels_), "rounds": ranker.rounds}
+
+
+class Training:
+    """A training and its directory of work: each stage leaves a small file there when it is done."""
+
+    def __init__(
+        self, spark: "SparkSession", tagger: Tagger, target: Path, work: Path, progress: Progress | None
+    ) -> None:
+        self.work, self.target, self.tagger, self.progress = work.absolute(), target.absolute(), tagger, progress
+        self.spark = spark.newSession()  # settings of our own, on the same executors
+        self.spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(DELTAS_A_BATCH))
+        self.cores = spark.sparkContext.defaultParallelism
+        self.text_params = tagger.encoder.params()
+        self.shards: int = tagger.ranker._n_shards  # type: ignore[attr-defined]
+        self.stages: list[dict[str, Any]] = []
+
+    def run(self, frame: "DataFrame", resume: bool) -> Report:
+        """Go through all stages, and leave out those that are done."""
+        plan = {"params": self.tagger.params(), "input": self.fingerprint(frame)}
+        self.open_work(json.loads(json.dumps(plan)), resume)
+        runs = self.once("rows", lambda: self.sort_rows(frame))
+        counts = self.once("words", lambda: self.count_words([run["counts"] for run in runs]))
+        n_rows = sum(run["rows"] for run in runs)
+        n_terms = read_manifest(Path(counts))["files"]["term_starts"]["shape"][0]
+        start = str(self.work / "model-00000")
+        form = self.once("start", lambda: self.start(counts, start, n_rows, n_terms))
+        state = start
+        for number, (again, spans, orders) in enumerate(self.rounds(form, n_rows), 1):
+            state = self.round(number, state, (counts, runs, spans, n_terms), form, again, orders)
+        found = self.finish(counts, state)
+        return Report(str(self.target), found, n_rows, form["labels"], n_terms, self.stages)
+
+    # -- keeping track -----------------------------------------------------------------------------
+
+    def fingerprint(self, frame: "DataFrame") -> list[int]:
+        """Count the rows and add up hashes of them, in any order; say what is wrong with them."""
+        from pyspark.sql import functions as f
+
+        whole = f.xxhash64("row", "text", "labels").cast("decimal(38,0)")
+        missing = [f.count_if(f.col(name).isNull()) for name in ("row", "text", "labels")]
+        missing.append(f.count_if(f.exists("labels", lambda label: label.isNull())))
+        with followed(self.spark, "input", self.progress):
+            n, total, *nulls = frame.agg(f.count("*"), f.sum(whole), *missing).first() or (0, 0)
+        words = ("row number", "text", "list of labels", "name for a label")
+        for count, word in zip(nulls, words, strict=True):
+            if count:
+                raise ValueError(f"{count} of {n} rows have no {word}")
+        if not n:
+            raise ValueError("there is nothing to learn: the DataFrame has no row")
+        return [int(n), int(total)]
+
+    def open_work(self, plan: dict[str, Any], resume: bool) -> None:
+        """Begin a directory of work, or go on with one that has the same plan."""
+        path = self.work / "plan.json"
+        if path.exists():
+            if not resume:
+                raise FileExistsError(
+                    f"{self.work} holds a training that was interrupted; resume=True goes on with it, or remove it"
+                )
+            if json.loads(path.read_text()) != plan:
+                raise ValueError(f"{self.work} holds a training of other rows or with other parameters; remove it")
+            return
+        if self.work.exists() and any(self.work.iterdir()):
+            raise FileExistsError(f"{self.work} is not empty and holds no training; give a new or an empty directory")
+        write_json(path, plan)
+
+    def once(self, stage: str, do: Callable[[], Any]) -> Any:
+        """Return what a stage gives; one that was done before is not done again."""
+        path = self.work / f"{stage}.json"
+        if not path.exists():
+            write_json(path, do())
+        return json.loads(path.read_text())
+
+    def note(self, stage: str, begin: float, results: list[dict[str, Any]], **more: Any) -> None:
+        """Keep the figures of a stage."""
+        peak = max((result.get("peak_bytes", 0) for result in results), default=0)
+        cpu = sum(result.get("cpu_seconds", 0.0) for result in results)
+        figures = {"seconds": time.perf_counter() - begin, "tasks": len(results), "cpu_seconds": cpu}
+        self.stages.append({"stage": stage, **figures, "peak_bytes": peak, **more})
+
+    # -- stages ------------------------------------------------------------------------------------
+
+    def sort_rows(self, frame: "DataFrame") -> list[dict[str, Any]]:
+        """Sort rows into runs on the shared path, and count the words and labels of each."""
+        begin = time.perf_counter()
+        runs = write_runs(frame, self.work, self.text_params, max(self.shards, self.cores), self.progress)
+        self.note("rows", begin, runs, rows=sum(run["rows"] for run in runs))
+        return runs
+
+    def count_words(self, paths: list[str]) -> str:
+        """Add up what was counted."""
+        begin = time.perf_counter()
+        found, results = add_counts(self.spark, paths, self.work, self.text_params, self.progress)
+        self.note("words", begin, results)
+        return found
+
+    def start(self, counts: str, target: str, n_rows: int, n_terms: int) -> dict[str, Any]:
+        """Write the empty model."""
+        task = StartModel(counts, target, self.tagger.params(), n_rows, n_terms)
+        return run_tasks(self.spark, 1, task, "start", self.progress)[0]
+
+    def rounds(
+        self, form: dict[str, Any], n_rows: int
+    ) -> list[tuple[bool, list[tuple[int, int]], list[dict[str, Any]] | None]]:
+        """Return for each round whether it belongs to a later pass, the rows of its shards, and their orders.
+
+        The orders of later passes are drawn one after the other from one generator, as `fit` does on one machine; only
+        the generator's states travel.
+        """
+        found: list[tuple[bool, list[tuple[int, int]], list[dict[str, Any]] | None]] = []
+        random = np.random.default_rng(getattr(self.tagger.ranker, "random_state", 0))
+        cut = rounds_of(n_rows, 1 if self.shards == 1 else form["rounds"], self.shards)
+        for number in range(form["passes"]):
+            for spans in cut:
+                orders = None
+                if number and PAIRS in form["kinds"]:
+                    orders = []
+                    for start, stop in spans:
+                        orders.append(dict(random.bit_generator.state))
+                        random.permutation(stop - start)
+                found.append((number > 0, spans, orders))
+        return found
+
+    def round(
+        self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], again: bool, orders: Any
+    ) -> str:
+        """Learn one round from a model, and write the next; return where it is."""
+        target, parts = self.work / f"model-{number:05d}", self.work / f"parts-{number:05d}"
+        if is_model(target):
+            return str(target)
+        counts, runs, spans, n_terms = data
+        pruning = Pruning(**form["pruning"])
+        shape = Shape(tuple(form["kinds"]), form["labels"], len(spans), pruning, self.shards == 1)
+        layout = Layout.of(n_terms, len(spans), self.cores)
+        places = (base, str(target), str(parts), counts)
+        step = Step(*places, self.text_params, runs, spans, layout, shape, again, orders)
+        shutil.rmtree(parts, ignore_errors=True)  # of an earlier call that was interrupted; a retried task finds none
+        begin = time.perf_counter()
+        shards = self.spark.range(0, len(spans), 1, numPartitions=len(spans))
+        sent = map_in_arrow(shards, Learn(step), SCHEMA)
+        sent = sent.repartitionById(layout.buckets, "bucket").sortWithinPartitions(*ORDER)
+        results = collect(map_in_arrow(sent, Merge(step), RESULT), f"round {number}", self.progress)
+        notes = [note for result in results for note in result["notes"]]
+        n_bytes = sum(note["delta_bytes"] for note in notes)
+        self.note(f"learn {number}", begin, notes, delta_bytes=n_bytes)
+        self.note(f"merge {number}", begin, results)
+        begin = time.perf_counter()
+        widths = {kind: max(result["widths"][kind] for result in results) for kind in shape.kinds}
+        write = WriteArrays(str(parts), str(target), layout, widths, pruning.rated)
+        _, written = write_next(self.spark, base, write, self.progress)
+        self.note(f"write {number}", begin, written)
+        shutil.rmtree(parts, ignore_errors=True)
+        return str(target)
+
+    def finish(self, counts: str, state: str) -> str:
+        """Join vocabulary and ranker to the model directory of a tagger; return its state hash."""
+        self.target.mkdir(parents=True, exist_ok=True)
+        files: dict[str, Any] = {}
+        for source, keys, prefix in ((counts, TEXT_ARRAYS, ""), (state, None, RANKER_PREFIX)):
+            known = read_manifest(Path(source))["files"]
+            for key in keys or known:
+                carry_array(self.target, prefix + key, Path(source), key, known[key])
+                files[prefix + key] = known[key]
+        none, offsets = encode_names([])
+        for key in DISPLAY_ARRAYS:
+            files[key] = write_array(self.target, key, offsets if key.endswith("offsets") else none)
+        content = {"kind": Tagger.kind, "params": self.tagger.params(), "form": "lists"}
+        return write_manifest(self.target, content, files)

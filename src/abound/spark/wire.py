@@ -1,0 +1,77 @@
+"""Deltas as rows of Arrow, which Spark shuffles by bucket and sorts by kind, block and shard."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from abound.kernels.pool import EDGE_DTYPE
+from abound.spark.deltas import INDEX, PAIR_DTYPE, Delta
+from abound.spark.jobs import Batches
+from abound.spark.layout import Layout
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NOTE = "note"  # a row that says something of a shard, and nothing of features
+ARRAYS = {"features": np.int32, "lengths": np.int32, "totals": np.float64, "seen": np.int64}
+SCHEMA = "kind string, bucket int, block int, shard int, width long, "
+SCHEMA += "features binary, lengths binary, totals binary, seen binary, entries binary"
+ORDER = ("kind", "block", "shard")
+BATCH_BYTES = 1 << 22
+
+
+class Sent(NamedTuple):
+    """One row of the shuffle: a delta, or a note."""
+
+    kind: str
+    bucket: int
+    block: int
+    shard: int
+    width: int  # features that the shard knows
+    delta: Delta | None
+    note: dict[str, Any] | None
+
+
+def pack(found: Iterable[tuple[str, int, Delta | dict[str, Any]]], shard: int, layout: Layout) -> Batches:
+    """Yield what a shard sends as batches; one row at least goes to every bucket, so that each is merged."""
+    rows: list[tuple[Any, ...]] = [(NOTE, bucket, -1, shard, 0, *[b""] * 5) for bucket in range(layout.buckets)]
+    n_bytes = 0
+    for kind, width, what in found:
+        if isinstance(what, dict):
+            rows.append((NOTE, 0, -1, shard, 0, *[b""] * 4, json.dumps(what).encode()))
+            continue
+        arrays = (np.ascontiguousarray(array).tobytes() for array in what[1:])
+        rows.append((kind, layout.bucket_of(what.block), what.block, shard, width, *arrays))
+        n_bytes += what.nbytes
+        if n_bytes > BATCH_BYTES:
+            yield _batch(rows)
+            rows, n_bytes = [], 0
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: list[tuple[Any, ...]]) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    numbers = [(name, pa.int32()) for name in ("bucket", "block", "shard")]
+    binary = [(name, pa.binary()) for name in (*ARRAYS, "entries")]
+    schema = pa.schema([("kind", pa.string()), *numbers, ("width", pa.int64()), *binary])
+    columns = zip(*rows, strict=True)
+    return pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+
+
+def unpack(batches: Batches) -> Iterator[Sent]:
+    """Yield what was sent; arrays are views of the batches."""
+    for batch in batches:
+        heads = zip(*(batch.column(i).to_pylist() for i in range(5)), strict=True)
+        for row, (kind, bucket, block, shard, width) in enumerate(heads):
+            buffers = [batch.column(5 + i)[row].as_buffer() for i in range(len(ARRAYS) + 1)]
+            if kind == NOTE:
+                note = json.loads(buffers[-1].to_pybytes()) if buffers[-1].size else None
+                yield Sent(kind, bucket, block, shard, width, None, note)
+                continue
+            arrays: list[Any] = [np.frombuffer(b, t) for b, t in zip(buffers[:-1], ARRAYS.values(), strict=True)]
+            arrays.append(np.frombuffer(buffers[-1], EDGE_DTYPE if kind == INDEX else PAIR_DTYPE))
+            yield Sent(kind, bucket, block, shard, width, Delta(block, *arrays), None)

@@ -1,0 +1,88 @@
+"""Executors and drivers are killed with SIGKILL, and the model is the same."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from abound.spark import fit
+from tests.spark.killing import STAGES, descendants, executors, fit_with_a_kill
+
+PARAMS = {"ranker": "cascade", "ranker_params": {"few_labels": 0}, "shards": 3}
+
+
+@pytest.fixture(scope="module")
+def wanted(corpus):
+    return corpus.fit("cascade", 3, {"few_labels": 0}).state_hash()
+
+
+def check(frame, wanted, folder, stage, seed, monkeypatch):
+    report, killed = fit_with_a_kill(frame, folder, stage, seed, monkeypatch, **PARAMS)
+    assert killed is not None
+    assert killed not in executors()
+    assert report.state_hash == wanted
+
+
+@pytest.mark.parametrize("stage", ["shuffle", "write"])
+def test_a_killed_executor_changes_nothing(stage, frame, wanted, tmp_path, monkeypatch):
+    check(frame, wanted, tmp_path / "work", stage, 0, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 11))
+@pytest.mark.parametrize("stage", STAGES)
+def test_executors_killed_at_random_moments_change_nothing(stage, seed, frame, wanted, tmp_path, monkeypatch):
+    check(frame, wanted, tmp_path / "work", stage, seed, monkeypatch)
+
+
+def test_a_killed_driver_is_resumed(spark, corpus, tmp_path):
+    source, model = str(tmp_path / "docs.parquet"), tmp_path / "model"
+    rows = corpus.shuffled()[:500]
+    frame = spark.createDataFrame(rows, "row long, text string, labels array<string>")
+    frame.write.parquet(source)
+    wanted = fit(frame, tmp_path / "whole", ranker_params={"few_labels": 0, "passes": 3}, shards=2).state_hash
+    command = [sys.executable, "-m", "abound", "spark", "fit", source, "--model", str(model), "--shards", "2"]
+    command += ["--passes", "3", "--ranker-param", "few_labels=0", "--master", "local[1]"]
+    command += ["--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", "spark.ui.enabled=false"]
+    driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    between, deadline = tmp_path / "model.work" / "model-00001" / "manifest.json", time.monotonic() + 300
+    while not between.exists() and driver.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for pid in (*descendants(driver.pid), driver.pid):  # Python and its Java
+        os.kill(pid, signal.SIGKILL)
+    assert driver.wait() == -signal.SIGKILL, driver.stderr.read().decode()
+    driver.stdout.close()
+    driver.stderr.close()
+    assert between.exists()
+    assert not model.exists()
+    settings = {"ranker_params": {"few_labels": 0}, "passes": 3, "shards": 2}
+    with pytest.raises(FileExistsError, match="resume=True goes on with it"):
+        fit(frame, model, **settings)
+    with pytest.raises(ValueError, match="a training of other rows or with other parameters"):
+        fit(frame.limit(400), model, resume=True, **settings)
+    report = fit(frame, model, resume=True, **settings)
+    assert report.state_hash == wanted
+    assert "rows" not in [stage["stage"] for stage in report.stages]  # what was done is not done again
+    assert "learn 1" not in [stage["stage"] for stage in report.stages]
+
+
+def test_nothing_listens_on_another_address_than_loopback(spark):
+    assert spark.range(2).count() == 2
+    inodes = set()
+    for pid in (*descendants(os.getpid()), os.getpid()):
+        try:
+            links = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+        except OSError:
+            continue
+        inodes |= {link[8:-1] for link in links if link.startswith("socket:[")}
+    n_listening, loopback = 0, ("0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000")
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/net/{table}") as lines:
+            for fields in [line.split() for line in lines][1:]:
+                if fields[3] == "0A" and fields[9] in inodes:  # it listens, and is ours
+                    n_listening += 1
+                    assert fields[1].partition(":")[0] in loopback
+    assert n_listening > 3

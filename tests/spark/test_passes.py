@@ -1,0 +1,176 @@
+"""What the tasks do, without a cluster: deltas, their way through the shuffle, and blocks and buckets of any size."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+
+from abound.rankers.shards import rounds_of
+from abound.spark import layout as layouts
+from abound.spark.deltas import PAIRS, Shape
+from abound.spark.layout import Layout
+from abound.spark.passes import Learn, Merge, Step
+from abound.spark.rows import AddCounts, WriteRun, read_rows
+from abound.spark.shared import open_encoder, open_model
+from abound.spark.training import StartModel, Training
+from abound.spark.writing import WriteArrays
+from abound.store.directory import read_manifest
+from abound.tagger import Tagger
+from tests.spark.corpus import made_corpus
+
+pa = pytest.importorskip("pyarrow")
+CASES = {
+    "index": ("feature-focus", {}),
+    "learned ratings": ("feature-focus", {"rating": "learned"}),
+    "many labels": ("cascade", {"few_labels": 0}),
+    "few labels": ("cascade", {"passes": 1}),
+}
+
+
+def rows_batch(rows):
+    schema = pa.schema([("row", pa.int64()), ("text", pa.string()), ("labels", pa.list_(pa.string()))])
+    return pa.record_batch([list(column) for column in zip(*rows, strict=True)], schema=schema)
+
+
+class Unclustered:
+    """Runs, counts and a starting model as the stages before a pass leave them."""
+
+    def __init__(self, work, ranker, params, shards, n_runs=3):
+        rows = made_corpus().numbered()[:300]
+        self.texts, self.labels = [row[1] for row in rows], [row[2] for row in rows]
+        self.tagger = Tagger(ranker, mode="corpus", ranker_params={**params, "shards": shards})
+        text_params = self.tagger.encoder.params()
+        cuts = [rows[i * len(rows) // n_runs : (i + 1) * len(rows) // n_runs] for i in range(n_runs)]
+        writer = WriteRun(work, text_params)
+        self.runs = [writer.write(i, iter([rows_batch(cut[:40]), rows_batch(cut[40:])])) for i, cut in enumerate(cuts)]
+        counts = str(work / "counts" / "whole")
+        AddCounts([[run["counts"] for run in self.runs]], [counts], text_params)(0)
+        self.n_terms = read_manifest(work / "counts" / "whole")["files"]["term_starts"]["shape"][0]
+        start = str(work / "model-00000")
+        form = StartModel(counts, start, self.tagger.params(), len(rows), self.n_terms)(0)
+        (spans,) = rounds_of(len(rows), 1, shards)
+        pruning = self.tagger.ranker._pruning()
+        shape = Shape(tuple(form["kinds"]), form["labels"], len(spans), pruning, shards == 1)
+        places = (start, str(work / "model-00001"), str(work / "parts-00001"), counts)
+        layout = Layout.of(self.n_terms, shards, 2)
+        self.step = Step(*places, text_params, self.runs, spans, layout, shape, False, None)
+
+    def learn(self):
+        """Run the learning tasks; return all rows that they send."""
+        sent = []
+        for shard in range(len(self.step.spans)):
+            for batch in Learn(self.step)(iter([pa.record_batch([[shard]], names=["id"])])):
+                sent += batch.to_pylist()
+        return sent
+
+    def merge(self, sent):
+        """Shuffle and sort as Spark would, merge every bucket and write the next model."""
+        results = []
+        for bucket in range(self.step.layout.buckets):
+            rows = sorted(
+                (row for row in sent if row["bucket"] == bucket), key=lambda r: (r["kind"], r["block"], r["shard"])
+            )
+            (result,) = Merge(self.step)(iter([pa.RecordBatch.from_pylist(rows)]))
+            results.append(json.loads(result.column(0)[0].as_py()))
+        widths = {kind: max(result["widths"][kind] for result in results) for kind in self.step.shape.kinds}
+        write = WriteArrays(*self.step[2:0:-1], self.step.layout, widths, self.step.shape.pruning.rated)
+        self.step_target().mkdir()
+        found = {}
+        for number in range(len(write.names)):
+            found |= write(number)
+        return found, results
+
+    def step_target(self):
+        return Path(self.step.target)
+
+
+@pytest.mark.parametrize("lists", [1 << 16, 100, 7])
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("case", CASES)
+def test_blocks_and_buckets_do_not_change_the_model(case, shards, lists, tmp_path, monkeypatch):
+    monkeypatch.setattr(layouts, "LISTS_A_BLOCK", lists)
+    ranker, params = CASES[case]
+    cluster = Unclustered(tmp_path, ranker, params, shards)
+    found, _ = cluster.merge(cluster.learn())
+    local = cluster.tagger.fit(cluster.texts, cluster.labels)
+    local.ranker.save(tmp_path / "local")
+    wanted = read_manifest(tmp_path / "local")["files"]
+    assert {key: entry["sha256"] for key, entry in found.items()} == {key: wanted[key]["sha256"] for key in found}
+    assert set(wanted) - set(found) == set(read_manifest(tmp_path / "model-00000")["files"]) - set(found)
+
+
+def test_a_shard_sends_only_what_it_has_met(tmp_path):
+    cluster = Unclustered(tmp_path, "cascade", {"few_labels": 0}, 3)
+    met = {shard: set() for shard in range(3)}
+    for row in cluster.learn():
+        if row["kind"] == "index":
+            start, _ = cluster.step.layout.span(row["block"])
+            met[row["shard"]] |= {start + int.from_bytes(row["features"][i : i + 4], "little")
+                                  for i in range(0, len(row["features"]), 4)}  # fmt: skip
+    whole = cluster.tagger.fit(cluster.texts, cluster.labels).encoder
+    for shard, (start, stop) in enumerate(cluster.step.spans):
+        assert met[shard] == set(whole.rows(cluster.texts[start:stop])[1].tolist())
+
+
+def test_a_task_that_runs_twice_leaves_the_same(tmp_path):
+    cluster = Unclustered(tmp_path, "cascade", {"few_labels": 0}, 2)
+    sent = cluster.learn()
+    assert [row for row in cluster.learn() if row["kind"] != "note"] == [row for row in sent if row["kind"] != "note"]
+    found, results = cluster.merge(sent)
+    cluster.step_target().rename(tmp_path / "first")
+    again, _ = cluster.merge(sent)
+    assert found == again
+    assert not list(tmp_path.glob("**/.writing-*"))
+    assert sum(len(result["notes"]) for result in results) == 2
+
+
+def test_rows_are_read_across_runs(tmp_path):
+    cluster = Unclustered(tmp_path, "cascade", {}, 2)
+    for start, stop in ((0, 300), (0, 1), (99, 101), (137, 262), (299, 300), (50, 50)):
+        chunks = list(read_rows(cluster.runs, start, stop, chunk=33))
+        assert [text for texts, _ in chunks for text in texts] == cluster.texts[start:stop]
+        assert [names for _, labels in chunks for names in labels] == cluster.labels[start:stop]
+
+
+def test_counts_of_runs_add_up_to_those_of_the_corpus(tmp_path):
+    cluster = Unclustered(tmp_path, "cascade", {}, 2, n_runs=5)
+    local = cluster.tagger.fit(cluster.texts, cluster.labels)
+    found = open_model(tmp_path / "counts" / "whole").arrays
+    for key, array in local.encoder.arrays().items():
+        assert found[key].tobytes() == array.tobytes()
+    assert found["label_counts"].tolist() == local.label_counts.tolist()
+
+
+def test_orders_of_later_passes_are_drawn_as_on_one_machine(tmp_path):
+    tagger = Tagger("cascade", mode="corpus", ranker_params={"shards": 2, "random_state": 3})
+    training = Training(MagicMock(), tagger, tmp_path / "m", tmp_path / "w", None)  # no stage is run
+    rounds = training.rounds({"passes": 3, "rounds": 2, "kinds": [PAIRS]}, 11)
+    random, drawn = np.random.default_rng(3), np.random.default_rng()
+    assert [again for again, _, _ in rounds] == [False] * 2 + [True] * 4
+    for again, spans, states in rounds:
+        for (start, stop), state in zip(spans if again else (), states or (), strict=True):
+            drawn.bit_generator.state = state
+            assert drawn.permutation(stop - start).tolist() == random.permutation(stop - start).tolist()
+
+
+def test_blocks_fall_into_buckets_in_order():
+    for n_features, shards, cores in ((1, 1, 1), (100_000, 8, 2), (99_999, 300, 1), (5, 1 << 17, 4)):
+        layout = Layout.of(n_features, shards, cores)
+        blocks = [block for bucket in range(layout.buckets) for block in layout.blocks(bucket)]
+        assert blocks == list(range(layout.n_blocks))
+        assert all(layout.bucket_of(b) == bucket for bucket in range(layout.buckets) for b in layout.blocks(bucket))
+        spans = [layout.span(block) for block in blocks]
+        assert spans[0][0] == 0
+        assert spans[-1][1] == n_features
+        assert all(a[1] == b[0] for a, b in pairwise(spans))
+
+
+def test_one_vocabulary_serves_a_process_but_not_other_parameters(tmp_path):
+    cluster = Unclustered(tmp_path, "cascade", {}, 2)
+    params = cluster.step.text_params
+    encoder = open_encoder(cluster.step.counts, params)
+    assert open_encoder(cluster.step.counts, dict(params)) is encoder
+    assert open_encoder(cluster.step.counts, {**params, "min_count": 2}).min_count == 2
