@@ -7,6 +7,7 @@ from scipy.stats import binomtest
 
 SURE = 0.05
 GOALS = {"20news": 0.86, "reuters-10": 0.88}
+SMALLEST = "reuters-10"  # the one set on which the paper's index loses
 
 
 def paired(first: dict[str, Any], second: dict[str, Any], measure: str = "R1") -> dict[str, float]:
@@ -62,15 +63,20 @@ def checks(result: dict[str, Any]) -> list[Check]:
         for name, goal in GOALS.items()
         if name in best
     }
-    rivals = {}
+    rivals, lost = {}, {}
     for name, corpus in found.items():
         if corpus["sign"]:
             against = paired(best[name], corpus["systems"][corpus["sign"]["against"]])
-            rivals[name] = (not_worse(against), f"{shown(against)}, against {corpus['sign']['against']}")
+            text = f"{shown(against)}, against {corpus['sign']['against']}"
+            if name == SMALLEST:
+                lost[name] = (against["difference"] < 0 and against["p"] <= SURE, text)
+            else:
+                rivals[name] = (not_worse(against), text)
     margins = {name: paired(best[name], first[name]) for name in found}
     lists = [
         _check("The index reaches the R1 that was to be reached", goals),
-        _check("The index is not worse than the best of the classifiers (R1)", rivals),
+        _check("The index is surely worse than the best of the classifiers on the smallest set", lost),
+        _check("Elsewhere it is not worse", rivals),
         _check(
             "A chosen margin and passes beat margin 0 after one pass",
             {name: (better(m), f"{shown(m)}, margin {best[name]['margin']}") for name, m in margins.items()},
