@@ -1,9 +1,10 @@
-"""Put the measured figures into README.md, between the marks that name their result files.
+"""Put the measured figures into README.md and the pages of docs, between the marks that name them.
 
-python -m benchmarks.readme            rewrite README.md
-python -m benchmarks.readme --check    fail if README.md does not say what the result files say
+python -m benchmarks.readme            rewrite the pages
+python -m benchmarks.readme --check    fail if a page does not say what the result files say
 """
 
+import functools
 import json
 import re
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.papers.feature_focus import tables as feature_focus_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -164,6 +167,10 @@ def category_paper() -> list[str]:
     ]
 
 
+def feature_focus(part: str) -> list[str]:
+    return feature_focus_tables.PARTS[part](read("feature-focus-paper"))
+
+
 def queries() -> list[str]:
     letor, trec, growth = (read(f"svm-map-{name}") for name in ("letor", "trec", "growth"))
     whole = trec["all runs"]
@@ -246,6 +253,7 @@ def page() -> list[str]:
 TREE_SETS = ("letor-agg", "mslr-5k", "ltr-lightgbm")
 SECTIONS = {
     "category-paper": category_paper,
+    **{f"feature-focus-{name}": functools.partial(feature_focus, name) for name in feature_focus_tables.PARTS},
     "few-labels": few_labels,
     "finna-100k": lambda: peers("finna-100k"),
     "growth": growth,
@@ -258,18 +266,18 @@ SECTIONS = {
 
 
 def render(text: str) -> str:
-    """Return README's text with every marked section written anew."""
+    """Return a page's text with every marked section written anew."""
     return MARK.sub(lambda m: m[1] + "\n" + "\n".join(SECTIONS[m["name"]]()) + "\n\n" + m[3], text)
 
 
 def main() -> None:
-    path = ROOT / "README.md"
-    text = path.read_text()
-    if sys.argv[1:] == ["--check"]:
-        if render(text) != text:
-            sys.exit("README.md differs from the result files: run python -m benchmarks.readme")
-        return
-    path.write_text(render(text))
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        text = path.read_text()
+        if render(text) == text:
+            continue
+        if sys.argv[1:] == ["--check"]:
+            sys.exit(f"{path.relative_to(ROOT)} differs from the result files: run python -m benchmarks.readme")
+        path.write_text(render(text))
 
 
 if __name__ == "__main__":

@@ -163,11 +163,14 @@ def test_fit_goes_through_the_rows_several_times(loss, averaged):
     X, Y = sp.vstack([as_row(row, 10) for row, _ in stream], format="csr"), [names for _, names in stream]
     ranker = MMP(loss=loss, margin=0.1, rivals=None, passes=3, averaged=averaged).fit(X, Y)
     oracle, rows = MMPReference(loss, margin=0.1, single=True), list(numbered(stream))
-    for row, _, ids, known in rows * 2:
-        oracle.learn(row, ids, known)
-    total = np.zeros((8, 10))
     for row, _, ids, known in rows:
         oracle.learn(row, ids, known)
+    random, total = np.random.default_rng(0), np.zeros((8, 10))
+    second, third = (random.permutation(len(rows)) for _ in range(2))  # the first pass alone keeps the order
+    for i in second:
+        oracle.learn(rows[i][0], rows[i][2], 8)
+    for i in third:
+        oracle.learn(rows[i][0], rows[i][2], 8)
         total += as_dense(oracle.w)
     found = as_dense(stored(ranker))
     if averaged:  # the mean of the weights after each row of the last pass
@@ -175,6 +178,28 @@ def test_fit_goes_through_the_rows_several_times(loss, averaged):
         assert not np.allclose(found, as_dense(oracle.w), rtol=1e-2, atol=1e-2)
     else:
         assert np.array_equal(found, as_dense(oracle.w))
+
+
+@pytest.mark.parametrize("make", [MMP, Perceptron])
+def test_later_passes_do_not_mind_rows_that_are_sorted_by_label(make):
+    random = np.random.default_rng(1)
+    y = np.sort(random.integers(0, 6, 600))
+    X = sp.csr_array((random.random((600, 24)) < 0.15 + 0.25 * (np.arange(24) // 4 == y[:, None])).astype(float))
+    once, often = (make(passes=passes, averaged=True).fit(X, y).predict(X) == y for passes in (1, 4))
+    assert often.mean() > once.mean() + 0.2
+    again, other = (make(passes=4, random_state=seed).fit(X, y).rank(X).scores for seed in (0, 1))
+    assert np.array_equal(again, make(passes=4).fit(X, y).rank(X).scores)
+    assert not np.array_equal(again, other)
+
+
+@pytest.mark.parametrize("make", [MMP, Perceptron])
+def test_one_pass_equals_the_rows_one_by_one(make):
+    stream = long_stream(3, 60, 10, 8)
+    X, Y = sp.vstack([as_row(row, 10) for row, _ in stream], format="csr"), [names for _, names in stream]
+    one_by_one = make(averaged=False)
+    for i in range(len(Y)):
+        one_by_one.partial_fit(X[[i]], [Y[i]])
+    assert stored(make(passes=1, averaged=False).fit(X, Y)) == stored(one_by_one)
 
 
 def as_dense(weights, shape=(8, 10)):

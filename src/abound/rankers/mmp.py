@@ -29,7 +29,7 @@ class MMPRanker(PrototypeRanker):
         Only so many of the highest-scoring other labels are compared with the relevant ones; None is the paper's, and
         spreads an update thinly where labels are many.
     passes : int
-        How often `fit` goes through the rows at the most.
+        How often `fit` goes through the rows at the most; from the second time on in random order.
     averaged : bool
         Whether `fit` keeps the mean of the weights after each row of its last pass. Rows learnt later are added to it
         at full step.
@@ -40,7 +40,7 @@ class MMPRanker(PrototypeRanker):
         A share of the rows that `fit` holds out; it stops when another pass ranks them no better and keeps the best
         weights. None learns all rows in all passes.
     random_state : int or None
-        Chooses the rows that are held out.
+        Orders the rows of later passes, and chooses those that are held out.
 
     Attributes
     ----------
@@ -106,7 +106,8 @@ class MMPRanker(PrototypeRanker):
         if self.early_stopping:
             (rows, targets), held = split(rows, targets, self.early_stopping, self.random_state)
         best, best_score = Prototypes(may_be_dense=self._all), -1.0
-        for done, learnt in enumerate(self._passes(rows, targets, self.passes, self.averaged), 1):
+        passes = self._passes(rows, targets, self.passes, self.averaged, self.random_state)
+        for done, learnt in enumerate(passes, 1):
             if held is not None:
                 self._use(learnt)
                 score = held_out_score(self, held)

@@ -16,9 +16,11 @@ class PerceptronRanker(PrototypeRanker):
         "all" lets every known label learn from every row. "touched" leaves out labels without a weight on any
         feature of the row, unless it is theirs, and is what scales to many labels.
     passes : int
-        How often `fit` goes through the rows.
+        How often `fit` goes through the rows; from the second time on in random order.
     averaged : bool
         Whether `fit` keeps the mean of the weights after each row of its last pass.
+    random_state : int or None
+        Orders the rows of later passes.
 
     References
     ----------
@@ -36,16 +38,22 @@ class PerceptronRanker(PrototypeRanker):
     rule = "perceptron"
 
     def __init__(
-        self, *, candidates: Literal["all", "touched"] = "all", passes: int = 1, averaged: bool = False
+        self,
+        *,
+        candidates: Literal["all", "touched"] = "all",
+        passes: int = 1,
+        averaged: bool = False,
+        random_state: int | None = 0,
     ) -> None:
         self.candidates = candidates
         self.passes = passes
         self.averaged = averaged
+        self.random_state = random_state
 
     def _check_params(self) -> None:
         self._check_candidates()
         check_whole("passes", self.passes, 1)
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
-        for learnt in self._passes(rows, targets, self.passes, self.averaged):
+        for learnt in self._passes(rows, targets, self.passes, self.averaged, self.random_state):
             self._use(learnt)

@@ -10,6 +10,7 @@ from abound.errors import DamagedModel
 from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
 from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.rankers.base import NOTHING, UNLIMITED, Ranker, Rows
+from abound.rankers.held_out import select
 from abound.rankers.labels import Targets
 from abound.store import Model
 from abound.store.directory import Source
@@ -84,17 +85,23 @@ class PrototypeRanker(Ranker):
         )
         self._scratch.append(scratch)
 
-    def _passes(self, rows: Rows, targets: Targets, passes: int, averaged: bool) -> Iterator[Prototypes]:
+    def _passes(
+        self, rows: Rows, targets: Targets, passes: int, averaged: bool, random_state: int | None
+    ) -> Iterator[Prototypes]:
         """Learn the rows several times from scratch, and give what was learnt after each pass.
 
-        Averaged, that is the mean of the weights after each row of that pass.
+        Averaged, that is the mean of the weights after each row of that pass. The first pass keeps the rows' order, so
+        that it learns what a stream would; later ones go in random order, or the last label of sorted rows would win.
         """
         learning = Prototypes(traced=averaged, may_be_dense=self._all)
-        for _ in range(passes):
+        random, known = np.random.default_rng(random_state), targets._replace(n_known=len(self.labels_))
+        for done in range(passes):
             learning.forget_traces()
             self._use(learning)
-            self._learn(rows, targets)
-            targets = targets._replace(n_known=len(self.labels_))
+            if done:
+                self._learn(*select(rows, known, random.permutation(rows.n_rows)))
+            else:
+                self._learn(rows, targets)
             yield learning.averaged(max(1, rows.n_rows)) if averaged else learning
 
     def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:

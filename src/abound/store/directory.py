@@ -194,7 +194,7 @@ def carry_array(path: Path, key: str, source: Path, old_key: str, entry: Mapping
         return
     except OSError:  # another disk, or one that knows no links
         with _temporary(path) as (file, temporary), open(source / (old_key + name), "rb") as old:
-            shutil.copyfileobj(old, file, CHUNK_BYTES)
+            shutil.copyfileobj(old, file)
             _finish(file, temporary, target)
 
 

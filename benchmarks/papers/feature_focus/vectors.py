@@ -1,0 +1,48 @@
+"""Why figures differ: what the paper leaves open about the vectors of 20 Newsgroups and the labels of Reuters."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.papers.feature_focus import corpora
+from benchmarks.papers.feature_focus.corpora import Corpus, Part
+from benchmarks.papers.feature_focus.peers import one_versus_rest
+from benchmarks.papers.feature_focus.runs import frequency, in_trials, index_passes, peer
+
+TRIALS = 2
+HEAD = ("from", "subject")
+NEWSGROUPS: dict[str, Callable[[], Corpus]] = {
+    "body, counts": lambda: corpora.newsgroups(),
+    "body, log counts": lambda: corpora.newsgroups((), {"sublinear_tf": True, "use_idf": False}),
+    "body, log counts × idf": lambda: corpora.newsgroups((), corpora.TF_IDF),
+    "sender, subject and body, counts": lambda: corpora.newsgroups(HEAD),
+    "sender, subject and body, log counts × idf": lambda: corpora.newsgroups(HEAD, corpora.TF_IDF),
+}
+PICKS = ("first", "last", "random")
+
+
+def both(part: Part) -> dict[str, float]:
+    """Return R1 of the index at margin .5 after one pass, of the SVM, and the baseline's R5."""
+    return {
+        "FF margin 0": index_passes(part, 1, margin=0.0)[0]["R1"],
+        "FF margin 0.5": index_passes(part, 1, margin=0.5)[0]["R1"],
+        "SVM C=1": peer(one_versus_rest(part, "SVM C=1"))["R1"],
+        "frequency R5": frequency(part)["R5"],
+    }
+
+
+def readings(quick: bool = False) -> dict[str, Any]:
+    """Return the figures of each reading, means over two trials; quickly only of a few stories."""
+    limit, trials = (900, 1) if quick else (None, TRIALS)
+    reuters = {f"{pick} topic": lambda p=pick: corpora.reuters_10(limit, p) for pick in PICKS}
+    result: dict[str, Any] = {"trials": trials}
+    for name, makers in {"20news": {} if quick else NEWSGROUPS, "reuters-10": reuters}.items():
+        result[name] = {}
+        for reading, make in makers.items():
+            corpus = make()
+            rows = in_trials(corpus, trials, both)
+            figures = {measure: float(np.mean([row[measure] for row in rows])) for measure in rows[0]}
+            data = corpus.figures()
+            result[name][reading] = {**figures, **{k: data[k] for k in ("features", "features_a_row")}}
+    return result
