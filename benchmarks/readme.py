@@ -1,24 +1,22 @@
-"""Put the measured figures into README.md, between the marks that name their result files.
+"""Put the measured figures into README.md and the pages of docs, between the marks that name them.
 
-python -m benchmarks.readme            rewrite README.md
-python -m benchmarks.readme --check    fail if README.md does not say what the result files say
+python -m benchmarks.readme            rewrite the pages
+python -m benchmarks.readme --check    fail if a page does not say what the result files say
 """
 
-import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
+from benchmarks.page_figures import read
+
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
 MARK = re.compile(r"(<!-- figures:(?P<name>[a-z0-9-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
-
-
-def read(name: str) -> dict[str, Any]:
-    return json.loads((RESULTS / f"{name}.json").read_text())
 
 
 def peers(name: str) -> list[str]:
@@ -233,7 +231,8 @@ def beside_trees() -> list[str]:
 
 
 TREE_SETS = ("letor-agg", "mslr-5k", "ltr-lightgbm")
-SECTIONS = {
+SECTIONS: dict[str, Callable[[], list[str]]] = {
+    **PAGE_SECTIONS,
     "category-paper": category_paper,
     "few-labels": few_labels,
     "finna-100k": lambda: peers("finna-100k"),
@@ -246,18 +245,18 @@ SECTIONS = {
 
 
 def render(text: str) -> str:
-    """Return README's text with every marked section written anew."""
+    """Return a page's text with every marked section written anew."""
     return MARK.sub(lambda m: m[1] + "\n" + "\n".join(SECTIONS[m["name"]]()) + "\n\n" + m[3], text)
 
 
 def main() -> None:
-    path = ROOT / "README.md"
-    text = path.read_text()
-    if sys.argv[1:] == ["--check"]:
-        if render(text) != text:
-            sys.exit("README.md differs from the result files: run python -m benchmarks.readme")
-        return
-    path.write_text(render(text))
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        text = path.read_text()
+        if render(text) == text:
+            continue
+        if sys.argv[1:] == ["--check"]:
+            sys.exit(f"{path.relative_to(ROOT)} differs from the result files: run python -m benchmarks.readme")
+        path.write_text(render(text))
 
 
 if __name__ == "__main__":
