@@ -29,11 +29,12 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "annif_endpoint.py"
 URI = "http://www.yso.fi/onto/yso/p"
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5")
 PROJECT = "[{name}]\nname={name}\nlanguage=en\nvocab=yso\nlimit=100\n{settings}\n"
-# As in Annif's tutorial: Bonsai with bigrams, terms of two documents or more.
+# As its documentation suggests: omikuji as Bonsai, with words, and with pairs of words seen twice or more.
+BONSAI = "backend=omikuji\nanalyzer=snowball(english)\ncluster_balanced=False\ncluster_k=100\nmax_depth=3"
 SETTINGS = {
     "tfidf": "backend=tfidf\nanalyzer=snowball(english)",
-    "omikuji": "backend=omikuji\nanalyzer=snowball(english)\nmin_df=2\nngram=2\n"
-    "cluster_balanced=False\ncluster_k=100\nmax_depth=3",
+    "omikuji": BONSAI,
+    "omikuji-bigrams": f"{BONSAI}\nmin_df=2\nngram=2",
 }
 FORMS: dict[str, dict[str, Any]] = {"abound": {}, "abound, stems": {"stem": "english"}}
 

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ FENCE = re.compile(
 MARK = re.compile(r"<!-- (?P<mark>not run: [^>]+|output) -->\s*\Z")
 SHELL, PYTHON, QUIET = {"bash", "sh", "shell"}, {"python", "pycon"}, {"text", "math", "", "ini", "yaml", "html", "http"}
 END = "-- end of block --"
+SECONDS = 60  # a block that takes longer is stopped
 CHECKER, FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -70,20 +72,27 @@ class Shell:
         """Run a block and return what it printed."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{code}\necho '{END}'\n")
+        self._process.stdin.write(f"{code}\nprintf '\\n%s\\n' '{END}'\n")  # what was printed may lack its last newline
         self._process.stdin.flush()
         lines: list[str] = []
+        timer = threading.Timer(SECONDS, self._kill)
+        timer.start()
         for line in self._process.stdout:
             if line.rstrip("\n") == END:
+                timer.cancel()
                 return "".join(lines)
             lines.append(line)
+        timer.cancel()
         self._errors.seek(0)
         raise AssertionError(f"the shell stopped in:\n{code}\n{''.join(lines)}{self._errors.read()[-2000:]}")
 
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
     def close(self) -> None:
         """End the shell and what it left in the background."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
+        self._kill()
         self._process.communicate()
         self._errors.close()
 
