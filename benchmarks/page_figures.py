@@ -35,7 +35,10 @@ def annif() -> list[str]:
 
 
 def bands() -> list[str]:
-    lines = ["| set | target | applied labels that were right | applied a text | what it says |", "|---|---|---|---|---|"]
+    lines = [
+        "| set | target | applied labels that were right | applied a text | what it says |",
+        "|---|---|---|---|---|",
+    ]
     for name in ("debian-tags", "finna-100k"):
         result = read(f"bands-feature-focus-{name}")
         for target, row in result["runs"]["as it is"].items():
@@ -109,7 +112,9 @@ def ordinal() -> list[str]:
         cells = []
         for task in result["tasks"].values():
             row = task["systems"].get(name, {})
-            cells.append(f"{row['MAE']:.3f}, {row['train_seconds']:.2f}" if "MAE" in row else row.get("failed", "not run"))
+            cells.append(
+                f"{row['MAE']:.3f}, {row['train_seconds']:.2f}" if "MAE" in row else row.get("failed", "not run")
+            )
         lines.append(f"| {name} | {' | '.join(cells)} |")
     synthetic = read("prank-synthetic")["rank_loss"]
     said = ", ".join(f"{name} {row['mean']:.3f}" for name, row in synthetic.items())

@@ -2,11 +2,12 @@
 
 Blocks of Python share one namespace, those of the shell one shell, and both one folder that holds `examples`. In a
 block with `>>>`, what is printed is compared. `<!-- output -->` before a block of text compares it with what the shell
-block above printed; `...` stands for anything. `<!-- not run: why -->` before a block leaves it out.
+block above printed; `...` stands for anything. `<!-- not run: why -->` before a block leaves it out, and `<!-- needs: module -->` where a module is missing.
 """
 
 import contextlib
 import doctest
+import importlib.util
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from typing import Any
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```[ \t]*$", re.DOTALL | re.MULTILINE
 )
-MARK = re.compile(r"<!-- (?P<mark>not run: [^>]+|output) -->\s*\Z")
+MARK = re.compile(r"<!-- (?P<mark>not run: [^>]+|needs: [^>]+|output) -->\s*\Z")
 SHELL, PYTHON, QUIET = {"bash", "sh", "shell"}, {"python", "pycon"}, {"text", "math", "", "ini", "yaml", "html", "http"}
 END = "-- end of block --"
 SECONDS = 60  # a block that takes longer is stopped
@@ -100,10 +101,15 @@ class Shell:
 def run_page(text: str, folder: Path) -> list[Block]:
     """Run the blocks of a page in a folder, and return those that were left out."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    shell, printed, left_out = None, "", []
+    shell: Shell | None = None
+    printed: str | None = ""  # None: what should have printed was left out
+    left_out = []
     try:
         for block in blocks_of(text):
-            if block.mark.startswith("not run"):
+            if block.mark.startswith("not run") or not has_needed(block.mark):
+                left_out.append(block)
+                printed = None
+            elif block.mark == "output" and printed is None:
                 left_out.append(block)
             elif block.mark == "output":
                 assert CHECKER.check_output(block.code, printed, FLAGS), f"line {block.line}: printed was\n{printed}"
@@ -122,6 +128,19 @@ def run_page(text: str, folder: Path) -> list[Block]:
         if shell is not None:
             shell.close()
     return left_out
+
+
+def has_needed(mark: str) -> bool:
+    """Tell whether what a block needs is installed, if its mark says so."""
+    kind, _, modules = mark.partition(": ")
+    return kind != "needs" or all(is_importable(module) for module in modules.split())
+
+
+def is_importable(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:
+        return False
 
 
 def run_python(block: Block, names: dict[str, Any]) -> None:

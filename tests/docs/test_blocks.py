@@ -67,5 +67,12 @@ def test_a_wrong_block_is_noticed(right: str, wrong: str, reason: str, tmp_path:
         run_page(TRIED.replace(right, wrong, 1), tmp_path)
 
 
+def test_a_block_waits_for_what_it_needs(tmp_path: Path) -> None:
+    page = "<!-- needs: no.such.module -->\n```python\n1 / 0\n```\n\n<!-- needs: json -->\n```python\n1 / 0\n```\n"
+    with pytest.raises(ZeroDivisionError):
+        run_page(page, tmp_path)
+    assert len(run_page(page.replace("needs: json", "needs: no.json"), tmp_path)) == 2
+
+
 def test_blocks_in_lists_lose_their_indent() -> None:
     assert [block.code for block in blocks_of("1. so:\n\n    ```python\n    a = 1\n    ```\n")] == ["a = 1\n"]
