@@ -91,8 +91,8 @@ def memory() -> list[str]:
         "",
         f"The bare index takes {size['bytes_an_edge']:.1f} bytes an edge while learning and "
         f"{size['bytes_an_edge_compact']:.1f} when compact: {size['edges'] / 1e6:.0f} million edges in "
-        f"{size['index_megabytes']:.0f} MB, loaded in {size['load_seconds']:.1f} s, or {size['load_verified_seconds']:.1f} s "
-        f"with every checksum compared. {size['machine']}.",
+        f"{size['index_megabytes']:.0f} MB, loaded in {size['load_seconds']:.1f} s, or "
+        f"{size['load_verified_seconds']:.1f} s with every checksum compared. {size['machine']}.",
     ]
 
 
@@ -121,8 +121,8 @@ def ordinal() -> list[str]:
     return [
         *lines,
         "",
-        f"`python -m benchmarks.papers.ordinal_peers`. On the paper's synthetic sequences, the mean rank loss is: {said} "
-        f"(`python -m benchmarks.papers.prank synthetic`). {result['machine']}.",
+        f"`python -m benchmarks.papers.ordinal_peers`. On the paper's synthetic sequences, the mean rank loss is: "
+        f"{said} (`python -m benchmarks.papers.prank synthetic`). {result['machine']}.",
     ]
 
 

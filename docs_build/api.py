@@ -6,12 +6,14 @@ handed out when they are asked for, and estimators whose docstring is their rank
 
 import enum
 import inspect
+import re
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import griffe
 
+from abound.rankers import Ranker
 from docs_build.names import PAGES, public
 
 ORDINARY = {"__call__", "__getitem__", "__iter__", "__len__"}
@@ -20,13 +22,20 @@ ORDINARY = {"__call__", "__getitem__", "__iter__", "__len__"}
 def pages() -> dict[str, str]:
     """Return the text of every page of the reference by its name."""
     sections: dict[str, list[str]] = {name: [] for name in PAGES}
-    for page, name, found in sorted(public(), key=lambda entry: (entry[1].count("."), entry[1].lower())):
+    for page, name, found in sorted(public(), key=_place):
         sections[page].append(describe(name, found))
     return {
         name: f"# {title}\n\n{summary}\n\n" + "\n\n".join(sections[name]) + "\n"
         for name, (title, summary) in PAGES.items()
         if sections[name]
     }
+
+
+def _place(entry: tuple[str, str, Any]) -> tuple[bool, bool, bool, str]:
+    """Order names on their page: its namesake, what abound itself hands out, the rest, and what can go wrong last."""
+    page, name, found = entry
+    is_error = isinstance(found, type) and issubclass(found, BaseException)
+    return is_error, name.lower() != f"abound.{page}", name.count(".") > 1, name.lower()
 
 
 def describe(name: str, found: Any) -> str:
@@ -38,8 +47,14 @@ def describe(name: str, found: Any) -> str:
         parts.append(_signature(name, found))
     parts += sections_of(found)
     if isinstance(found, type):
+        inherited = []
         for member, function in _methods(found):
-            parts += [f"### {member}", _signature(member, function), *sections_of(function)]
+            if found is not Ranker and issubclass(found, Ranker) and getattr(Ranker, member, None) is not None:
+                inherited.append(f"`{member}`")
+            else:
+                parts += [f"### {member}", _signature(member, function), *sections_of(function)]
+        if inherited:
+            parts.append(f"As in [`Ranker`](rankers.md#aboundrankersranker): {', '.join(inherited)}.")
     return "\n\n".join(parts)
 
 
@@ -160,7 +175,9 @@ def _constant(found: Any) -> str:
 
 
 def _prose(text: str) -> str:
-    return " ".join(str(text or "").split())
+    """Return one line of Markdown, in which an angle bracket is no tag."""
+    parts = re.split(r"(`+[^`]*`+)", " ".join(str(text or "").split()))
+    return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 
 
 def _cell(text: str) -> str:

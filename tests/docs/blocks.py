@@ -2,7 +2,8 @@
 
 Blocks of Python share one namespace, those of the shell one shell, and both one folder that holds `examples`. In a
 block with `>>>`, what is printed is compared. `<!-- output -->` before a block of text compares it with what the shell
-block above printed; `...` stands for anything. `<!-- not run: why -->` before a block leaves it out, and `<!-- needs: module -->` where a module is missing.
+block above printed; `...` stands for anything. `<!-- not run: why -->` before a block leaves it out,
+`<!-- needs: module -->` does so where the module is missing.
 """
 
 import contextlib
