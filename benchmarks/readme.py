@@ -5,23 +5,20 @@ python -m benchmarks.readme --check    fail if a page does not say what the resu
 """
 
 import functools
-import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
+from benchmarks.page_figures import read
 from benchmarks.papers.feature_focus import tables as feature_focus_tables
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results"
 MARK = re.compile(r"(<!-- figures:(?P<name>[a-z0-9-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
-
-
-def read(name: str) -> dict[str, Any]:
-    return json.loads((RESULTS / f"{name}.json").read_text())
 
 
 def peers(name: str) -> list[str]:
@@ -251,7 +248,8 @@ def page() -> list[str]:
 
 
 TREE_SETS = ("letor-agg", "mslr-5k", "ltr-lightgbm")
-SECTIONS = {
+SECTIONS: dict[str, Callable[[], list[str]]] = {
+    **PAGE_SECTIONS,
     "category-paper": category_paper,
     **{f"feature-focus-{name}": functools.partial(feature_focus, name) for name in feature_focus_tables.PARTS},
     "few-labels": few_labels,

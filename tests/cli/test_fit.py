@@ -162,3 +162,14 @@ def test_what_is_not_given_keeps_its_default() -> None:
     from abound.tagger import Tagger
 
     assert make_tagger(ranker_params={}, ngrams=None, mode=None).params() == Tagger().params()
+
+
+def test_a_skos_vocabulary_names_the_labels(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("rdflib")
+    finna = Path(__file__).parents[2] / "examples" / "finna"
+    options = ("--format", "annif", "--label-names", finna / "subjects.ttl", "--model", tmp_path / "m")
+    refused = run("fit", finna / "records.tsv.gz", *options)
+    assert refused.code == 1
+    assert "pass --language ..., one of 'en', 'fi'" in refused.err
+    assert run("fit", finna / "records.tsv.gz", *options, "--language", "en").code == 0
+    assert run("rank", tmp_path / "m", "Whales of the Atlantic", "-k", "1").json["labels"][0]["name"] == "whales"

@@ -48,7 +48,15 @@ InputsArgument = Annotated[
 ModelOption = Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")]
 LabelNamesOption = Annotated[
     str | None,
-    typer.Option("--label-names", metavar="FILE", help="Names of the labels, learnt too: lines of id, tab, name."),
+    typer.Option(
+        "--label-names",
+        metavar="FILE",
+        help="Names of the labels, learnt too: lines of id, tab, name; or a SKOS vocabulary (.ttl, .nt, .rdf).",
+    ),
+]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option("--language", metavar="LANG", help="Language of the names that are taken from a SKOS vocabulary."),
 ]
 NameWeightOption = Annotated[
     float | None,
@@ -85,6 +93,7 @@ def fit(
     model: ModelOption,
     format_: FormatOption = None,
     label_names: LabelNamesOption = None,
+    language: LanguageOption = None,
     name_weight: NameWeightOption = None,
     ranker: RankerOption = None,
     ranker_param: RankerParamOption = None,
@@ -107,6 +116,8 @@ def fit(
 ) -> None:
     """Learn a model from files of texts and labels."""
     check_target(model, force)
+    if language is not None and label_names is None:
+        raise typer.BadParameter("--language goes together with --label-names")
     limit_bytes = None if max_memory is None else parse_size(max_memory)
     from abound import data
     from abound.cli.holdout import parse_holdout
@@ -127,7 +138,7 @@ def fit(
         min_count=min_count,
     )
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
-    names = {} if label_names is None else data.read_label_names(label_names)
+    names = {} if label_names is None else data.read_label_names(label_names, language)
     lesson = (learn_corpus if tagger.mode == "corpus" else learn_stream)(tagger, documents, max_bytes, names)
     n_skipped = documents.n_skipped
     if not lesson.rows:

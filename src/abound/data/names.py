@@ -4,19 +4,23 @@ import os
 
 from abound.data.formats import DAMAGE, Malformed, damage, undecodable, without_bom
 from abound.data.parsing import shown
+from abound.data.skos import parser_of, read_skos
 from abound.data.streams import STANDARD, compression_of, open_input
 from abound.errors import DataError
 
 
-def read_label_names(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+def read_label_names(path: str | os.PathLike[str], language: str | None = None) -> dict[str, list[str]]:
     """Read the names of labels.
 
     Parameters
     ----------
     path : str or path
         A file of lines 'id<TAB>name', where further columns and repeated ids are synonyms; or, when it is
-        called .txt, one name a line for the labels 0, 1, 2 and so on. Decompressed by its suffix. An id in
-        angle brackets loses them, as in Annif's vocabularies.
+        called .txt, one name a line for the labels 0, 1, 2 and so on; or, when it is called .ttl, .nt, .rdf or
+        .skos, a SKOS vocabulary, whose labels are URIs. Decompressed by its suffix. An id in angle brackets
+        loses them, as in Annif's vocabularies.
+    language : str, optional
+        Which names of a SKOS vocabulary, such as "en"; needed where it has several languages.
 
     Returns
     -------
@@ -24,8 +28,12 @@ def read_label_names(path: str | os.PathLike[str]) -> dict[str, list[str]]:
         For each label id its names, the preferred one first.
     """
     file = os.fspath(path)
-    compression = compression_of(file)
-    by_number = file.lower().removesuffix(compression).endswith(".txt")
+    plain = file.lower().removesuffix(compression_of(file))
+    by_number, parser = plain.endswith(".txt"), parser_of(plain)
+    if parser is not None:
+        return _vocabulary(file, parser, language)
+    if language is not None:
+        raise ValueError(f"a language can be chosen from a SKOS vocabulary only, and {file} is none by its name")
     names: dict[str, list[str]] = {}
     number = 0
     try:
@@ -47,6 +55,19 @@ def read_label_names(path: str | os.PathLike[str]) -> dict[str, list[str]]:
             raise
         raise _error(file, number + 1, reason) from error
     return names
+
+
+def _vocabulary(file: str, parser: str, language: str | None) -> dict[str, list[str]]:
+    try:
+        with open_input(file) as (stream, _):
+            return read_skos(stream, parser, language)
+    except Malformed as error:
+        raise _error(file, 1, str(error)) from None
+    except DAMAGE as error:
+        reason = damage(error)
+        if reason is None:
+            raise
+        raise _error(file, 1, reason) from error
 
 
 def _add(line: str, names: dict[str, list[str]]) -> None:

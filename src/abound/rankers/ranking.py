@@ -51,6 +51,17 @@ class Explanation:
     """Why a label has its score: the features that vote for it, in the order of summation.
 
     ``score`` is ``prior`` plus ``votes`` added from first to last, to the last bit.
+
+    Attributes
+    ----------
+    label : name
+        The label.
+    features : ndarray of int64
+        Columns of the row.
+    votes : ndarray of float64
+        What each of them adds to the score.
+    prior : float
+        What the score begins with, whatever the row.
     """
 
     label: Name

@@ -15,7 +15,10 @@ from abound.text.encoder import TextEncoder
 class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Turn texts into sparse rows, with a vocabulary that may grow at any call of `partial_fit`.
 
-    Parameters are those of `abound.text.TextEncoder`.
+    Parameters
+    ----------
+    ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms
+        Those of `abound.text.TextEncoder`.
 
     Examples
     --------

@@ -1,0 +1,143 @@
+"""The figures of the site's pages; benchmarks.readme puts them there."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return a result file."""
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def annif() -> list[str]:
+    result = read("annif")
+    lines = [
+        "| system | train s | texts a second | P@1 | P@3 | P@5 | nDCG@5 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, row in result["systems"].items():
+        measures = " | ".join(f"{row[m][0]:.3f}" for m in ("P@1", "P@3", "P@5", "nDCG@5"))
+        seconds = f"{row['train_seconds']:.1f}" if "train_seconds" in row else "as above"
+        lines.append(f"| {name} | {seconds} | {row['texts_a_second']:,.0f} | {measures} |")
+    http = next(row for name, row in result["systems"].items() if "http" in name)
+    return [
+        *lines,
+        "",
+        f"{result['train_rows']:,} records to learn from, the next {result['test_rows']:,} to measure on; Annif "
+        f"{http['version']}, omikuji as Bonsai. Over http, {http['same_as_direct']:.1%} of the answers have "
+        f"the labels that the model itself ranks. {result['machine']}.",
+    ]
+
+
+def bands() -> list[str]:
+    lines = [
+        "| set | target | applied labels that were right | applied a text | what it says |",
+        "|---|---|---|---|---|",
+    ]
+    for name in ("debian-tags", "finna-100k"):
+        result = read(f"bands-feature-focus-{name}")
+        for target, row in result["runs"]["as it is"].items():
+            precision = "none applied" if math.isnan(row["precision"]) else f"{row['precision']:.1%}"
+            lines.append(
+                f"| {name} | {float(target):.0%} | {precision} | {row['applied_a_row']:.2f} | {row['report']} |"
+            )
+    stream, measured = result["stream"], result["measured"]
+    return [
+        *lines,
+        "",
+        f"The plain index, on a stream of feedback; on finna-100k {stream:,} texts, of which the last {measured:,} are "
+        f"measured (`python -m benchmarks.bands --ranker feature-focus`). {result['machine']}.",
+    ]
+
+
+def corrections() -> list[str]:
+    result = read("text-corrections")
+    lines = [
+        "| 1,000 corrections of a model of 100,000 titles | with right labels | with labels drawn at random |",
+        "|---|---|---|",
+    ]
+    rows = {
+        "the text has its label first after one `learn`": ("first_after_one_learn", "{:.1%}"),
+        "a rejected label falls": ("rejected_label_fell", "{:.1%}"),
+        "P@1 on 10,000 other titles before": ("P@1_before", "{:.4f}"),
+        "after the corrections": ("P@1_after_corrections", "{:.4f}"),
+        "and after the rejections": ("P@1_after_rejections", "{:.4f}"),
+    }
+    for title, (key, form) in rows.items():
+        right, chance = (form.format(result[kind][key]) for kind in ("true_labels", "random_labels"))
+        lines.append(f"| {title} | {right} | {chance} |")
+    return [*lines, "", f"`python -m benchmarks.text corrections`. {result['machine']}."]
+
+
+def memory() -> list[str]:
+    size, english, finnish = (read(name) for name in ("index-size", "text-whole-en", "text-whole-fi"))
+    lines = ["| learnt | rows | words and pairs | edges | most memory, MB | P@1 |", "|---|---|---|---|---|---|"]
+    for title, row in {
+        "English titles": english,
+        "the same with `--max-memory 300M`": read("text-whole-en-300M"),
+        "Finnish titles": finnish,
+    }.items():
+        lines.append(
+            f"| {title} | {row['rows']:,} | {row['features']:,} | {row['edges']:,} | {row['peak_megabytes']:,.0f} "
+            f"| {row['held_out']['measures']['P@1']['value']:.3f} |"
+        )
+    return [
+        *lines,
+        "",
+        f"The bare index takes {size['bytes_an_edge']:.1f} bytes an edge while learning and "
+        f"{size['bytes_an_edge_compact']:.1f} when compact: {size['edges'] / 1e6:.0f} million edges in "
+        f"{size['index_megabytes']:.0f} MB, loaded in {size['load_seconds']:.1f} s, or "
+        f"{size['load_verified_seconds']:.1f} s with every checksum compared. {size['machine']}.",
+    ]
+
+
+def ratings() -> list[str]:
+    result = read("cascade-ratings")
+    lines = ["| on finna-100k | learn s | P@1 | P@3 | P@5 | edges |", "|---|---|---|---|---|---|"]
+    for name, row in result["runs"].items():
+        measures = " | ".join(f"{row[m]:.3f}" for m in ("P@1", "P@3", "P@5"))
+        lines.append(f"| {name} | {row['seconds']:.2f} | {measures} | {row['edges']:,} |")
+    return [*lines, "", f"`python -m benchmarks.cascade ratings`. {result['machine']}."]
+
+
+def ordinal() -> list[str]:
+    result = read("ordinal-peers")
+    lines = ["| mean absolute error, train s | " + " | ".join(result["tasks"]) + " |", "|---|---|---|---|"]
+    for name in next(iter(result["tasks"].values()))["systems"]:
+        cells = []
+        for task in result["tasks"].values():
+            row = task["systems"].get(name, {})
+            cells.append(
+                f"{row['MAE']:.3f}, {row['train_seconds']:.2f}" if "MAE" in row else row.get("failed", "not run")
+            )
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    synthetic = read("prank-synthetic")["rank_loss"]
+    said = ", ".join(f"{name} {row['mean']:.3f}" for name, row in synthetic.items())
+    return [
+        *lines,
+        "",
+        f"`python -m benchmarks.papers.ordinal_peers`. On the paper's synthetic sequences, the mean rank loss is: "
+        f"{said} (`python -m benchmarks.papers.prank synthetic`). {result['machine']}.",
+    ]
+
+
+def drift() -> list[str]:
+    last = read("index-drift")["last_tenth"]
+    said = ", ".join(f"{value:.3f} with {name}" for name, value in last.items())
+    return [f"On a stream whose labels all change their meaning in the middle, P@1 of the last tenth is {said}."]
+
+
+SECTIONS: dict[str, Callable[[], list[str]]] = {
+    "annif": annif,
+    "bands": bands,
+    "corrections": corrections,
+    "drift": drift,
+    "memory": memory,
+    "ordinal": ordinal,
+    "ratings": ratings,
+}

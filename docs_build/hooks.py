@@ -1,0 +1,96 @@
+"""What mkdocs calls while it builds: pages that are written by programs, and pages that live elsewhere.
+
+The reference is written from the commands and docstrings at every build, so it cannot grow old; the files at the top of
+the repository become pages as they are.
+"""
+
+import re
+import sys
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # mkdocs loads a hook by its path
+
+from docs_build import api, commands, notebooks  # noqa: E402
+
+FROM_THE_TOP = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")
+
+
+def generated() -> dict[str, str]:
+    """Return the text of every page that is not a file of its own in docs."""
+    pages = {"reference/commands.md": commands.page()}
+    pages |= {f"reference/{name}.md": text for name, text in api.pages().items()}
+    pages |= {target: _moved((ROOT / source).read_text()) for source, target in FROM_THE_TOP.items()}
+    pages |= {f"notebooks/{path.stem}.md": notebooks.page(path) for path in notebooks.paths()}
+    return pages
+
+
+def _moved(text: str) -> str:
+    """Return a page of the repository's top with its links as seen from docs."""
+    return text.replace("](docs/", "](")
+
+
+def on_config(config: Any) -> Any:
+    """Leave out of the navigation what is not written yet."""
+    known = {str(path.relative_to(config.docs_dir)) for path in Path(config.docs_dir).rglob("*.md")} | set(generated())
+    config.nav = _written(config.nav, known)
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the generated pages."""
+    for path, text in generated().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001
+    """Turn links to the repository's files into links to their pages, or into plain words."""
+    folder = PurePosixPath(page.file.src_uri).parent
+
+    def replace(match: re.Match[str]) -> str:
+        words, target = match[1], match[2]
+        if re.match(r"[a-z]+:|#", target):
+            return match[0]
+        path, hash_, anchor = target.partition("#")
+        found = _normal(folder / path)
+        name = PurePosixPath(found).name
+        if found in (f"../{source}" for source in FROM_THE_TOP) or found in FROM_THE_TOP:
+            return f"[{words}]({'../' * (len(folder.parts))}{FROM_THE_TOP[name]}{hash_}{anchor})"
+        if found == "../README.md":
+            return f"[{words}]({'../' * (len(folder.parts))}index.md)"
+        if files.get_file_from_path(found) is None and (found.startswith("..") or found.endswith(".md")):
+            return words if words.startswith("`") or found.endswith(".md") else f"`{words}`"
+        return match[0]
+
+    return LINK.sub(replace, markdown)
+
+
+def _normal(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _written(nav: Any, known: set[str]) -> Any:
+    kept = []
+    for entry in nav:
+        if isinstance(entry, str):
+            kept += [entry] if entry in known else []
+            continue
+        ((title, inner),) = entry.items()
+        found = _written(inner, known) if isinstance(inner, list) else inner if inner in known else None
+        kept += [{title: found}] if found else []
+    return kept

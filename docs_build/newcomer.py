@@ -1,0 +1,40 @@
+"""Follow README in an empty environment, and say how long each step takes.
+
+python -m docs_build.newcomer [DATA]       DATA is the folder of yso-finna-en; the sample without
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SERVED = re.compile(r"`(pip install [^`]+server[^`]+)`")
+
+
+def steps() -> list[str]:
+    """Return README's commands in order; what it says in passing about the server's extra comes first."""
+    text = (ROOT / "README.md").read_text()
+    return [*SERVED.findall(text)[:1], *BLOCK.findall(text)[1:]]
+
+
+def main() -> None:
+    """Run the steps in one shell, as a person would type them."""
+    data = str(Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else str(ROOT / "examples" / "finna")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["git", "clone", "--quiet", ROOT, f"{folder}/abound"], check=True)
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
+        path = f"{folder}/venv/bin:{os.environ['PATH']}"
+        script = "trap 'kill $(jobs -p) 2>/dev/null' EXIT\nset -e\n" + '\necho "== $SECONDS s"\n'.join(steps())
+        variables = {**os.environ, "DATA": data, "PATH": path}
+        subprocess.run(["bash", "-c", script], cwd=f"{folder}/abound", env=variables, check=True)
+        print(f"\nfrom an empty environment to the last answer: {time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The names of labels from a SKOS vocabulary in Turtle, N-Triples or RDF/XML; the parser is rdflib's."""
+
+from collections import defaultdict
+from typing import Any, BinaryIO
+
+from abound.data.extras import require
+from abound.data.formats import Malformed
+
+PARSERS = {".ttl": "turtle", ".nt": "nt", ".rdf": "xml", ".skos": "xml"}
+
+
+def parser_of(name: str) -> str | None:
+    """Return rdflib's name for the syntax of a file, or None for a file that is no vocabulary.
+
+    Examples
+    --------
+    >>> parser_of("yso-skos.TTL")
+    'turtle'
+    """
+    return next((parser for suffix, parser in PARSERS.items() if name.lower().endswith(suffix)), None)
+
+
+def read_skos(stream: BinaryIO, parser: str, language: str | None) -> dict[str, list[str]]:
+    """Return the names of every concept by its URI: the preferred one first, then the alternative ones.
+
+    Deprecated concepts are left out, and so are concepts without a preferred name in the language.
+    """
+    rdflib = require("rdflib", "skos", "SKOS vocabularies")
+    graph, content = rdflib.Graph(), stream.read()
+    try:
+        graph.parse(data=content, format=parser)
+    except Exception as error:  # each of rdflib's parsers raises what it likes
+        raise Malformed(f"it is no {parser}: {' '.join(str(error).split())[:200]}") from None
+    concepts = _concepts(graph, rdflib)
+    language = language or _only_language(graph, rdflib, concepts)
+    names: dict[str, list[str]] = {}
+    for concept in concepts:
+        preferred = _names(graph, concept, rdflib.SKOS.prefLabel, language)
+        if preferred:
+            others = _names(graph, concept, rdflib.SKOS.altLabel, language)
+            names[str(concept)] = list(dict.fromkeys([*preferred, *others]))
+    if not names:
+        raise Malformed(f"no concept has a preferred name in language {language!r}")
+    return names
+
+
+def _concepts(graph: Any, rdflib: Any) -> list[Any]:
+    named = {subject for subject in graph.subjects(rdflib.SKOS.prefLabel) if isinstance(subject, rdflib.URIRef)}
+    typed = {subject for subject in graph.subjects(rdflib.RDF.type, rdflib.SKOS.Concept) if subject in named}
+    gone = set(graph.subjects(rdflib.OWL.deprecated, rdflib.Literal(True)))
+    found = sorted((typed or named) - gone)  # a graph has no order, and a model depends on it
+    if not found:
+        raise Malformed("it has no concept with a skos:prefLabel")
+    return found
+
+
+def _only_language(graph: Any, rdflib: Any, concepts: list[Any]) -> str:
+    counts: dict[str, int] = defaultdict(int)
+    for concept in concepts:
+        for name in graph.objects(concept, rdflib.SKOS.prefLabel):
+            counts[name.language or ""] += 1
+    if len(counts) > 1:
+        known = ", ".join(repr(name) for name in sorted(counts, key=lambda name: (-counts[name], name))[:10])
+        raise Malformed(f"its names are in several languages; pass language=..., one of {known}")
+    return next(iter(counts))
+
+
+def _names(graph: Any, concept: Any, property_: Any, language: str) -> list[str]:
+    found = (name for name in graph.objects(concept, property_) if (name.language or "") == language)
+    return sorted(text for text in (" ".join(str(name).split()) for name in found) if text)
