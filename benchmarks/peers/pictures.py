@@ -22,7 +22,16 @@ STYLES = {
     "river": ("#999999", ">"),
     "minilm": ("#F0E442", "*"),
 }
-TITLES = {"abound": "abound", "pecos": "PECOS", "vw": "Vowpal Wabbit", "fasttext": "fastText", "minilm": "MiniLM"}
+TITLES = {
+    "pecos": "PECOS",
+    "napkinxc": "napkinXC",
+    "vw": "Vowpal Wabbit",
+    "fasttext": "fastText",
+    "linearsvc": "LinearSVC",
+    "sgd": "SGDClassifier",
+    "minilm": "MiniLM",
+}
+LEAST_SHOWN = 0.6  # of the best
 CURVE = tuple(f"abound-{n}" for n in (1, 2, 3, 5, 8))
 
 
@@ -36,34 +45,39 @@ def draw(result: dict[str, Any], folder: Path = IMAGES) -> None:
 
     mpl.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
-    against(result, "train_cpu_seconds", "training, core-seconds", folder / "peers-time.png")
-    against(result, "peak_megabytes", "most memory, MB", folder / "peers-memory.png")
-    by_frequency(result, folder / "peers-frequency.png")
+    for few, part in ((False, ""), (True, "-few")):
+        names = [
+            name
+            for name, found in result["sets"].items()
+            if (found["labels"] <= MANY) == few and finished(result, name, ["linear"])
+        ]
+        if names:
+            against(result, names, "train_cpu_seconds", "training, core-seconds", folder / f"peers-time{part}.png")
+            against(result, names, "peak_megabytes", "most memory, MB", folder / f"peers-memory{part}.png")
+            by_frequency(result, names, folder / f"peers-frequency{part}.png")
 
 
-def panels(result: dict[str, Any], draw_one: Callable[[Any, str], None], path: Path, ylabel: str, xlabel: str) -> None:
-    """Draw a panel for each set, many labels first, under one legend."""
+def panels(names: list[str], titles: list[str], draw_one: Callable[[Any, str], None], path: Path, **words: str) -> None:
+    """Draw a panel for each set under one legend."""
     from matplotlib import pyplot as plt
 
-    names = [name for name in result["sets"] if finished(result, name, ["linear"])]
-    names.sort(key=lambda name: result["sets"][name]["labels"] <= MANY)
-    columns = min(4, len(names))
+    columns = min(3, len(names))
     n_rows = -(-len(names) // columns)
     figure, grid = plt.subplots(
-        n_rows, columns, figsize=(3.1 * columns, 2.6 * n_rows + 0.6), layout="constrained", squeeze=False
+        n_rows, columns, figsize=(max(3.3 * columns, 8), 2.6 * n_rows + 0.6), layout="constrained", squeeze=False
     )
     handles: dict[str, Any] = {}
-    for axes, name in zip(grid.ravel(), names, strict=False):
+    for axes, name, title in zip(grid.ravel(), names, titles, strict=False):
         draw_one(axes, name)
-        axes.set_title(f"{name}, {result['sets'][name]['labels']:,} labels", fontsize=9)
+        axes.set_title(title, fontsize=9)
         axes.tick_params(labelsize=7)
         axes.spines[["top", "right"]].set_visible(False)
         found, labels = axes.get_legend_handles_labels()
         handles.update(zip(labels, found, strict=True))
     for axes in grid.ravel()[len(names) :]:
         axes.axis("off")
-    figure.supylabel(ylabel, fontsize=10)
-    figure.supxlabel(xlabel, fontsize=10)
+    figure.supylabel(words["ylabel"], fontsize=10)
+    figure.supxlabel(words["xlabel"], fontsize=10)
     order = [TITLES.get(key, key) for key in STYLES if TITLES.get(key, key) in handles]
     figure.legend(
         [handles[label] for label in order], order, loc="outside upper center", ncols=len(order), frameon=False
@@ -72,39 +86,51 @@ def panels(result: dict[str, Any], draw_one: Callable[[Any, str], None], path: P
     plt.close(figure)
 
 
-def against(result: dict[str, Any], cost: str, xlabel: str, path: Path, measure: str = "P@1") -> None:
-    """Draw a measure against what it costs: our passes as a curve, a mark for each peer and setting."""
+def titles(result: dict[str, Any], names: list[str]) -> list[str]:
+    return [f"{name}, {result['sets'][name]['labels']:,} labels" for name in names]
+
+
+def against(result: dict[str, Any], names: list[str], cost: str, xlabel: str, path: Path, measure: str = "P@1") -> None:
+    """Draw a measure against what it costs: our passes as a curve, a mark for each system and setting."""
+    from matplotlib.ticker import NullFormatter
 
     def one(axes: Any, name: str) -> None:
         cells = finished(result, name, ["ours", "passes", "linear", "embeddings"])
-        curve = [peer for peer in CURVE if peer in cells]
-        points = [(cells[peer][cost], cells[peer]["accuracy"][measure][0]) for peer in curve]
-        if points:
-            axes.plot(*zip(*points, strict=True), color=STYLES[OURS][0], linewidth=1.2, zorder=2)
-        for peer, cell in cells.items():
+        values = {peer: cell["accuracy"][measure][0] for peer, cell in cells.items()}
+        floor = LEAST_SHOWN * max(values.values())
+        curve = [(cells[peer][cost], values[peer]) for peer in CURVE if peer in cells]
+        if curve:
+            axes.plot(*zip(*curve, strict=True), color=STYLES[OURS][0], linewidth=1.2, zorder=2)
+        for peer, value in values.items():
             color, mark = STYLES[family(peer)]
-            small = peer in CURVE
+            size = 3 if peer in CURVE else 9 if peer == OURS or mark == "*" else 6
+            edge = "black" if peer == OURS or mark == "*" else color
             axes.plot(
-                *([cell[cost]], [cell["accuracy"][measure][0]], mark),
+                [cells[peer][cost]],
+                [max(value, floor)],
+                mark,
                 color=color,
-                markersize=3 if small else 9 if mark == "*" else 6,
+                fillstyle="full" if value >= floor else "none",
+                label=None if peer in CURVE else TITLES.get(family(peer), family(peer)),
+                markersize=size,
+                markeredgecolor=edge,
+                markeredgewidth=0.8,
+                clip_on=False,
                 zorder=3,
-                markeredgecolor="white" if mark != "*" else "black",
-                markeredgewidth=0.5,
-                **({} if small else {"label": TITLES.get(family(peer), family(peer))}),
             )
-        axes.set(xscale="log", ylim=(0, None))
+        axes.set(xscale="log", ylim=(floor, None))
+        axes.xaxis.set_minor_formatter(NullFormatter())
 
-    panels(result, one, path, measure, f"{xlabel} (logarithmic); the line is ours by passes, a mark is a setting")
+    words = f"{xlabel} (logarithmic). The line is ours by passes, a mark a setting, an open one is below the axis"
+    panels(names, titles(result, names), one, path, ylabel=measure, xlabel=words)
 
 
-def by_frequency(result: dict[str, Any], path: Path) -> None:
+def by_frequency(result: dict[str, Any], names: list[str], path: Path) -> None:
     """Draw the recall of labels by the number of their training rows, of each family's most accurate setting."""
 
     def one(axes: Any, name: str) -> None:
         found = result["sets"][name]
         shown = [i for i, pairs in enumerate(found["buckets"].values()) if pairs and i > 0]
-        labels = [list(found["buckets"])[i] for i in shown]
         cells = finished(result, name, ["ours", "linear", "embeddings"])
         for key, (color, mark) in STYLES.items():
             own = {peer: cell for peer, cell in cells.items() if family(peer) == key}
@@ -112,7 +138,8 @@ def by_frequency(result: dict[str, Any], path: Path) -> None:
                 continue
             chosen = OURS if key == OURS else max(own, key=lambda peer: own[peer]["accuracy"]["P@5"][0])
             axes.plot(
-                *(range(len(shown)), [own[chosen]["by_frequency"][i] for i in shown]),
+                range(len(shown)),
+                [own[chosen]["by_frequency"][i] for i in shown],
                 color=color,
                 marker=mark,
                 markersize=4,
@@ -120,7 +147,8 @@ def by_frequency(result: dict[str, Any], path: Path) -> None:
                 linewidth=2 if key == OURS else 1,
                 zorder=3 if key == OURS else 2,
             )
-        axes.set_xticks(range(len(shown)), labels, rotation=40, ha="right")
+        axes.set_xticks(range(len(shown)), [list(found["buckets"])[i] for i in shown], rotation=40, ha="right")
         axes.set(ylim=(0, 1))
 
-    panels(result, one, path, "recall in the first 5", "training rows of a label")
+    words = "training rows of a label; each family's setting with the best P@5, ours with its defaults"
+    panels(names, titles(result, names), one, path, ylabel="recall in the first 5", xlabel=words)

@@ -64,7 +64,7 @@ PEERS = {
     "minilm-neighbours": Peer("minilm_neighbours", "minilm", kind="embeddings", only=EMBEDDED),
     "minilm-neighbours-50": Peer("minilm_neighbours", "minilm", "fifty", kind="embeddings", only=EMBEDDED),
     "minilm-linear": Peer("minilm_linear", "minilm", kind="embeddings", only=EMBEDDED),
-    "minilm-softmax": Peer("minilm_linear", "minilm", "softmax", kind="embeddings", only=EMBEDDED),
+    "minilm-softmax": Peer("minilm_linear", "minilm", "softmax", kind="embeddings", only=EMBEDDED, most_labels=20_000),
     "abound-votes": Peer("abound_votes", None, kind="votes", only=VOTED),
     "abound-votes-scores": Peer("abound_votes", None, "scores", kind="votes", only=VOTED),
     "abound-votes-both": Peer("abound_votes", None, "both", kind="votes", only=VOTED),

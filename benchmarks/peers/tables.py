@@ -11,6 +11,11 @@ PAGE = HERE.parents[1] / "docs" / "peers.md"
 WANTED = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 MANY = 1000  # labels
 
+PICTURES = {
+    "time": "Accuracy against training time",
+    "memory": "Accuracy against memory",
+    "frequency": "Accuracy by label frequency",
+}
 LEGEND = (
     "The peer is the linear one with the best P@1. Above, level, below: of P@1, P@3, P@5, PSP@1, PSP@3 and PSP@5, how "
     "many of ours are above the best linear peer of each, level with it or below it, by the paired 95% interval. "
@@ -144,12 +149,12 @@ def page(result: dict[str, Any]) -> str:
         "",
         LEGEND,
         "",
-        "![Accuracy against training time](images/peers-time.png)",
-        "",
-        "![Accuracy against memory](images/peers-memory.png)",
-        "",
-        "![Accuracy by label frequency](images/peers-frequency.png)",
-        "",
+        *(
+            line
+            for part in ("", "-few")
+            for picture, words in PICTURES.items()
+            for line in (f"![{words}](images/peers-{picture}{part}.png)", "")
+        ),
     ]
     for name in result["sets"]:
         parts += [f"## {name}", "", *of_set(result, name), ""]
