@@ -54,7 +54,8 @@ def draw(result: dict[str, Any], folder: Path = IMAGES) -> None:
         if names:
             against(result, names, "train_cpu_seconds", "training, core-seconds", folder / f"peers-time{part}.png")
             against(result, names, "peak_megabytes", "most memory, MB", folder / f"peers-memory{part}.png")
-            by_frequency(result, names, folder / f"peers-frequency{part}.png")
+            several = [name for name in names if sum(n > 0 for n in result["sets"][name]["buckets"].values()) > 1]
+            by_frequency(result, several, folder / f"peers-frequency{part}.png")
 
 
 def panels(names: list[str], titles: list[str], draw_one: Callable[[Any, str], None], path: Path, **words: str) -> None:

@@ -156,6 +156,8 @@ def page(result: dict[str, Any]) -> str:
             for line in (f"![{words}](images/peers-{picture}{part}.png)", "")
         ),
     ]
+    parts += ["## Where ours is below", "", *losses(result), ""]
+    parts += ["## Sentence embeddings, and their votes in our ranking", "", *embeddings(result), ""]
     for name in result["sets"]:
         parts += [f"## {name}", "", *of_set(result, name), ""]
     parts += ["## The systems", "", *systems(result)]
@@ -173,6 +175,46 @@ def of_set(result: dict[str, Any], name: str) -> list[str]:
     if failed:
         lines += ["", "Not finished: " + "; ".join(f"{peer} ({why})" for peer, why in failed.items()) + "."]
     return lines
+
+
+def losses(result: dict[str, Any]) -> list[str]:
+    """Return the measures by which the best linear peer is above ours, by more than the paired interval."""
+    lines = ["| set | measure | best linear peer | ours less it |", "|---|---|---|---|"]
+    for name in complete(result):
+        linear = finished(result, name, ["linear"])
+        for measure in WANTED:
+            peer = best(linear, measure)
+            value, low, high = linear[peer]["ours_less_it"][measure]
+            if high < 0:
+                lines.append(f"| {name} | {measure} | {peer} | {value:+.4f} ({low:+.4f}, {high:+.4f}) |")
+    return lines if len(lines) > 2 else ["By none of the six measures on any set."]
+
+
+def embeddings(result: dict[str, Any]) -> list[str]:
+    """Return ours, the embeddings and both together, with what a row costs."""
+    lines = [
+        "| set | system | P@1 / P@3 / P@5 | PSP@1 / PSP@3 / PSP@5 | train core ms a row | rank core ms a row |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, found in result["sets"].items():
+        cells = finished(result, name, ["embeddings", "votes"])
+        if not cells:
+            continue
+        for peer, cell in {OURS: found["cells"][OURS], **cells}.items():
+            votes = result["systems"][peer]["kind"] == "votes"
+            costs = (1000 * cell["train_cpu_seconds"] / found["rows"], cell["rank_cpu_microseconds_a_row"] / 1000)
+            lines.append(
+                f"| {name} | {peer} | {precisions(cell)} "
+                f"| {' / '.join(format(cell['accuracy'][m][0], '.3f') for m in WANTED[3:])} | "
+                + " | ".join(f"{cost:.3g}{' and the votes' if votes else ''}" for cost in costs)
+                + " |"
+            )
+    return [
+        *lines,
+        "",
+        "The votes are those of minilm-neighbours-50, for a training row without itself: as features beside the words "
+        "(abound-votes), added to our scores (-scores), or both. Core-milliseconds stand for energy.",
+    ]
 
 
 def accuracy_table(cells: dict[str, dict[str, Any]]) -> list[str]:

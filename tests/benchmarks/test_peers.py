@@ -124,7 +124,8 @@ def put(data, peer, indices, scores, **figures):
 @pytest.fixture
 def result(store):
     data, rng = sets.load("made"), np.random.default_rng(0)
-    for peer, right in (("abound", 0.9), ("abound-1", 0.8), ("abound-2", 0.85), ("omikuji", 0.5), ("vw", 0.2)):
+    shares = {"abound": 0.9, "abound-1": 0.8, "abound-2": 0.85, "omikuji": 0.5, "vw": 0.2, "minilm-linear": 0.95}
+    for peer, right in shares.items():
         put(data, peer, *ranked(data, right, rng))
     cells.place("made", "pecos").write_text(json.dumps({"stamp": {"rows": cells.rows_digest(data)}, "failed": "late"}))
     return assembly.assemble(["made"])
@@ -167,6 +168,17 @@ def test_recall_by_frequency_counts_each_true_label_once(result):
     assert found["cells"]["omikuji"]["by_frequency"] == pytest.approx(expected, abs=1e-6)
 
 
+def test_a_bucket_begins_with_its_first_number():
+    counts = (0, 1, 2, 3, 4, 10, 11, 1001)
+    train = np.zeros((1001, len(counts)), np.float32)
+    for label, n in enumerate(counts):
+        train[:n, label] = 1
+    data = sets.LabelSet("edges", sp.eye_array(1001).tocsr(), sp.csr_matrix(train), None, sp.csr_matrix(np.eye(8)))
+    pairs = dict(zip(accuracy.bucket_names(), accuracy.Measured(data).pairs_by_frequency(), strict=True))
+    wanted = {"0": 1, "1": 1, "2-3": 2, "4-10": 2, "11-30": 1, "1001+": 1}
+    assert {bucket: n for bucket, n in pairs.items() if n} == wanted
+
+
 def test_a_cell_of_other_rows_is_left_out(store):
     data = sets.load("made")
     put(data, "abound", *ranked(data, 0.9, np.random.default_rng(0)))
@@ -183,6 +195,16 @@ def test_the_page_has_every_cell_and_says_where_we_stand(result):
     assert "| omikuji |" in row
     assert tables.standing(result, "made")["below"] == 0
     assert tables.standing(result, "made")["above"] >= 2  # P@1 and PSP@1 at least
+
+
+def test_losses_are_listed_and_embeddings_stand_apart(result):
+    assert tables.losses(result) == ["By none of the six measures on any set."]
+    assert [line.split(" | ")[1] for line in tables.embeddings(result)[2:4]] == ["abound", "minilm-linear"]
+    omikuji = result["sets"]["made"]["cells"]["omikuji"]
+    omikuji["accuracy"]["P@3"][0] = 2.0
+    omikuji["ours_less_it"]["P@3"] = [-0.03, -0.05, -0.01]
+    assert tables.losses(result)[2:] == ["| made | P@3 | omikuji | -0.0300 (-0.0500, -0.0100) |"]
+    assert tables.standing(result, "made")["below"] == 1
 
 
 def test_pictures_are_drawn(result, tmp_path):

@@ -61,8 +61,9 @@ class VowpalWabbit(harness.System):
     def rank_one(self, model, row):
         found = model.predict(f" | {row}")
         if "oaa" in self.options["options"]:
-            best = np.argsort(-np.asarray(found), kind="stable")[: harness.K]
-            return [(int(label), found[label]) for label in best]
+            scores = np.asarray(found[-self.n_labels :])  # before them stand those of a row that was ranked earlier
+            best = np.argsort(-scores, kind="stable")[: harness.K]
+            return [(int(label), scores[label]) for label in best]
         return [(label, -place) for place, label in enumerate(found)]
 
 
