@@ -16,53 +16,32 @@ import numpy as np
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
 from benchmarks.papers.feature_focus import tables as feature_focus_tables
+from benchmarks.peers import tables
 
 ROOT = Path(__file__).resolve().parents[1]
 MARK = re.compile(r"(<!-- figures:(?P<name>[a-z0-9-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
-def peers(name: str) -> list[str]:
-    result = read(name)
-    lines = [
-        "| system | threads | train s | rows ranked a second: batch | one by one | MB | P@1 | P@3 | P@5 |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for peer, figures in result["systems"].items():
-        if "failed" in figures:
-            lines.append(f"| {figures['name']} | {figures['failed']} |" + " |" * 7)
-            continue
-        accuracy = " | ".join(f"{result['accuracy'][peer][m][0]:.3f}" for m in ("P@1", "P@3", "P@5"))
-        rates = f"{figures['rows_a_second_batch']:,.0f} | {figures['rows_a_second_single']:,.0f}"
-        lines.append(
-            f"| {figures['name']} {figures['version']} | {figures['threads']} | {figures['train_seconds']:.2f} "
-            f"| {rates} "
-            f"| {figures['peak_megabytes']:.0f} | {accuracy} |"
-        )
-    return [*lines, "", f"{result['description']}. {result['machine']}. Best of {rounds(result)} rounds, in turn."]
-
-
 FEW_LABELS = ("debian-tags", "reuters-90", "20news")
 
 
+def peers() -> list[str]:
+    result = read("peers")
+    return [*tables.summary(result), "", f"{tables.LEGEND} {result['machine']}, shared with others."]
+
+
 def few_labels() -> list[str]:
-    results = {name: read(name) for name in FEW_LABELS}
-    lines = [
-        "| P@1 / P@3 / P@5, train s | " + " | ".join(FEW_LABELS) + " |",
-        "|---|" + "---|" * len(FEW_LABELS),
-    ]
-    for peer, figures in results[FEW_LABELS[0]]["systems"].items():
-        cells = []
-        for result in results.values():
-            if peer not in result["accuracy"]:
-                cells.append(result["systems"].get(peer, {}).get("failed", "not run"))
-                continue
-            accuracy = " / ".join(f"{result['accuracy'][peer][m][0]:.3f}" for m in ("P@1", "P@3", "P@5"))
-            cells.append(f"{accuracy}, {result['systems'][peer]['train_seconds']:.2f}")
-        lines.append(f"| {figures['name']} | {' | '.join(cells)} |")
+    result = read("peers")
+    return [*tables.side_by_side(result, FEW_LABELS), "", f"{result['machine']}, shared with others."]
+
+
+def finna_100k() -> list[str]:
+    result = read("peers")
+    found = result["sets"]["finna-100k"]
     return [
-        *lines,
+        *tables.brief(result, "finna-100k"),
         "",
-        f"{results[FEW_LABELS[0]]['machine']}. Best of {rounds(results[FEW_LABELS[0]])} rounds, in turn.",
+        f"{found['description']}. {result['machine']}, shared with others.",
     ]
 
 
@@ -94,10 +73,6 @@ def growth() -> list[str]:
         "",
         f"{result['machine']}.",
     ]
-
-
-def rounds(result: dict[str, Any]) -> int:
-    return max(figures.get("runs", 0) for figures in result["systems"].values())
 
 
 def limits() -> list[str]:
@@ -253,11 +228,12 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "category-paper": category_paper,
     **{f"feature-focus-{name}": functools.partial(feature_focus, name) for name in feature_focus_tables.PARTS},
     "few-labels": few_labels,
-    "finna-100k": lambda: peers("finna-100k"),
+    "finna-100k": finna_100k,
     "growth": growth,
     "limits": limits,
     "names": names,
     "page": page,
+    "peers": peers,
     "queries": queries,
     "texts": texts,
 }

@@ -10,15 +10,16 @@ import lzma
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction import DictVectorizer
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
 
@@ -120,6 +121,102 @@ def _finna_20k() -> LabelSet:
     return _finna("finna-20k", 20_000, 1_000)
 
 
+def _whole_finna(language: str) -> LabelSet:
+    """Return all titles of a language, every 20th held out, as `benchmarks.shards` and `benchmarks.text` do."""
+    rows = list(finna_rows(language))
+    train, test = ([row for number, row in enumerate(rows) if (number % 20 == 19) == held] for held in (False, True))
+    return _from_texts(f"yso-finna-{language}", train, test, ngram_range=(1, 2))
+
+
+def shuffled(rows: Iterable[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
+    """Return rows in the order of a hash of their texts, so that no learner profits or suffers from the file's order.
+
+    Files are sorted by label, by field of meaning or by time; the titles of finna come in such an order already.
+    """
+    return sorted(rows, key=lambda row: (hashlib.md5(row[0].encode(), usedforsecurity=False).digest(), row))
+
+
+def _every_tenth(name: str, rows: Iterable[tuple[str, list[str]]], **vectorizer: Any) -> LabelSet:
+    """Hold every tenth of the shuffled rows out; equal texts become one row with all their labels."""
+    merged: dict[str, dict[str, None]] = {}
+    for text, labels in rows:
+        merged.setdefault(text, {}).update(dict.fromkeys(labels))
+    ordered = shuffled((text, list(labels)) for text, labels in merged.items())
+    train, test = ([row for number, row in enumerate(ordered) if (number % 10 == 9) == held] for held in (False, True))
+    return _from_texts(name, train, test, **vectorizer)
+
+
+def _gutenberg() -> LabelSet:
+    """Return the subject headings of books by title and authors."""
+    rows = (
+        (" ".join([book["title"] or "", *book["authors"]]), book["lcsh"])
+        for book in json_lines("gutenberg-lcsh/gutenberg.jsonl.xz")
+        if book["lcsh"]
+    )
+    return _every_tenth("gutenberg-lcsh", rows, ngram_range=(1, 2))
+
+
+def _wordnet() -> LabelSet:
+    """Return the direct hypernyms of nouns and verbs by their gloss."""
+    rows = (
+        (synset["gloss"], synset["hyper"])
+        for synset in json_lines("wordnet-hypernym/wordnet31.jsonl.xz")
+        if synset["hyper"]
+    )
+    return _every_tenth("wordnet-hypernym", rows, ngram_range=(1, 2))
+
+
+def _debian_depends() -> LabelSet:
+    """Return what packages depend on, by the same text as their tags."""
+    rows = (
+        (" ".join((package["package"], package["summary"], package["description"])), package["depends"])
+        for package in json_lines("debian-tags/debian-bookworm.jsonl.xz")
+        if package["depends"]
+    )
+    return _every_tenth("debian-depends", rows)
+
+
+def _ohsumed() -> LabelSet:
+    parts: dict[str, list[tuple[str, list[str]]]] = {"train": [], "test": []}
+    for abstract in json_lines("ohsumed23/ohsumed_single_23.jsonl.xz"):
+        parts[abstract["split"]].append((abstract["text"], [abstract["cls"]]))
+    return _from_texts("ohsumed23", shuffled(parts["train"]), parts["test"])
+
+
+Vectors = tuple["sp.csr_matrix", list[tuple[float, ...]]]
+
+
+def _from_vectors(name: str, train: Vectors, test: Vectors) -> LabelSet:
+    """Weigh given features by idf and scale rows to unit length; training rows come in a fixed random order."""
+    (x_train, names_train), (x_test, names_test) = train, test
+    order = np.random.default_rng(0).permutation(x_train.shape[0])
+    tfidf = TfidfTransformer(sublinear_tf=True).fit(x_train)
+    lists = [[names_train[i] for i in order], names_test]
+    y_train, y_test = label_matrices(*([list(map(str, names)) for names in part] for part in lists))
+    return LabelSet(name, tfidf.transform(x_train[order]), y_train, tfidf.transform(x_test), y_test)
+
+
+def _svmlight(name: str, n_features: int) -> Vectors:
+    with lzma.open(data_folder() / name, "rb") as lines:
+        rows, labels = load_svmlight_file(lines, n_features=n_features, multilabel=True, zero_based=True)
+    return sp.csr_matrix(rows), labels
+
+
+def _mulan(name: str, n_features: int) -> LabelSet:
+    train, test = (_svmlight(f"mulan/{name}/{name}-{part}.svm.xz", n_features) for part in ("train", "test"))
+    return _from_vectors(name, train, test)
+
+
+def _rcv1() -> LabelSet:
+    """Return the first half of subset 1; its first 2,000 rows are learnt from.
+
+    Every half of every subset numbers its topics in its own way (see `benchmarks.papers.mmp_corpora`), so that halves
+    cannot be put together.
+    """
+    rows, labels = _svmlight("rcv1-subsets/rcv1subset1_top944.svm.xz", 944)
+    return _from_vectors("rcv1-subset", (rows[:2000], labels[:2000]), (rows[2000:3000], labels[2000:3000]))
+
+
 def _newsgroups() -> LabelSet:
     parts: dict[str, list[tuple[str, list[str]]]] = {"train": [], "test": []}
     for message in json_lines("20news/20news-bydate.jsonl.xz"):
@@ -202,11 +299,20 @@ def _austen() -> LabelSet:
 RECIPES: dict[str, Callable[[], LabelSet]] = {
     "20news": _newsgroups,
     "austen-words": _austen,
+    "bibtex": lambda: _mulan("bibtex", 1836),
+    "debian-depends": _debian_depends,
     "debian-tags": _debian_tags,
+    "delicious": lambda: _mulan("delicious", 500),
     "finna-100k": _finna_100k,
     "finna-10k": _finna_10k,
     "finna-20k": _finna_20k,
+    "gutenberg-lcsh": _gutenberg,
+    "ohsumed23": _ohsumed,
+    "rcv1-subset": _rcv1,
     "reuters-90": _reuters_90,
+    "wordnet-hypernym": _wordnet,
+    "yso-finna-en": lambda: _whole_finna("en"),
+    "yso-finna-fi": lambda: _whole_finna("fi"),
 }
 
 

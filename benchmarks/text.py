@@ -21,7 +21,7 @@ from abound import Tagger, data
 from abound.metrics import interval, judge
 from benchmarks import sets
 from benchmarks.machine import machine_line
-from benchmarks.peers.__main__ import interpreter
+from benchmarks.peers.environments import interpreter
 
 RESULTS = Path(__file__).parent / "results"
 N_TRAIN, N_TEST = 100_000, 10_000

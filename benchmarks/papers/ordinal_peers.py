@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from abound.metrics import evaluate_ranks
 from benchmarks.machine import machine_line
 from benchmarks.papers.ordinal_tasks import TASKS
-from benchmarks.peers.__main__ import interpreter
+from benchmarks.peers.environments import interpreter
 from benchmarks.sets import CACHE
 
 SCRIPT = Path(__file__).parents[1] / "peers" / "systems" / "ordinal.py"

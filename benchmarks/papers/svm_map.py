@@ -39,8 +39,8 @@ from benchmarks.papers.rankers import (
     ranks_within,
     run_learner,
 )
-from benchmarks.peers.__main__ import HERE as PEERS
-from benchmarks.peers.__main__ import interpreter
+from benchmarks.peers.environments import HERE as PEERS
+from benchmarks.peers.environments import interpreter
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 FOLDS = 5

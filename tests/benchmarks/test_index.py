@@ -1,7 +1,5 @@
 """Short runs of the benchmarks, so that none rots, with generous bounds for busy machines."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -67,27 +65,3 @@ def test_finna_recipe_is_the_one_that_the_figures_are_for(data_folder):
     assert np.allclose(norms[norms > 0], 1.0)
     ranker = abound.FeatureFocus().fit(data.X_train, data.Y_train)
     assert evaluate(sp.csr_array(data.Y_test), ranker.rank(data.X_test, 5), ["P@1"])["P@1"] > 0.06
-
-
-@pytest.mark.data
-def test_the_peers_benchmark_runs_and_shows_what_it_measured(data_folder, tmp_path):
-    # Our own system only: the peers' environments are made by the command itself when they are asked for.
-    output = tmp_path / "result.json"
-    command = [sys.executable, "-m", "benchmarks.peers", "--set", "finna-10k", "--peers", "abound", "--rounds", "1"]
-    done = subprocess.run([*command, "--json", output], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "abound cascade" in done.stdout
-    again = subprocess.run([*command[:3], "--show", output], cwd=ROOT, capture_output=True, text=True)
-    assert again.stdout == done.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(["--set", "finna-10k", "--peers", "weka"], "unknown peer 'weka'; known are"), ([], "give --set NAME")],
-)
-def test_the_peers_benchmark_says_what_it_needs(arguments, message):
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.peers", *arguments], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert message in done.stderr

@@ -1,4 +1,4 @@
-"""The cascade of abound, with its defaults."""
+"""The cascade of abound: its defaults; more edges and a second pass, for many labels; and a number of passes."""
 
 import harness
 import ours
@@ -8,10 +8,15 @@ from abound import Cascade  # here, because importing it must not count as train
 
 class System(ours.Ours):
     name = "abound cascade"
+    settings = {  # noqa: RUF012
+        "default": ("defaults", {}),
+        "more": ("w_min=0.005, d_max=40, two passes", {"w_min": 0.005, "d_max": 40, "passes": 2}),
+        **{f"passes-{n}": (f"passes={n}", {"passes": n}) for n in (1, 2, 3, 5, 8)},
+    }
 
     def make(self):
-        return Cascade()
+        return Cascade(**self.options)
 
 
 if __name__ == "__main__":
-    harness.run(System())
+    harness.run(System)

@@ -14,4 +14,4 @@ class System(ours.Ours):
 
 
 if __name__ == "__main__":
-    harness.run(System())
+    harness.run(System)

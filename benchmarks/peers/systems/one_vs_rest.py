@@ -6,6 +6,8 @@ import numpy as np
 import sklearn
 from sklearn.multiclass import OneVsRestClassifier
 
+ROWS_AT_ONCE = 2000  # whose dense scores are held
+
 
 class OneVsRest(harness.System):
     def learner(self):
@@ -23,9 +25,12 @@ class OneVsRest(harness.System):
         joblib.dump(model, folder / "model.joblib")
 
     def rank(self, model, X):
-        scores = model.decision_function(X)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, : harness.K]
-        return self.columns[best].astype(np.int32), np.take_along_axis(scores, best, 1)
+        labels, scores = [], []
+        for start in range(0, X.shape[0], ROWS_AT_ONCE):
+            best, found = harness.best_of_dense(model.decision_function(X[start : start + ROWS_AT_ONCE]))
+            labels.append(self.columns[best].astype(np.int32))
+            scores.append(found)
+        return np.concatenate(labels), np.concatenate(scores)
 
     def rows(self, X):
         return [X[i] for i in range(X.shape[0])]

@@ -1,4 +1,4 @@
-"""scikit-learn's SGDClassifier, one against the rest, one pass as with partial_fit."""
+"""scikit-learn's SGDClassifier, one against the rest: its defaults (epochs until it stops gaining), and one pass."""
 
 import harness
 import one_vs_rest
@@ -7,11 +7,14 @@ from sklearn.linear_model import SGDClassifier
 
 class Sgd(one_vs_rest.OneVsRest):
     name = "SGDClassifier one-vs-rest"
-    setting = "one pass in the rows' order, two jobs"
+    settings = {  # noqa: RUF012
+        "default": ("defaults", {}),
+        "one-pass": ("one pass, as with partial_fit", {"max_iter": 1, "tol": None}),
+    }
 
     def learner(self):
-        return SGDClassifier(max_iter=1, tol=None, shuffle=False)
+        return SGDClassifier(random_state=0, **self.options)
 
 
 if __name__ == "__main__":
-    harness.run(Sgd())
+    harness.run(Sgd)

@@ -1,4 +1,9 @@
-"""omikuji with its defaults: three balanced Parabel trees. It can only train from a file, whose reading counts."""
+"""omikuji. It can only train from a file, whose reading counts.
+
+Its defaults are three balanced Parabel trees. The tunings are its README's: Bonsai-like trees that are wide and
+shallow (the project's users at the National Library of Finland run them so, k = 100 and three layers), and
+AttentionXML-like ones, which collapse every five layers of a binary tree.
+"""
 
 import harness
 import numpy as np
@@ -7,6 +12,17 @@ import omikuji
 
 class Omikuji(harness.System):
     name = "omikuji"
+    settings = {  # noqa: RUF012
+        "default": ("defaults", {}),
+        "bonsai": (
+            "Bonsai-like: unbalanced, cluster_k=100, max_depth=3",
+            {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3},
+        ),
+        "collapse": (
+            "collapsed: unbalanced, cluster_k=2, collapse_every_n_layers=5",
+            {"cluster_balanced": False, "cluster_k": 2, "collapse_every_n_layers": 5},
+        ),
+    }
 
     def version(self):
         from importlib.metadata import version
@@ -24,7 +40,10 @@ class Omikuji(harness.System):
                 print(labels, features, file=file)
 
     def train(self, X, Y, folder):
-        return omikuji.Model.train_on_data(str(folder / "train.txt"), omikuji.Model.default_hyper_param(), self.threads)
+        hyper_param = omikuji.Model.default_hyper_param()
+        for name, value in self.options.items():
+            setattr(hyper_param, name, value)
+        return omikuji.Model.train_on_data(str(folder / "train.txt"), hyper_param, self.threads)
 
     def save(self, model, folder):
         model.save(str(folder))
@@ -41,4 +60,4 @@ class Omikuji(harness.System):
 
 
 if __name__ == "__main__":
-    harness.run(Omikuji())
+    harness.run(Omikuji)

@@ -1,6 +1,8 @@
-"""fastText with hierarchical softmax, otherwise its defaults.
+"""fastText. It takes words, not weights: a row is given as one word for each of its features.
 
-It takes words, not weights: a row is given as one word for each of its features.
+So word pairs are among its words wherever they are among the features of the others. Its defaults, but for the
+hierarchical softmax that its documentation has for many labels; and its tutorial's tunings: 25 epochs, a larger rate
+and 50 dimensions with hierarchical softmax, or with one loss a label, for rows with several labels.
 """
 
 import fasttext
@@ -8,8 +10,12 @@ import harness
 
 
 class FastText(harness.System):
-    name = "fastText hs"
-    setting = "loss hs, else defaults; a row's features as its words"
+    name = "fastText"
+    settings = {  # noqa: RUF012
+        "default": ("loss hs, else defaults", {"loss": "hs"}),
+        "hs": ("loss hs, lr 1.0, epoch 25, dim 50", {"loss": "hs", "lr": 1.0, "epoch": 25, "dim": 50}),
+        "ova": ("loss ova, lr 0.5, epoch 25, dim 50", {"loss": "ova", "lr": 0.5, "epoch": 25, "dim": 50}),
+    }
 
     def version(self):
         from importlib.metadata import version
@@ -23,7 +29,7 @@ class FastText(harness.System):
                 print(" ".join(f"__label__{label}" for label in labels), words, file=file)
 
     def train(self, X, Y, folder):
-        return fasttext.train_supervised(str(folder / "train.txt"), loss="hs", thread=self.threads, verbose=0)
+        return fasttext.train_supervised(str(folder / "train.txt"), thread=self.threads, verbose=0, **self.options)
 
     def save(self, model, folder):
         model.save_model(str(folder / "model.bin"))
@@ -44,4 +50,4 @@ class FastText(harness.System):
 
 
 if __name__ == "__main__":
-    harness.run(FastText())
+    harness.run(FastText)

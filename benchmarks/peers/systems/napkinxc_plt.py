@@ -1,0 +1,44 @@
+"""napkinXC's probabilistic label trees: its defaults, and three trees, which its documentation has for accuracy."""
+
+import shutil
+
+import harness
+from napkinxc.models import PLT
+
+
+class Napkin(harness.System):
+    name = "napkinXC PLT"
+    settings = {  # noqa: RUF012
+        "default": ("defaults", {}),
+        "ensemble": ("ensemble=3", {"ensemble": 3}),
+    }
+
+    def version(self):
+        from importlib.metadata import version
+
+        return version("napkinxc")
+
+    def prepare(self, X, Y, folder):
+        self.labels = [Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist() for i in range(Y.shape[0])]
+
+    def train(self, X, Y, folder):
+        self.trained = folder / "trained"
+        model = PLT(str(self.trained), seed=0, threads=self.threads, **self.options)
+        model.fit(X, self.labels)
+        return model
+
+    def save(self, model, folder):
+        shutil.copytree(self.trained, folder, dirs_exist_ok=True)
+
+    def rank(self, model, X):
+        return harness.padded(model.predict_proba(X, top_k=harness.K))
+
+    def rows(self, X):
+        return [X[i] for i in range(X.shape[0])]
+
+    def rank_one(self, model, row):
+        return model.predict_proba(row, top_k=harness.K)
+
+
+if __name__ == "__main__":
+    harness.run(Napkin)
