@@ -20,7 +20,8 @@ from abound.store import Model
 from abound.store.directory import Source
 
 TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
-FEW_PASSES, MANY_PASSES = 3, 1
+FEW_PASSES = 3
+ENOUGH_ROWS = 100_000  # to learn many labels from in one pass; fewer are gone through twice
 BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
@@ -45,7 +46,7 @@ class CascadeRanker(IndexRanker):
         The heaviest edges of a feature that vote; None lets all of them.
     passes : int or None
         How often `fit` goes through the rows; later passes over few labels go in random order. None takes 3 where
-        labels are few and 1 where they are many.
+        labels are few; where they are many, 1, or 2 if there are fewer than 100,000 rows.
     few_labels : int
         Up to so many labels are few. A stream decides by its first 5,000 rows.
     horizon : float or None
@@ -88,8 +89,8 @@ class CascadeRanker(IndexRanker):
     def __init__(
         self,
         *,
-        w_min: float = 0.01,
-        d_max: int | None = 25,
+        w_min: float = 0.005,
+        d_max: int | None = 30,
         passes: int | None = None,
         few_labels: int = 1000,
         horizon: float | None = None,
@@ -256,7 +257,8 @@ class CascadeRanker(IndexRanker):
             for parts in self._rounds(rows, targets, shards):
                 self._learn_apart(parts)
             self._n_learnt += rows.n_rows
-        passes = self.passes if self.passes is not None else FEW_PASSES if few else MANY_PASSES
+        usual = FEW_PASSES if few else 1 if rows.n_rows >= ENOUGH_ROWS else 2
+        passes = usual if self.passes is None else self.passes
         targets = targets._replace(n_known=len(self.labels_))
         random = np.random.default_rng(self.random_state)
         for _ in range(passes - 1):
