@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import sizing
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
 from benchmarks.papers.feature_focus import tables as feature_focus_tables
@@ -235,6 +236,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "page": page,
     "peers": peers,
     "queries": queries,
+    "sizing": sizing.section,
     "texts": texts,
 }
 

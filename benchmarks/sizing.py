@@ -1,18 +1,11 @@
-"""Put what was measured on Spark into docs/cluster.md, and the arithmetic for a corpus that nobody here can hold.
-
-python -m benchmarks.sizing            rewrite the figures of docs/cluster.md
-python -m benchmarks.sizing --check    fail if it does not say what the result files say
-"""
+"""What docs/cluster.md says of sizes: what was measured on Spark, and arithmetic for what nobody here can hold."""
 
 import json
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = ROOT / "benchmarks" / "results", ROOT / "docs" / "cluster.md"
-MARK = re.compile(r"(<!-- figures:sizing -->\n).*?(<!-- /figures -->)", re.DOTALL)
+RESULTS = ROOT / "benchmarks" / "results"
 DOCUMENTS, LABELS, FEATURES = 10**9, 10**7, 10**8
 NODES, CORES, NODE_BYTES = 16, 16, 512 << 30
 MOST_EDGES = 100  # of a feature, at w_min .01
@@ -163,16 +156,8 @@ def arithmetic() -> list[str]:
     ]  # fmt: skip
 
 
-def main() -> None:
-    text = PAGE.read_text()
-    lines = "\n".join(["## Sizing", "", *measured(), "", *arithmetic(), ""])
-    new = MARK.sub(lambda match: match[1] + lines + match[2], text)
-    if "--check" in sys.argv[1:]:
-        if new != text:
-            sys.exit("docs/cluster.md does not say what the result files say: run python -m benchmarks.sizing")
-        return
-    PAGE.write_text(new)
-
-
-if __name__ == "__main__":
-    main()
+def section() -> list[str]:
+    """Return what docs/cluster.md says of sizes; see `benchmarks.readme`."""
+    if not (RESULTS / "spark-growth.json").exists():
+        return ["Not measured yet."]
+    return ["## Sizing", "", *measured(), "", *arithmetic()]

@@ -9,12 +9,6 @@ from benchmarks import sizing
 spark = pytest.importorskip("benchmarks.spark", reason="the extra `spark` is not installed")
 
 
-@pytest.mark.skipif(not (sizing.RESULTS / "spark-growth.json").exists(), reason="the cluster was not measured yet")
-def test_the_page_is_that_of_the_results(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["sizing", "--check"])
-    sizing.main()
-
-
 def test_sizes_are_written_in_decimal_units():
     assert [sizing.size(n) for n in (999, 1500, 123_456_789, 2.5e15)] == ["999 B", "1.5 kB", "123 MB", "2500 TB"]
 

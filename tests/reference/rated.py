@@ -4,8 +4,8 @@ It imports nothing of the package. A feature f votes for the labels of its d_max
 
     vote(f, c) = kappa * exp(l[f]) * v / (W[f] + shrink) * w'[f, c] + v * th[f, c],
 
-and a label's score is the sum of its votes. The loss of a row is the cross entropy between the softmax of the scores
-and its true labels, as far as they got a vote. Totals and scores are doubles; weights, ratings, corrections and sums
+and a label's score is the sum of its votes. Each true label that got a vote has a softmax against the wrong labels that
+did, whose cross entropies are averaged. Totals and scores are doubles; weights, ratings, corrections and sums
 of squares are rounded to single precision when they are stored, so that states can be compared bit for bit.
 """
 
@@ -20,8 +20,7 @@ from tests.reference.feature_focus import FeatureFocusOracle, Row, single
 LARGEST = float(np.finfo(np.float32).max)
 LOWEST, HIGHEST = -6.0, 4.0  # of l[f]
 NEGLIGIBLE = 0.001  # an error up to this is not corrected
-GONE = 1e-6  # an edge that is left with no more than this when a row's own counts are taken off does not vote
-FARTHEST = 40.0  # a label so far below the best has no share in the softmax
+FARTHEST = 40.0  # from the best wrong label: what is below has no share in the softmax, and above, no more
 
 
 def exp_of(x: float) -> float:
@@ -84,9 +83,7 @@ class RatedOracle(FeatureFocusOracle):
         scale = self.kappa * exp_of(rating) * v / (total + self.shrink)
         edges = []
         for label, w in self.edges.get(f, [])[: self.d_max]:
-            left = w - v if label in own else w
-            if label not in own or left > GONE:
-                edges.append((label, left))
+            edges.append((label, max(0.0, w - v) if label in own else w))
         return scale, edges
 
     def votes(self, row: Row, own: Iterable[int] = ()) -> list[tuple[int, int, float]]:
@@ -106,18 +103,30 @@ class RatedOracle(FeatureFocusOracle):
         return scores
 
     def errors(self, row: Row, truth: list[int], own: list[int]) -> dict[int, float]:
-        """Return p(c) - t(c) of every label that gets a vote; nothing if no true one does."""
+        """Return the gradient of the loss by every label's score; nothing if no true label gets a vote."""
         scores = self.scores(row, own)
         voted = [label for label in truth if label in scores]
+        wrong = [label for label in scores if label not in truth]
         if not voted:
             return {}
-        best = max(scores.values())
-        p = {label: exp_of(score - best) if score - best > -FARTHEST else 0.0 for label, score in scores.items()}
+        if not wrong:
+            return dict.fromkeys(voted, 0.0)
+        best = max(scores[label] for label in wrong)
+
+        def exponential(label: int) -> float:
+            away = min(scores[label] - best, FARTHEST)
+            return exp_of(away) if away > -FARTHEST else 0.0
+
         total = 0.0
-        for share in p.values():
-            total += share
-        p = {label: share * (1.0 / total) for label, share in p.items()}
-        return {label: share - 1.0 / len(voted) if label in voted else share for label, share in p.items()}
+        for label in wrong:
+            total += exponential(label)
+        inverse = {label: 1.0 / (exponential(label) + total) for label in voted}
+        share = 0.0
+        for label in voted:
+            share += inverse[label]
+        share /= len(voted)
+        errors = {label: -total * inverse[label] / len(voted) for label in voted}
+        return errors | {label: exponential(label) * share for label in wrong}
 
     def learn(self, row: Row, labels: Iterable[int], wrong: Iterable[int] = (), *, again: bool = False) -> None:
         """Learn a row: ratings and corrections by the gradient, rejections, then the counts.

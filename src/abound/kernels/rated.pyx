@@ -3,12 +3,12 @@
 score(c) = sum over active f of kappa * exp(l[f]) * v[f] * w'[f,c] / (W[f] + shrink) + v[f] * th[f,c]
 
 over the d_max heaviest edges of each feature. The ratings l and the corrections th follow the gradient of the softmax
-loss over the labels that get a vote, by AdaGrad. A row is scored before its own counts are added, so that the gradient
+loss of each true label against the wrong ones that get a vote, by AdaGrad. A row is scored before its own counts are added, so that the gradient
 is honest; in a later pass over the same rows their own counts are taken off again. Rows are the three arrays of a CSR
 matrix. Cost a row is O(active features x d_max) to rank and O(active features x labels / w_min) to learn.
 """
 
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from abound.kernels.exponential cimport exp_of
@@ -27,10 +27,9 @@ RATING_DTYPE = np.dtype([("log", "<f4"), ("slope", "<f4")])
 cdef enum:
     PLACES = 2                              # of the pool that a rated edge takes
 cdef double NEGLIGIBLE = 0.001              # a label that the softmax gets as right as this is not corrected
-cdef double GONE = 1e-6                     # what is left of an edge that only the row itself had made
 cdef double LOWEST = -6.0                   # of a rating's logarithm
 cdef double HIGHEST = 4.0
-cdef double FARTHEST = -40.0                # below the best score by so much, a label has no share in the softmax
+cdef double FARTHEST = 40.0                 # from the best wrong score; what is below has no share in the softmax
 
 
 cdef class RatedSettings:
@@ -127,10 +126,11 @@ cdef int score_row(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::
 cdef int score_to_learn(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices,
                         const double[::1] data, int64_t start, int64_t stop, const int32_t[::1] labels, int64_t first,
                         int64_t last, int64_t n_votes, int64_t n_labels) except -1 nogil:
-    """Leave the score of every label that gets a vote in `sums`, and for each vote whose sum it went to, or -1.
+    """Leave the score of every label that gets a vote in `sums`, and for each vote whose sum it went to.
 
-    labels[first:last] are labels that the row itself has been counted for, and whose counts are taken off. The sums
-    lie side by side, because softmax and gradient go over them again and again.
+    labels[first:last] are labels that the row itself has been counted for, and whose counts are taken off; an edge that
+    has no others keeps its correction, so that what no other row can explain may be learnt by heart. The sums lie
+    side by side, because softmax and gradient go over them again and again.
     """
     cdef int64_t p, e, n, slot, mask, n_touched = 0, vote = 0
     cdef Feature* feature
@@ -157,11 +157,7 @@ cdef int score_to_learn(EdgePool pool, Votes votes, RatedSettings s, const int32
         for e in range(n):
             label, weight = edges[e].label, edges[e].weight
             if last > first and is_among(labels, first, last, label):
-                weight -= value
-                if weight <= GONE:
-                    places[vote] = -1
-                    vote += 1
-                    continue
+                weight = max(0.0, weight - value)
             slot = label & mask
             found = slots[slot].label
             while found != label and found != -1:
@@ -200,33 +196,43 @@ def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] i
 
 
 cdef double take_errors(Votes votes, const int32_t[::1] labels, int64_t first, int64_t last) noexcept nogil:
-    """Turn the sums into errors p(c) - t(c); return the loss, or -1 if no true label got a vote.
+    """Turn the sums into errors; return how much of the softmax true labels lack, or -1 if none of them got a vote.
 
-    p is the softmax of the scores, t is 1 / (true labels that got a vote) for each of those.
+    Every true label has a softmax of its own, against the wrong labels alone: true labels must not push each other
+    down. Errors are averaged over the true labels that got a vote.
     """
     cdef int64_t i, n_true = 0, n = votes.n_touched
-    cdef double best, total = 0.0, loss = 0.0
+    cdef double best = -INFINITY, wrong = 0.0, share = 0.0, lack = 0.0, away, inverse
     cdef double* sums = votes.sums
     cdef Vote* slot
     for i in range(first, last):
-        n_true += votes.slots[votes.find(labels[i])].label == labels[i]
+        slot = &votes.slots[votes.find(labels[i])]
+        if slot.label == labels[i]:
+            slot.score, sums[slot.place] = sums[slot.place], -INFINITY
+            n_true += 1
     if n_true == 0:
         return -1.0
-    best = sums[0]
-    for i in range(1, n):
+    for i in range(n):
         best = max(best, sums[i])
     for i in range(n):
-        sums[i] = exp_of(sums[i] - best) if sums[i] - best > FARTHEST else 0.0
-        total += sums[i]
-    total = 1.0 / total
-    for i in range(n):
-        sums[i] *= total
+        sums[i] = exp_of(sums[i] - best) if sums[i] - best > -FARTHEST else 0.0
+        wrong += sums[i]
     for i in range(first, last):
         slot = &votes.slots[votes.find(labels[i])]
         if slot.label == labels[i]:
-            loss += 1.0 - sums[slot.place]
-            sums[slot.place] -= 1.0 / n_true
-    return loss / n_true
+            away = min(slot.score - best, FARTHEST)
+            inverse = 1.0 / ((exp_of(away) if away > -FARTHEST else 0.0) + wrong) if wrong > 0.0 else 0.0
+            share += inverse
+            lack += wrong * inverse
+            slot.score = -wrong * inverse / n_true
+    share /= n_true
+    for i in range(n):
+        sums[i] *= share
+    for i in range(first, last):
+        slot = &votes.slots[votes.find(labels[i])]
+        if slot.label == labels[i]:
+            sums[slot.place] = slot.score
+    return lack / n_true
 
 
 cdef int follow_gradient(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices,
@@ -253,12 +259,10 @@ cdef int follow_gradient(EdgePool pool, Votes votes, RatedSettings s, const int3
         scale = scale_of(feature, value, total, s)
         gradient = 0.0
         for e in range(n):
+            error, weight = errors[places[vote]], edges[e].weight
             vote += 1
-            if places[vote - 1] < 0:
-                continue
-            error, weight = errors[places[vote - 1]], edges[e].weight
             if last > first and is_among(labels, first, last, edges[e].label):
-                weight -= value
+                weight = max(0.0, weight - value)
             gradient += error * scale * weight
             if s.step > 0.0 and (error > NEGLIGIBLE or error < -NEGLIGIBLE):
                 correct(&edges[e], error * value, s)

@@ -19,7 +19,8 @@ from abound.store import Model
 from abound.store.directory import Source
 
 TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
-FEW_PASSES, MANY_PASSES = 3, 1
+FEW_PASSES = 3
+ENOUGH_ROWS = 100_000  # to learn many labels from in one pass; fewer are gone through twice
 BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
@@ -44,7 +45,7 @@ class CascadeRanker(IndexRanker):
         The heaviest edges of a feature that vote; None lets all of them.
     passes : int or None
         How often `fit` goes through the rows; later passes over few labels go in random order. None takes 3 where
-        labels are few and 1 where they are many.
+        labels are few; where they are many, 1, or 2 if there are fewer than 100,000 rows.
     few_labels : int
         Up to so many labels are few. A stream decides by its first 5,000 rows.
     horizon : float or None
@@ -87,8 +88,8 @@ class CascadeRanker(IndexRanker):
     def __init__(
         self,
         *,
-        w_min: float = 0.01,
-        d_max: int | None = 25,
+        w_min: float = 0.005,
+        d_max: int | None = 30,
         passes: int | None = None,
         few_labels: int = 1000,
         horizon: float | None = None,
@@ -254,8 +255,9 @@ class CascadeRanker(IndexRanker):
     def _is_few(self) -> bool:
         return len(self.labels_) <= self.few_labels
 
-    def _n_passes(self) -> int:
-        return self.passes if self.passes is not None else FEW_PASSES if self._is_few() else MANY_PASSES
+    def _n_passes(self, n_rows: int) -> int:
+        usual = FEW_PASSES if self._is_few() else 1 if n_rows >= ENOUGH_ROWS else 2
+        return usual if self.passes is None else self.passes
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
         self._settle(rows.n_rows)
@@ -267,7 +269,7 @@ class CascadeRanker(IndexRanker):
             self._n_learnt += rows.n_rows
         targets = targets._replace(n_known=len(self.labels_))
         random = np.random.default_rng(self.random_state)
-        for _ in range(self._n_passes() - 1):
+        for _ in range(self._n_passes(rows.n_rows) - 1):
             if self._n_shards == 1:
                 self._learn_part(rows, targets, again=True, order=self._order(random, rows.n_rows))
                 continue

@@ -112,8 +112,8 @@ class IndexRanker(Ranker):
     def _n_shards(self) -> int:
         return self.n_jobs if self.shards is None else self.shards
 
-    def _n_passes(self) -> int:
-        """Return how often `fit` goes through the rows."""
+    def _n_passes(self, n_rows: int) -> int:  # noqa: ARG002 -- the cascade looks at it
+        """Return how often `fit` goes through so many rows."""
         return int(getattr(self, "passes", 1))
 
     def _settle(self, n_rows: int) -> None:

@@ -168,7 +168,8 @@ class StartModel:
         if hasattr(ranker, "_n_learnt"):
             ranker._n_learnt = self.n_rows
         publish(Path(self.target), ranker._content(), ranker._arrays())
-        found = {"kinds": kinds_of(ranker), "passes": ranker._n_passes(), "pruning": ranker._pruning()._asdict()}
+        passes = ranker._n_passes(self.n_rows)
+        found = {"kinds": kinds_of(ranker), "passes": passes, "pruning": ranker._pruning()._asdict()}
         return {**found, "labels": len(ranker.labels_), "rounds": ranker.rounds}
 
 
