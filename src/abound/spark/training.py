@@ -32,7 +32,8 @@ from abound.spark.wire import ORDER, SCHEMA
 from abound.spark.writing import WriteArrays, write_next
 from abound.store import encode_names
 from abound.store.directory import MANIFEST, carry_array, read_manifest, write_array, write_manifest
-from abound.tagger import RANKER_PREFIX, Tagger
+from abound.tagger import Tagger
+from abound.tagger.keeping import RANKER_PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
