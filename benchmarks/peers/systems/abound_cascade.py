@@ -10,7 +10,7 @@ class System(ours.Ours):
     name = "abound cascade"
     settings = {  # noqa: RUF012
         "default": ("defaults", {}),
-        "more": ("w_min=0.005, d_max=40, two passes", {"w_min": 0.005, "d_max": 40, "passes": 2}),
+        "more": ("w_min=0.002, d_max=50, two passes", {"w_min": 0.002, "d_max": 50, "passes": 2}),
         **{f"passes-{n}": (f"passes={n}", {"passes": n}) for n in (1, 2, 3, 5, 8)},
     }
 
