@@ -1,5 +1,6 @@
 """What the endpoints answer, in one process and without a network."""
 
+import asyncio
 import json
 
 import pytest
@@ -263,6 +264,21 @@ def test_a_body_without_a_length_is_cut_off(home):
     answer = talk(home, conversation)
     check_problem(answer, 413, "1,048,576 bytes")
     assert answer.headers["x-abound-limit"] == str(1 << 20)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(home, monkeypatch):
+    monkeypatch.setattr("abound.server.http.limits.BODY_SECONDS", 0.05)
+
+    async def parts():
+        yield b'{"text": '
+        await asyncio.sleep(30)
+
+    async def conversation(client):
+        return await client.post("/v1/rank", content=parts(), headers={"content-type": "application/json"})
+
+    answer = talk(home, conversation)
+    check_problem(answer, 408, "0.05 seconds")
+    assert answer.headers["connection"] == "close"
 
 
 def test_brackets_inside_of_texts_are_no_depth(home):

@@ -92,7 +92,7 @@ def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
     if endpoint.waits:
         statuses |= {412, 429, 503}
     if endpoint.has_body:
-        statuses |= {413, 415}
+        statuses |= {408, 413, 415}
     else:
         statuses.add(414)
     if endpoint.keyed:
