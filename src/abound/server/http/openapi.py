@@ -79,7 +79,10 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
         schema = components[endpoint.ask.__name__]
         found["parameters"] = [
             *found["parameters"],
-            *({"name": name, "in": "query", "schema": kind} for name, kind in schema["properties"].items()),
+            *(
+                {"name": name, "in": "query", "required": name in schema["required"], "schema": kind}
+                for name, kind in schema["properties"].items()
+            ),
         ]
     return found
 
