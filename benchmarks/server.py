@@ -90,14 +90,22 @@ def started(*arguments: str, port: int) -> Iterator[int]:
     """Run a server until the block ends; yield its process id."""
     process = subprocess.Popen([sys.executable, "-m", *arguments], stderr=subprocess.DEVNULL, start_new_session=True)
     try:
-        for _ in range(3000):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            time.sleep(0.02)
+        _wait_for(port)
         yield process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(3000):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
+            connection.request("GET", "/readyz")
+            connection.getresponse().read()  # whatever it says
+            return
+        time.sleep(0.02)
+    raise TimeoutError(f"nobody answers on port {port}")
 
 
 def processor_seconds(pid: int) -> float:
@@ -151,7 +159,6 @@ class Bench:
         port = free_port()
         arguments = ("abound", "serve", str(self.home.path), "--port", str(port), "--workers", str(workers))
         with started(*arguments, port=port) as pid:
-            time.sleep(1.0)
             yield port, pid
 
     # -- what is measured ----------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from abound.cli.common import note
 
 EPILOG = """\b
 Example:
-  abound serve subjects --port 8000
+  abound serve subjects
+  abound serve subjects --workers 4 --state /var/lib/subjects
   curl --json '{"text": "Growing roses in cold climates"}' http://127.0.0.1:8000/v1/rank
 """
 NEEDED = ("granian", "msgspec", "prometheus_client", "starlette")  # what the extra brings
@@ -26,13 +27,18 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on.")] = 8000,
     workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that rank.")] = 1,
     closed: Annotated[bool, typer.Option("--closed", help="Refuse labels that were not added before.")] = False,
+    snapshot_every: Annotated[
+        int | None,
+        typer.Option("--snapshot-every", min=1, metavar="N", help="Records after which a snapshot is written."),
+    ] = None,
 ) -> None:
     """Serve a model over HTTP: rank, learn every correction at once, and lose none."""
     import asyncio
 
     serving = load_server()
     home = serving.open_home(model, state)
-    settings = serving.Settings(str(home.path), host, port, workers, closed)
+    snapshots = {} if snapshot_every is None else {"snapshot_every": snapshot_every}
+    settings = serving.Settings(str(home.path), host, port, workers, closed, **snapshots)
     asyncio.run(serving.serve(settings, note))
 
 

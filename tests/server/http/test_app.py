@@ -1,5 +1,6 @@
 """What the endpoints answer, in one process and without a network."""
 
+import asyncio
 import json
 
 import pytest
@@ -153,6 +154,26 @@ def test_labels_are_found_and_changed_without_retraining(home):
     check_problem(ask(home, "PATCH", "/v1/labels", unknown), 422, "not known")
 
 
+def test_the_reasons_of_a_merged_label_sum_to_its_score(home):
+    async def conversation(client):
+        await client.post("/v1/learn", json={"text": "a fast run", "added": ["sport"]})
+        await client.patch("/v1/labels", json={"merge": {"label": "sport", "into": "vehicle"}})
+        text = "a fast red car on the run"
+        ranked = (await client.post("/v1/rank", json={"text": text, "explain": True})).json()["labels"]
+        explained = (await client.post("/v1/explain", json={"text": text, "label": "vehicle"})).json()
+        plain = (await client.post("/v1/rank", json={"text": text})).json()["labels"]
+        return ranked, explained, plain
+
+    ranked, explained, plain = talk(home, conversation)
+    [merged] = [label for label in ranked if label["label"] == "vehicle"]
+    words = merged.pop("words")
+    assert len(words) > len({word["word"] for word in words})  # both parts speak
+    assert sum(word["vote"] for word in words) == pytest.approx(merged["score"], rel=1e-12)
+    assert merged["score"] == pytest.approx(explained["score"], rel=1e-12)
+    assert [(word["word"], word["vote"]) for word in words] == [(w["word"], w["vote"]) for w in explained["words"]]
+    assert merged in plain
+
+
 def test_the_model_tells_of_itself(home):
     async def conversation(client):
         plain, hashed = [await client.get("/v1/model", params=params) for params in ({}, {"hash": 1})]
@@ -200,6 +221,16 @@ def test_health_and_readiness(home):
     assert draining.headers["connection"] == "close"
     check_problem(not_ready, 503, "about to stop")
     assert not_ready.headers["retry-after"] == "1"
+
+
+def test_a_broken_replica_is_said_to_be_one(home):
+    async def conversation(client):
+        client.writer.replica._broken = RuntimeError("half a record")
+        answers = [await client.get(path) for path in ("/healthz", "/readyz")]
+        return [*answers, await client.post("/v1/rank", json={"text": "a"})]
+
+    for answer in talk(home, conversation):
+        check_problem(answer, 503, "open it anew")
 
 
 def test_what_is_not_there_is_a_problem(home):
@@ -263,6 +294,21 @@ def test_a_body_without_a_length_is_cut_off(home):
     answer = talk(home, conversation)
     check_problem(answer, 413, "1,048,576 bytes")
     assert answer.headers["x-abound-limit"] == str(1 << 20)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(home, monkeypatch):
+    monkeypatch.setattr("abound.server.http.limits.BODY_SECONDS", 0.05)
+
+    async def parts():
+        yield b'{"text": '
+        await asyncio.sleep(30)
+
+    async def conversation(client):
+        return await client.post("/v1/rank", content=parts(), headers={"content-type": "application/json"})
+
+    answer = talk(home, conversation)
+    check_problem(answer, 408, "0.05 seconds")
+    assert answer.headers["connection"] == "close"
 
 
 def test_brackets_inside_of_texts_are_no_depth(home):

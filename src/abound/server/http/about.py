@@ -39,8 +39,9 @@ async def model(call: Call[ModelAsk]) -> About:
 
 
 def health(call: Call[Nothing]) -> State:
-    """Say that the process lives."""
-    return State("ok", call.served.replica.sequence)
+    """Say that the process lives, and that its replica is whole; if not, only a restart helps."""
+    with call.served.replica.reading():
+        return State("ok", call.served.replica.sequence)
 
 
 def ready(call: Call[Nothing]) -> State:
@@ -66,7 +67,7 @@ def document(call: Call[Nothing]) -> bytes:
 
 ENDPOINTS = (
     Endpoint("GET", "/v1/model", model, ModelAsk, About, "Say what is served"),
-    Endpoint("GET", "/healthz", health, Nothing, State, "Say that the process lives", Scope.OPEN),
+    Endpoint("GET", "/healthz", health, Nothing, State, "Say that the process lives", Scope.OPEN, errors=(503,)),
     Endpoint(
         "GET", "/readyz", ready, Nothing, State, "Say whether requests should come here", Scope.OPEN, errors=(503,)
     ),

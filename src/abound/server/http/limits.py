@@ -1,5 +1,6 @@
 """How much a request may hold, told before anything of it is parsed."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from abound.server.http.problems import Problem
 LEARN_BYTES = 1 << 20  # a text, whether it is to be learnt or ranked
 BATCH_BYTES = 8 << 20
 EXPLAIN_BYTES = 1 << 16  # where each word stands in a text takes far longer to tell than its ranking
+BODY_SECONDS = 30.0  # for a body to come
 MOST_DEPTH = 32
 MOST_FEATURES = 100_000
 DISCARDED_BYTES = 64 << 20  # of a body too large: read, so that its sender hears the answer, and thrown away
@@ -19,7 +21,16 @@ _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 async def read_body(receive: Receive, declared: bytes | None, limit: int) -> bytes:
-    """Return a body, or raise the problem that it has more bytes than it may have."""
+    """Return a body, or raise the problem that it has more bytes than it may have, or takes too long to come."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _read(receive, declared, limit)
+    except TimeoutError:
+        words = f"the body must have come after {BODY_SECONDS:g} seconds"
+        raise Problem(408, words, {b"connection": b"close"}) from None
+
+
+async def _read(receive: Receive, declared: bytes | None, limit: int) -> bytes:
     if declared is not None and declared.isdigit() and int(declared) > limit:
         await _discard(receive, int(declared))
         raise too_large(limit)

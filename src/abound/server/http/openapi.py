@@ -79,7 +79,10 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
         schema = components[endpoint.ask.__name__]
         found["parameters"] = [
             *found["parameters"],
-            *({"name": name, "in": "query", "schema": kind} for name, kind in schema["properties"].items()),
+            *(
+                {"name": name, "in": "query", "required": name in schema["required"], "schema": kind}
+                for name, kind in schema["properties"].items()
+            ),
         ]
     return found
 
@@ -92,7 +95,7 @@ def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
     if endpoint.waits:
         statuses |= {412, 429, 503}
     if endpoint.has_body:
-        statuses |= {413, 415}
+        statuses |= {408, 413, 415}
     else:
         statuses.add(414)
     if endpoint.keyed:

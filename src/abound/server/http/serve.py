@@ -38,6 +38,8 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
     report : callable
         Called with a sentence when requests are answered, and for what an operator should know.
     """
+    if settings.workers > 1 and not hasattr(socket, "AF_UNIX"):
+        raise ValueError("several workers need a system with sockets that processes inherit; use one worker here")
     doorkeeper = doorkeeper_of(settings)
     home = Home(settings.home)
     with ExitStack() as stack:
