@@ -48,12 +48,15 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize("seconds", [20.0, 45.0])
-def test_the_budget_is_kept_and_used(monkeypatch, seconds):
+@pytest.mark.parametrize("seconds", [5.0, 10.0, 20.0, 40.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_budget_is_kept_and_used(monkeypatch, seconds, seed):
     clock = Clock(monkeypatch, 0.005)
-    found = tune(make_rows(300), make_rows(60, 1), seconds=seconds, clock=clock)
-    assert 0.5 * seconds < clock.now <= seconds
-    assert len({trial.setting for trial in found.trials}) > N_CANDIDATES
+    found = tune(make_rows(300), make_rows(60, 1), seconds=seconds, clock=clock, random_state=seed)
+    assert 1.0 < clock.now <= seconds
+    if seconds >= 20:
+        assert clock.now > 0.5 * seconds
+        assert len({trial.setting for trial in found.trials}) > N_CANDIDATES
 
 
 def test_the_seed_decides_what_is_tried_and_the_time_how_much(monkeypatch):
@@ -112,13 +115,16 @@ def test_the_best_is_chosen_among_the_largest_trials_or_by_its_gain():
     a, b = Setting({"passes": 2}), Setting({"ngrams": 1})
     bench.trials += [trial(Setting(), 10, 0.3, 1), trial(Setting(), 90, 0.6, 1), trial(a, 10, 0.5, 1)]
     assert bench.best() == a
-    bench.trials += [trial(b, 90, 0.61, 1)]
+    bench.trials += [trial(b, 90, 0.61, 2)]
     assert bench.best() == b
+    assert bench.best(seconds=2.0) == Setting()  # and not what there is no time for
 
 
 def test_rows_that_cannot_be_measured_are_told():
     with pytest.raises(ValueError, match="no held-out row has a label"):
         tune(make_rows(100), Rows(["a"], [[]]), seconds=1)
+    with pytest.raises(ValueError, match="such as P@5, not by OneErr"):
+        tune(make_rows(100), make_rows(60, 1), seconds=1, measure="OneErr")
     with pytest.raises(ValueError, match="too few rows with labels"):
         make_bench(Rows(["a"] * 5, [["x"]] * 5))
 
