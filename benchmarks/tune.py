@@ -98,8 +98,8 @@ def pictures(folder: Path) -> None:
 
 
 def tried() -> None:
-    """Draw what tuning has tried on gutenberg-lcsh, from its result."""
-    result = json.loads((RESULTS / "tune-gutenberg-lcsh.json").read_text())
+    """Draw what tuning has tried on debian-tags, from its result."""
+    result = json.loads((RESULTS / "tune-debian-tags.json").read_text())
     with background():
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         draw_tried_settings(result["trials"], result["measure"], figure.subplots())
