@@ -128,6 +128,7 @@ def test_an_evaluation_is_drawn_with_its_figures(run: Run, many: Path, tmp_path:
         assert rows, name
     sizes = [json.loads(line) for line in (drawn / "memory.jsonl").read_text().splitlines()]
     assert [size["d_max"] for size in sizes] == sorted(size["d_max"] for size in sizes)
+    assert sizes[0]["d_max"] == 1
     at_k = json.loads((drawn / "precision-at-k.jsonl").read_text().splitlines()[0])
     assert at_k["P"] == pytest.approx(plain["measures"]["P@1"]["value"])
     page = (drawn / "explanations.html").read_text()

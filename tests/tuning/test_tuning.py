@@ -83,6 +83,14 @@ def test_held_out_rows_are_never_learnt_and_rows_to_choose_by_only_at_the_end(mo
     assert max(len(texts) for _, texts in clock.learnt if len(texts) != 300) == found.n_rows == 270
 
 
+def test_what_is_chosen_learns_all_rows_in_the_end(monkeypatch):
+    clock, rows, chosen = Clock(monkeypatch, 0.005), make_rows(300), Setting({"ngrams": 1})
+    monkeypatch.setattr(Bench, "best", lambda *_: chosen)
+    found = tune(rows, make_rows(60, 1), seconds=10, clock=clock)
+    assert found.best.setting == chosen
+    assert clock.learnt[-1] == (chosen, tuple(rows.texts))
+
+
 def make_bench(rows: Rows, **more: Any) -> Bench:
     return Bench(rows, {}, "P@1", lambda: 1e9, lambda _: None, **more)
 
@@ -95,7 +103,8 @@ def test_samples_grow_spread_over_the_rows_and_keep_their_order():
     for smaller, larger in pairwise(samples):
         assert smaller == sorted(smaller)
         assert set(smaller) <= set(larger)
-    assert np.diff(samples[0]).max() < 30  # a file that is sorted by label is seen to its end
+    assert np.diff(samples[0]).max() < 30
+    assert samples[0][-1] > 850  # a file that is sorted by label is seen to its end
     assert not set(bench.chosen_by.texts) & set(bench.rows.texts)
 
 
