@@ -1,7 +1,7 @@
 """What `abound tune` finds in 60 seconds on two collections, and whether its command gives the same figures again.
 
 python -m benchmarks.tune                   gutenberg-lcsh and debian-tags, into benchmarks/results
-python -m benchmarks.tune pictures          the pictures of docs/plots.md and docs/tune.md, into docs/images
+python -m benchmarks.tune pictures tried    the pictures of docs/plots.md and of docs/tune.md, into docs/images
 
 Seconds are those of the processor, so that other work on the machine does not count; tuning is one thread.
 """
@@ -84,7 +84,7 @@ def run(name: str, folder: Path, seconds: float = SECONDS, limit: int | None = N
 
 
 def pictures(folder: Path) -> None:
-    """Draw the pictures of the documents: an evaluation on gutenberg-lcsh, and what tuning has tried there."""
+    """Draw the pictures of docs/plots.md: an evaluation on gutenberg-lcsh."""
     rows = list(SOURCES["gutenberg-lcsh"]())
     held_out = [row for number, row in enumerate(rows) if number % 10 == 9 and row.labels]
     learnt = [row for number, row in enumerate(rows) if number % 10 != 9]
@@ -95,7 +95,11 @@ def pictures(folder: Path) -> None:
         for file in files:
             if file.endswith(".png") and (not dark or file == "precision-at-k.png"):
                 shutil.copy(folder / f"{dark}" / file, IMAGES / f"plots-{Path(file).stem}{'-dark' * dark}.png")
-    result = json.loads((RESULTS / "tune-gutenberg-lcsh.json").read_text())
+
+
+def tried() -> None:
+    """Draw what tuning has tried on debian-tags, from its result."""
+    result = json.loads((RESULTS / "tune-debian-tags.json").read_text())
     with background():
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         draw_tried_settings(result["trials"], result["measure"], figure.subplots())
@@ -129,11 +133,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.tune", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", default=list(SOURCES), help="collections, or: pictures")
+    parser.add_argument("names", nargs="*", default=list(SOURCES), help="collections, pictures, tried")
     with tempfile.TemporaryDirectory() as folder:
         for name in parser.parse_args().names:
-            if name == "pictures":
-                pictures(Path(folder))
+            if name in ("pictures", "tried"):
+                pictures(Path(folder)) if name == "pictures" else tried()
                 continue
             result = run(name, Path(folder))
             (RESULTS / f"tune-{name}.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -3,7 +3,6 @@
 import doctest
 import json
 import shlex
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,12 +23,9 @@ def many(tmp_path: Path) -> Path:
 
 
 def test_the_command_that_is_found_gives_the_same_figures_again(run: Run, many: Path, tmp_path: Path) -> None:
-    begin = time.monotonic()
-    found = run("tune", many, "--budget", "4s", "--plot", tmp_path / "tried", "--seed", 3)
+    found = run("tune", many, "--budget", "3s", "--plot", tmp_path / "tried", "--seed", 3)
     assert found.code == 0, found.err
-    assert time.monotonic() - begin < 12  # four seconds on a free machine
     assert found.json["held_out"] == 24
-    assert found.json["settings_tried"] >= 1
     command = shlex.split(found.json["command"].replace("MODEL", shlex.quote(str(tmp_path / "model"))))
     assert command[:2] == ["abound", "fit"]
     fitted = run(*command[1:]).json["held_out"]["measures"]
@@ -41,7 +37,7 @@ def test_the_command_that_is_found_gives_the_same_figures_again(run: Run, many: 
 
 
 def test_what_is_found_is_told_on_one_screen(run: Run, many: Path) -> None:
-    shown = run("tune", many, "--budget", "2s", "--table", "--limit", 200)
+    shown = run("tune", many, "--budget", "1s", "--table", "--limit", 200)
     assert shown.code == 0, shown.err
     assert len(shown.out.splitlines()) < 24
     assert "defaults" in shown.out
@@ -80,7 +76,7 @@ def test_more_rows_than_the_budget_allows_are_left_out(run: Run, many: Path, mon
     monkeypatch.setattr(tune_module, "PROBED", 50)
     monkeypatch.setattr(tune_module, "DEFAULTS_SHARE", 1e-9)
     monkeypatch.setattr(tune_module, "round_down", lambda number: 100 if number < 50 else 1 / 0)
-    found = run("tune", many, "--budget", "2s").json
+    found = run("tune", many, "--budget", "1s").json
     assert found["limit"] == 100
     assert found["held_out"] == 10
     assert "--limit 100" in found["command"]
@@ -92,15 +88,17 @@ def test_times_and_examples() -> None:
 
 
 def test_the_verdict_is_plain() -> None:
-    def said(best: Setting, gain: Interval) -> str:
+    def said(best: Setting, gain: Interval, n_tried: int = 2) -> str:
         outcomes = {"defaults": SimpleNamespace(setting=Setting()), "best": SimpleNamespace(setting=best)}
-        found: Any = SimpleNamespace(measure="P@5", gain=gain, beaten=gain.low > 0, **outcomes)
+        trials = [SimpleNamespace(setting=Setting({"ngrams": number})) for number in range(n_tried)]
+        found: Any = SimpleNamespace(measure="P@5", gain=gain, beaten=gain.low > 0, trials=trials, **outcomes)
         return verdict(found)
 
     better = said(Setting({"passes": 2}), Interval(0.02, 0.01, 0.03))
     assert better == ("The best setting, passes 2, beats the defaults: P@5 +0.0200, 95% interval +0.0100 to +0.0300.")
     assert "could not be beaten: passes 2 did best" in said(Setting({"passes": 2}), Interval(0.02, -0.01, 0.03))
     assert "nothing that was tried ranked better" in said(Setting(), Interval(0.0, 0.0, 0.0))
+    assert "no time to try any other setting" in said(Setting(), Interval(0.0, 0.0, 0.0), n_tried=1)
 
 
 PICTURES = (
@@ -130,6 +128,7 @@ def test_an_evaluation_is_drawn_with_its_figures(run: Run, many: Path, tmp_path:
         assert rows, name
     sizes = [json.loads(line) for line in (drawn / "memory.jsonl").read_text().splitlines()]
     assert [size["d_max"] for size in sizes] == sorted(size["d_max"] for size in sizes)
+    assert sizes[0]["d_max"] == 1
     at_k = json.loads((drawn / "precision-at-k.jsonl").read_text().splitlines()[0])
     assert at_k["P"] == pytest.approx(plain["measures"]["P@1"]["value"])
     page = (drawn / "explanations.html").read_text()

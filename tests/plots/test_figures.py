@@ -122,8 +122,8 @@ def test_sizes_are_sorted_by_bytes():
 
 
 def test_confused_labels_are_found_with_the_words_they_fight_over():
-    texts = ["mint tea", "mint coin", "green tea", "gold coin"] * 10
-    labels = [["herb"], ["money"], ["herb"], ["money"]] * 10
+    texts = ["mint tea", "mint coin", "green tea", "gold coin", "iron bar"] * 10
+    labels = [["herb"], ["money"], ["herb"], ["money"], ["metal"]] * 10
     tagger = Tagger(ngrams=1).fit(texts, labels)
     found = find_confusions(tagger, ["mint gold", "mint gold", "mint tea"], [["herb"], ["herb"], ["herb"]])
     assert [(pair.true, pair.given, pair.rows) for pair in found] == [("herb", "money", 2)]
@@ -132,6 +132,8 @@ def test_confused_labels_are_found_with_the_words_they_fight_over():
     tagger.label_names = {"herb": ["a herb"]}
     assert find_confusions(tagger, ["mint gold"], [["herb"]])[0].true == "a herb"
     assert find_confusions(tagger, ["mint gold"], [["never learnt"]]) == []
+    two = find_confusions(tagger, ["mint tea coin"], [["herb", "metal"]])  # herb is right, and took no place
+    assert [(pair.true, pair.given) for pair in two] == [("metal", "money")]
 
 
 def test_a_pair_of_words_stands_for_its_words():

@@ -48,12 +48,15 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize("seconds", [20.0, 45.0])
-def test_the_budget_is_kept_and_used(monkeypatch, seconds):
+@pytest.mark.parametrize("seconds", [5.0, 10.0, 20.0, 40.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_budget_is_kept_and_used(monkeypatch, seconds, seed):
     clock = Clock(monkeypatch, 0.005)
-    found = tune(make_rows(300), make_rows(60, 1), seconds=seconds, clock=clock)
-    assert 0.5 * seconds < clock.now <= seconds
-    assert len({trial.setting for trial in found.trials}) > N_CANDIDATES
+    found = tune(make_rows(300), make_rows(60, 1), seconds=seconds, clock=clock, random_state=seed)
+    assert 1.0 < clock.now <= seconds
+    if seconds >= 20:
+        assert clock.now > 0.5 * seconds
+        assert len({trial.setting for trial in found.trials}) > N_CANDIDATES
 
 
 def test_the_seed_decides_what_is_tried_and_the_time_how_much(monkeypatch):
@@ -80,6 +83,14 @@ def test_held_out_rows_are_never_learnt_and_rows_to_choose_by_only_at_the_end(mo
     assert max(len(texts) for _, texts in clock.learnt if len(texts) != 300) == found.n_rows == 270
 
 
+def test_what_is_chosen_learns_all_rows_in_the_end(monkeypatch):
+    clock, rows, chosen = Clock(monkeypatch, 0.005), make_rows(300), Setting({"ngrams": 1})
+    monkeypatch.setattr(Bench, "best", lambda *_: chosen)
+    found = tune(rows, make_rows(60, 1), seconds=10, clock=clock)
+    assert found.best.setting == chosen
+    assert clock.learnt[-1] == (chosen, tuple(rows.texts))
+
+
 def make_bench(rows: Rows, **more: Any) -> Bench:
     return Bench(rows, {}, "P@1", lambda: 1e9, lambda _: None, **more)
 
@@ -92,7 +103,8 @@ def test_samples_grow_spread_over_the_rows_and_keep_their_order():
     for smaller, larger in pairwise(samples):
         assert smaller == sorted(smaller)
         assert set(smaller) <= set(larger)
-    assert np.diff(samples[0]).max() < 30  # a file that is sorted by label is seen to its end
+    assert np.diff(samples[0]).max() < 30
+    assert samples[0][-1] > 850  # a file that is sorted by label is seen to its end
     assert not set(bench.chosen_by.texts) & set(bench.rows.texts)
 
 
@@ -112,13 +124,16 @@ def test_the_best_is_chosen_among_the_largest_trials_or_by_its_gain():
     a, b = Setting({"passes": 2}), Setting({"ngrams": 1})
     bench.trials += [trial(Setting(), 10, 0.3, 1), trial(Setting(), 90, 0.6, 1), trial(a, 10, 0.5, 1)]
     assert bench.best() == a
-    bench.trials += [trial(b, 90, 0.61, 1)]
+    bench.trials += [trial(b, 90, 0.61, 2)]
     assert bench.best() == b
+    assert bench.best(seconds=2.0) == Setting()  # and not what there is no time for
 
 
 def test_rows_that_cannot_be_measured_are_told():
     with pytest.raises(ValueError, match="no held-out row has a label"):
         tune(make_rows(100), Rows(["a"], [[]]), seconds=1)
+    with pytest.raises(ValueError, match="such as P@5, not by OneErr"):
+        tune(make_rows(100), make_rows(60, 1), seconds=1, measure="OneErr")
     with pytest.raises(ValueError, match="too few rows with labels"):
         make_bench(Rows(["a"] * 5, [["x"]] * 5))
 

@@ -251,6 +251,8 @@ def _show(found: "Tuning", figures: dict[str, Any], inputs: Sequence[str]) -> No
 def verdict(found: "Tuning") -> str:
     """Say whether the best setting is better than the defaults."""
     gain, measure = found.gain, found.measure
+    if len({trial.setting for trial in found.trials}) < 2:
+        return "There was no time to try any other setting than the defaults: give a longer --budget."
     if found.best.setting == found.defaults.setting:
         return "The defaults could not be beaten: nothing that was tried ranked better than they do."
     span = f"{gain.value:+.4f}, 95% interval {gain.low:+.4f} to {gain.high:+.4f}"

@@ -1,5 +1,6 @@
 """Where settings are tried: rows to learn, rows to choose by, and a clock."""
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -149,16 +150,18 @@ class Bench:
         self._watch(trial)
         return trial
 
-    def best(self) -> Setting:
+    def best(self, seconds: float = math.inf) -> Setting:
         """Return the setting that did best in the largest trials; of equals, the first.
 
         Where time was too short for any to come that far, it is the one that gained most over the defaults on equally
-        many rows.
+        many rows. What would take more than so many seconds to learn all rows is left out.
         """
         defaults = {trial.n_rows: trial.value for trial in self.trials if trial.setting == Setting()}
-        largest = [trial for trial in self.trials if trial.n_rows == self.n_rows]
-        compared = largest if len(largest) > 1 else [trial for trial in self.trials if trial.n_rows in defaults]
-        return max(compared, key=lambda trial: trial.value - defaults.get(trial.n_rows, 0.0)).setting
+        known = [trial for trial in self.trials if self.expected_seconds(trial.setting, self.n_all) <= seconds]
+        largest = [trial for trial in known if trial.n_rows == self.n_rows]
+        compared = largest if len(largest) > 1 else [trial for trial in known if trial.n_rows in defaults]
+        gains = [(trial.value - defaults.get(trial.n_rows, 0.0), trial.setting) for trial in compared]
+        return max(gains, key=lambda gain: gain[0])[1] if gains else Setting()
 
 
 def _select(rows: Rows, numbers: Sequence[int]) -> Rows:

@@ -13,6 +13,7 @@ from abound.tuning.settings import Setting, space
 
 MEASURES = ("P@1", "P@3", "P@5")
 MOST_BRACKETS = 100
+SMALLER_IS_BETTER = ("HR", "OneErr", "Coverage", "loss1", "loss2", "loss3")
 LEAST_ROWS = 1_000
 TRIAL_SHARE = 0.03  # of the time, that the defaults take in the largest trials
 
@@ -104,10 +105,12 @@ def tune(
     --------
     >>> from abound.tuning import Rows, tune
     >>> rows = Rows(["red apple", "fast car"] * 40, [["fruit"], ["vehicle"]] * 40)
-    >>> tune(rows, rows, seconds=2.0, measure="P@1").best.measures["P@1"].value
+    >>> tune(rows, rows, seconds=0.5, measure="P@1").best.measures["P@1"].value
     1.0
     """
     deadline = clock() + seconds
+    if measure in SMALLER_IS_BETTER:
+        raise ValueError(f"choose by a measure that grows as rankings get better, such as P@5, not by {measure}")
     if not any(held_out.labels):
         raise ValueError("there is nothing to measure on: no held-out row has a label")
     names = dict(label_names or {})
@@ -115,10 +118,13 @@ def tune(
     n_ranks = max(RANKS, metric(measure)[1])
     default, tagger, default_judged = _outcome(Setting(), rows, held_out, names, n_ranks, clock)
     measured = clock() - before - default.seconds
-    final = [default.seconds]  # what the last step would take for the best setting so far
+    reserved = default.seconds  # what the last step would take for the best setting so far
+
+    def time_for_last_step() -> float:
+        return deadline - clock() - 2 * measured
 
     def time_left() -> float:
-        return deadline - clock() - final[0] - 2 * measured
+        return time_for_last_step() - reserved
 
     affordable = int(TRIAL_SHARE * seconds / max(default.seconds, 1e-9) * len(rows.texts))
     bench = Bench(rows, names, measure, time_left, watch, max(affordable, LEAST_ROWS), clock)
@@ -132,12 +138,12 @@ def tune(
             break
         bench.bracket, n_before = bracket, len(bench.trials)
         run_bracket(bench, where, random_state + bracket)
-        final[0] = bench.expected_seconds(bench.best(), len(rows.texts))
+        reserved = bench.expected_seconds(bench.best(time_for_last_step()), len(rows.texts))
         if len(bench.trials) == n_before:
             break
-    best, best_judged = default, default_judged
-    if bench.trials and bench.best() != Setting():
-        best, _, best_judged = _outcome(bench.best(), rows, held_out, names, n_ranks, clock)
+    best, best_judged, chosen = default, default_judged, bench.best(time_for_last_step())
+    if chosen != Setting():
+        best, _, best_judged = _outcome(chosen, rows, held_out, names, n_ranks, clock)
     return Tuning(measure, default, best, compare(measure, best_judged, default_judged), bench.trials, bench.n_rows)
 
 
