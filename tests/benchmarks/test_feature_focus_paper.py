@@ -62,7 +62,7 @@ def test_trials_give_the_same_figures_again():
 def test_later_passes_are_those_of_fit():
     part = small_corpus(200).trial(0)  # of rare features: ratings count the sightings of the first pass only
     for passes in (1, 3):
-        ranker = runs.FeatureFocus(candidates=runs.DEEPEST, passes=passes, margin=0.1).fit(part.X_train, part.Y_train)
+        ranker = runs.FeatureFocus(passes=passes, margin=0.1, **runs.PAPERS_OWN).fit(part.X_train, part.Y_train)
         found = runs.index_passes(part, 3, margin=0.1)[passes - 1]
         assert found["R1"] == np.mean(runs.ranks_of(ranker, part.X_test, part.Y_test) <= 1)
         assert found["W"] == ranker.n_edges_

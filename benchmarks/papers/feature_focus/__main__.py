@@ -63,7 +63,9 @@ PLANS = {
         flat=(("perceptron", 3), ("SVM C=1", 3)),
     ),
     "yso-finna-en": Plan(corpora.finna, passes=2, degrees=DEGREES, bounded_only=True),
-    "austen-words": Plan(corpora.austen, trials=2, passes=4, options=("no constraints", "no leak"), bounded_only=True),
+    "austen-words": Plan(
+        corpora.austen, trials=2, passes=4, margins=(0.0, 0.1), options=("no constraints",), bounded_only=True
+    ),
 }
 QUICK = {
     "reuters-10": Plan(

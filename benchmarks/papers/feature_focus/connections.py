@@ -6,7 +6,7 @@ import numpy as np
 
 from abound import FeatureFocus
 from benchmarks.papers.feature_focus.corpora import Corpus, spaced
-from benchmarks.papers.feature_focus.runs import DEEPEST
+from benchmarks.papers.feature_focus.runs import PAPERS_OWN
 
 STRONG, LEAKING = 0.9, 0.25
 EXAMPLES = 8
@@ -16,7 +16,7 @@ SEEN_ENOUGH = 10  # sightings from which on a feature votes at full strength
 def look(corpus: Corpus, margin: float) -> dict[str, Any]:
     """Learn the first trial's rows once, and return sections 6.4.4 and 6.4.5 for it."""
     part = corpus.trial(0)
-    ranker = FeatureFocus(margin=margin, candidates=DEEPEST).fit(part.X_train, part.Y_train)
+    ranker = FeatureFocus(margin=margin, **PAPERS_OWN).fit(part.X_train, part.Y_train)
     pool, d_max = ranker._pool, int(ranker.d_max or 0)
     indptr, totals, seen = pool.headers()
     edges = pool.edges(0, pool.n_features)

@@ -6,6 +6,8 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
+from benchmarks.papers.feature_focus.runs import MARGINS
+
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
@@ -24,6 +26,11 @@ def style(number: int) -> dict[str, Any]:
     return {"color": color, "linestyle": line, "marker": mark, "markersize": 4}
 
 
+def of_margin(margin: str) -> dict[str, Any]:
+    """Return the same style for the same margin in every panel."""
+    return style(MARGINS.index(float(margin)))
+
+
 def _save(figure: Any, path: Path) -> None:
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
@@ -34,6 +41,14 @@ def _save(figure: Any, path: Path) -> None:
 def _panels(number: int, width: float = 4.6) -> tuple[Any, Any]:
     figure, panels = plt.subplots(1, number, figsize=(width * number, 3.6), layout="constrained", squeeze=False)
     return figure, panels[0]
+
+
+def _one_legend(figure: Any) -> None:
+    """Put one legend of all panels beside them, by margin."""
+    pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
+    lines = {label: line for panel in pairs for line, label in panel}
+    order = sorted(lines, key=lambda label: float(label.split()[1].rstrip(",")))
+    figure.legend([lines[label] for label in order], order, frameon=False, loc="outside right center")
 
 
 def edges_a_feature(corpora: dict[str, Any], path: Path) -> None:
@@ -54,14 +69,14 @@ def passes_and_margins(corpora: dict[str, Any], path: Path) -> None:
     """Draw figure 14: R1 against passes for each margin, with deviations over the trials."""
     figure, panels = _panels(len(corpora))
     for axes, (name, corpus) in zip(panels, corpora.items(), strict=True):
-        for number, (margin, curve) in enumerate(corpus["curves"].items()):
-            passes = np.arange(1, len(curve["R1"]) + 1)
-            axes.plot(passes, curve["R1"], label=f"margin {float(margin):g}", **style(number))
+        for margin, curve in corpus["curves"].items():
+            passes, look = np.arange(1, len(curve["R1"]) + 1), of_margin(margin)
+            axes.plot(passes, curve["R1"], label=f"margin {float(margin):g}", **look)
             low, high = (np.array(curve["R1"]) + sign * np.array(curve["deviation"]) for sign in (-1, 1))
-            axes.fill_between(passes, low, high, color=STYLES[number][0], alpha=0.12, linewidth=0)
+            axes.fill_between(passes, low, high, color=look["color"], alpha=0.12, linewidth=0)
         axes.set(title=name, xlabel="passes", xticks=passes)
     panels[0].set_ylabel("R1 of held-out rows")
-    panels[0].legend(frameon=False)
+    _one_legend(figure)
     _save(figure, path)
 
 
@@ -69,13 +84,13 @@ def training_and_test(corpora: dict[str, Any], path: Path) -> None:
     """Draw figure 19: R1 of the training rows (hollow marks) and of those held out, against passes."""
     figure, panels = _panels(len(corpora))
     for axes, (name, corpus) in zip(panels, corpora.items(), strict=True):
-        for number, (margin, curve) in enumerate(corpus["curves"].items()):
-            passes, look = np.arange(1, len(curve["R1"]) + 1), style(number)
+        for margin, curve in corpus["curves"].items():
+            passes, look = np.arange(1, len(curve["R1"]) + 1), of_margin(margin)
             axes.plot(passes, curve["R1"], label=f"margin {float(margin):g}, held out", **look)
             axes.plot(passes, curve["training"], label=f"margin {float(margin):g}, training", mfc="white", **look)
         axes.set(title=name, xlabel="passes", xticks=passes)
     panels[0].set_ylabel("R1")
-    panels[-1].legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    _one_legend(figure)
     _save(figure, path)
 
 
