@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -361,7 +361,7 @@ def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS, save:
 
 
 def grow(
-    work: Path, sizes: tuple[int, ...] = SIZES, shard_counts: tuple[int, ...] = SHARD_COUNTS, save: Save = print
+    work: Path, sizes: Sequence[int] = SIZES, shard_counts: Sequence[int] = SHARD_COUNTS, save: Save = print
 ) -> dict[str, Any]:
     """Train the fewest rows in more and more shards, and then on more and more rows."""
     rows = list(sets.finna_rows("fi"))
@@ -397,7 +397,12 @@ def main() -> None:
         prog="python -m benchmarks.spark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=tuple(COMMANDS))
+    parser.add_argument("--limit", type=int, help="of fit and rank: the first rows only")
+    parser.add_argument("--rounds", type=int, help="of rank: how often jobs take turns")
+    parser.add_argument("--sizes", type=int, nargs="+", help="of growth: numbers of rows")
+    parser.add_argument("--shard-counts", type=int, nargs="+", help="of growth: shards of the fewest rows")
     arguments = parser.parse_args()
+    given = {name: value for name, value in vars(arguments).items() if name != "command" and value is not None}
     import pyspark
 
     versions = {"numpy": np.__version__, "pyarrow": pa.__version__, "pyspark": pyspark.__version__}
@@ -410,7 +415,7 @@ def main() -> None:
         (RESULTS / f"spark-{arguments.command}.json").write_text(text + "\n")
 
     with tempfile.TemporaryDirectory(prefix="abound-spark-") as work:
-        found = COMMANDS[arguments.command](Path(work), save=save)
+        found = COMMANDS[arguments.command](Path(work), save=save, **given)
     save(found)
     print(json.dumps({**head, **found}, indent=1))
 
