@@ -9,7 +9,6 @@ from benchmarks import sizing
 spark = pytest.importorskip("benchmarks.spark", reason="the extra `spark` is not installed")
 
 
-@pytest.mark.skipif(not (sizing.RESULTS / "spark-growth.json").exists(), reason="the cluster was not measured yet")
 def test_the_page_is_that_of_the_results(monkeypatch):
     monkeypatch.setattr("sys.argv", ["sizing", "--check"])
     sizing.main()

@@ -83,3 +83,5 @@ def test_what_cannot_be_learnt_is_said_in_one_sentence(spark, frame, tmp_path):
     (tmp_path / "other" / "file").write_text("mine")
     with pytest.raises(FileExistsError, match="holds no model"):
         fit(frame, tmp_path / "other")
+    with pytest.raises(FileExistsError, match="holds no model"):
+        fit(frame, tmp_path / "other", resume=True)
