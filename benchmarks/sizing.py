@@ -132,8 +132,9 @@ def arithmetic() -> list[str]:
         ),
         (
             "memory of a process that learns",
-            f"{HELD_BYTES + NAME_BYTES} bytes a feature, {LABEL_BYTES} a label: {size(held)}; and a page of {PAGE_BYTES:,} "
-            f"bytes for each of the {met / 1e6:.1f} million features that a shard meets: {size(changed)}",
+            f"{HELD_BYTES + NAME_BYTES} bytes a feature, {LABEL_BYTES} a label: {size(held)}; and a page of "
+            f"{PAGE_BYTES:,} bytes for each of the {met / 1e6:.1f} million features that a shard meets: "
+            f"{size(changed)}",
             size(held + changed),
         ),
         (
