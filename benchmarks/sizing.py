@@ -87,7 +87,7 @@ def measured() -> list[str]:
         (
             f"ranking {ranked['rows']:,} rows",
             f"{ranked['best_seconds']['rank']:.1f} s, {ranked['rank_to_bare']:.2f} times a bare job that reads, "
-            f"tokenises and writes the same; {shares}",
+            f"tokenises and writes the same ({ranked['rank_to_bare_by_processor']:.2f} by processor time); {shares}",
         ),
         (
             f"growth from {sizes[0]['rows']:,} to {sizes[-1]['rows']:,} rows",
