@@ -110,7 +110,7 @@ def resampled(rows: list[tuple[str, list[str]]], n: int) -> Iterator[tuple[str, 
 
 
 def shuffle_bytes(spark: Any) -> int:
-    """Return the bytes that all executors so far have written for shuffles, as Spark's own store of figures has them."""
+    """Return the bytes that all executors so far have written for shuffles, as Spark itself counts them."""
     executors = spark.sparkContext._jsc.sc().statusStore().executorList(False)
     return sum(int(executors.apply(i).totalShuffleWrite()) for i in range(executors.size()))
 
