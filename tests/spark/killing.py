@@ -84,7 +84,7 @@ class Killer(threading.Thread):
         self.marker, self.random, self.killed = folder / stage, random.Random(seed), None
 
     def run(self) -> None:
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 900
         while not self.marker.exists():
             if time.monotonic() > deadline:
                 return
@@ -104,5 +104,5 @@ def fit_with_a_kill(frame, folder: Path, stage: str, seed: int, monkeypatch, **p
     killer = Killer(folder, stage, seed)
     killer.start()
     report = training.fit(frame, folder / "model", **params)
-    killer.join(300)
+    killer.join(900)
     return report, killer.killed

@@ -1,6 +1,7 @@
 """Executors and drivers are killed with SIGKILL, and the model is the same."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,21 +47,28 @@ def test_a_killed_driver_is_resumed(spark, corpus, tmp_path):
     wanted = fit(frame, tmp_path / "whole", ranker_params={"few_labels": 0, "passes": 3}, shards=2).state_hash
     command = [sys.executable, "-m", "abound", "spark", "fit", source, "--model", str(model), "--shards", "2"]
     command += ["--passes", "3", "--ranker-param", "few_labels=0", "--master", "local[1]"]
-    command += ["--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", "spark.ui.enabled=false"]
-    driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-    between, deadline = tmp_path / "model.work" / "model-00001" / "manifest.json", time.monotonic() + 300
+    settings = ("driver.bindAddress=127.0.0.1", "ui.enabled=false", "driver.extraJavaOptions=-XX:TieredStopAtLevel=1")
+    for setting in settings:
+        command += ["--conf", f"spark.{setting}"]
+    said = tmp_path / "stderr"
+    with open(said, "wb") as errors:
+        driver = subprocess.Popen(command, start_new_session=True, stderr=errors, stdout=subprocess.DEVNULL)
+    between, deadline = tmp_path / "model.work" / "model-00001" / "manifest.json", time.monotonic() + 900
     while not between.exists() and driver.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     for pid in (*descendants(driver.pid), driver.pid):  # Python and its Java
         os.kill(pid, signal.SIGKILL)
-    assert driver.wait() == -signal.SIGKILL, driver.stderr.read().decode()
-    driver.stdout.close()
-    driver.stderr.close()
+    assert driver.wait() == -signal.SIGKILL, said.read_text()
     assert between.exists()
     assert not model.exists()
+    model.mkdir()
+    carried = next((tmp_path / "whole").glob("term_names-*.npy"))
+    shutil.copy(carried, model)  # as if the driver had been killed again, at the very end
     settings = {"ranker_params": {"few_labels": 0}, "passes": 3, "shards": 2}
-    with pytest.raises(FileExistsError, match="resume=True goes on with it"):
+    with pytest.raises(FileExistsError, match="holds no model"):
         fit(frame, model, **settings)
+    with pytest.raises(FileExistsError, match="resume=True goes on with it"):
+        fit(frame, tmp_path / "other", work=tmp_path / "model.work", **settings)
     with pytest.raises(ValueError, match="a training of other rows or with other parameters"):
         fit(frame.limit(400), model, resume=True, **settings)
     report = fit(frame, model, resume=True, **settings)

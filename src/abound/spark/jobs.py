@@ -113,11 +113,7 @@ def collect(frame: "DataFrame", stage: str, progress: Progress | None = None) ->
 def followed(spark: "SparkSession", stage: str, progress: Progress | None) -> Iterator[None]:
     """Tell `progress` now and then how many tasks of the jobs that start inside are done."""
     context = spark.sparkContext
-    group = f"abound {stage} {os.getpid()} {threading.get_ident()} {id(progress)}"
-    if progress is None:
-        context.setJobGroup(group, f"abound: {stage}")
-        yield
-        return
+    group = f"abound {stage} {os.getpid()} {time.monotonic_ns()}"
     tracker, done = context.statusTracker(), threading.Event()
 
     def look() -> None:
@@ -128,19 +124,23 @@ def followed(spark: "SparkSession", stage: str, progress: Progress | None) -> It
                 found = tracker.getStageInfo(number)
                 if found:
                     finished, total = finished + found.numCompletedTasks, total + found.numTasks
-        if total:
+        if total and progress is not None:
             progress(stage, finished, total)
 
     def watch() -> None:
         while not done.wait(SECONDS_BETWEEN_LOOKS):
             look()
 
-    context.setJobGroup(group, f"abound: {stage}")
     watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
+    context.setJobGroup(group, f"abound: {stage}")
+    if progress is not None:
+        watcher.start()
     try:
         yield
         look()
     finally:
         done.set()
-        watcher.join()
+        if progress is not None:
+            watcher.join()
+        for name in ("spark.jobGroup.id", "spark.job.description"):  # later jobs of the caller are not ours
+            context._jsc.sc().setLocalProperty(name, None)

@@ -2,10 +2,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
-from abound.rankers.shards import bounds
-
 # Features of a block times shards: what a merging task holds at once, so that it does not grow with the shards.
 LISTS_A_BLOCK = 1 << 16
 BUCKETS_A_CORE = 8  # the first features have most of the edges, so one bucket takes longer than another
@@ -42,9 +38,8 @@ class Layout(NamedTuple):
 
     def blocks(self, bucket: int) -> range:
         """Return the blocks of a bucket."""
-        return range(*bounds(self.n_blocks, self.buckets)[bucket])
+        return range(self.n_blocks * bucket // self.buckets, self.n_blocks * (bucket + 1) // self.buckets)
 
     def bucket_of(self, block: int) -> int:
         """Return the bucket that a block is in."""
-        firsts = [first for first, _ in bounds(self.n_blocks, self.buckets)]
-        return int(np.searchsorted(firsts, block, side="right")) - 1
+        return ((block + 1) * self.buckets - 1) // self.n_blocks

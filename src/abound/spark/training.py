@@ -31,7 +31,7 @@ from abound.spark.shared import is_model, open_model, publish, write_json
 from abound.spark.wire import ORDER, SCHEMA
 from abound.spark.writing import WriteArrays, write_next
 from abound.store import encode_names
-from abound.store.directory import MANIFEST, carry_array, read_manifest, write_array, write_manifest
+from abound.store.directory import DATA_FILE, carry_array, read_manifest, write_array, write_manifest
 from abound.tagger import Tagger
 from abound.tagger.keeping import RANKER_PREFIX
 
@@ -138,7 +138,7 @@ def fit(
         raise ValueError("max_terms depends on the order in which terms are met, so it cannot be used on a cluster")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
     target = Path(model)
-    _check_target(target)
+    _check_target(target, resume)
     training = Training(spark, tagger, target, Path(work) if work else Path(f"{target}.work"), progress)
     report = training.run(frame, resume)
     if not keep_work:
@@ -146,8 +146,11 @@ def fit(
     return report
 
 
-def _check_target(path: Path) -> None:
-    if path.exists() and not (path / MANIFEST).exists() and (not path.is_dir() or any(path.iterdir())):
+def _check_target(path: Path, resume: bool) -> None:
+    if not path.exists() or is_model(path):
+        return
+    # A driver that was killed at the very end has left files of the model, and no manifest.
+    if not path.is_dir() or not all(resume and DATA_FILE.fullmatch(old.name) for old in path.iterdir()):
         raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
 
 

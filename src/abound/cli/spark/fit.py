@@ -1,5 +1,6 @@
 """`abound spark fit`: learn a model on a cluster."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -61,7 +62,8 @@ def fit(
     as_json: JsonOption = None,
 ) -> None:
     """Learn a model from Parquet on Spark: the same, byte for byte, as that of as many shards on one machine."""
-    check_target(model, force)
+    if not resume or (Path(model) / "manifest.json").exists():
+        check_target(model, force)
     span = None if char_ngrams is None else parse_span(char_ngrams)
     text: dict[str, Any] = {"ngrams": ngrams, "char_ngrams": span, "stem": stem, "min_count": min_count}
     given = {name: value for name, value in text.items() if value is not None}
