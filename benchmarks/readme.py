@@ -223,7 +223,6 @@ def page() -> list[str]:
     ]
 
 
-ELSEWHERE = {"sizing"}  # benchmarks.sizing writes it
 TREE_SETS = ("letor-agg", "mslr-5k", "ltr-lightgbm")
 SECTIONS: dict[str, Callable[[], list[str]]] = {
     **PAGE_SECTIONS,
@@ -244,13 +243,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
 
 def render(text: str) -> str:
     """Return a page's text with every marked section written anew."""
-
-    def replace(match: re.Match[str]) -> str:
-        if match["name"] in ELSEWHERE:
-            return match[0]
-        return match[1] + "\n" + "\n".join(SECTIONS[match["name"]]()) + "\n\n" + match[3]
-
-    return MARK.sub(replace, text)
+    return MARK.sub(lambda m: m[1] + "\n" + "\n".join(SECTIONS[m["name"]]()) + "\n\n" + m[3], text)
 
 
 def main() -> None:
