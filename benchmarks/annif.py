@@ -53,13 +53,13 @@ def run(n_train: int, n_test: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         python = prepare(work, train, test, called)
+        for name, params in FORMS.items():
+            systems[name], direct = ours(params, train, test, called, work / name)
         for name in SETTINGS:
             figures, suggested = suggest(python, work, name)
             systems[f"Annif {name}"] = figures | measured(suggested, test)
-        for name, params in FORMS.items():
-            systems[name], suggested = ours(params, train, test, called, work / name)
         model = work / "abound, stems"
-        systems["abound, stems, asked by Annif over http"] = over_http(python, work, model, test, suggested)
+        systems["abound, stems, asked by Annif over http"] = over_http(python, work, model, test, direct)
     return {"train_rows": n_train, "test_rows": n_test, "systems": systems, "machine": machine_line()}
 
 
