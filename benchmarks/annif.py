@@ -22,9 +22,10 @@ from abound.data import read_label_names
 from abound.metrics import interval, judge
 from benchmarks import sets
 from benchmarks.machine import machine_line
-from benchmarks.peers.__main__ import HERE, interpreter
+from benchmarks.peers.environments import interpreter
 
 RESULTS = Path(__file__).parent / "results"
+SYSTEMS = Path(__file__).parent / "peers" / "systems"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "annif_endpoint.py"
 URI = "http://www.yso.fi/onto/yso/p"
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5")
@@ -52,13 +53,13 @@ def run(n_train: int, n_test: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         python = prepare(work, train, test, called)
+        for name, params in FORMS.items():
+            systems[name], direct = ours(params, train, test, called, work / name)
         for name in SETTINGS:
             figures, suggested = suggest(python, work, name)
             systems[f"Annif {name}"] = figures | measured(suggested, test)
-        for name, params in FORMS.items():
-            systems[name], suggested = ours(params, train, test, called, work / name)
         model = work / "abound, stems"
-        systems["abound, stems, asked by Annif over http"] = over_http(python, work, model, test, suggested)
+        systems["abound, stems, asked by Annif over http"] = over_http(python, work, model, test, direct)
     return {"train_rows": n_train, "test_rows": n_test, "systems": systems, "machine": machine_line()}
 
 
@@ -84,7 +85,7 @@ def write_projects(work: Path, port: int = 0) -> None:
 
 def suggest(python: str, work: Path, name: str) -> tuple[dict[str, Any], Suggestions]:
     """Run one of Annif's projects in a process of its own."""
-    script = HERE / "systems" / "annif_projects.py"
+    script = SYSTEMS / "annif_projects.py"
     done = subprocess.run([python, script, work, name], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"Annif's {name} failed: {done.stderr[-2000:]}")

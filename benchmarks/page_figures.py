@@ -25,12 +25,14 @@ def annif() -> list[str]:
         seconds = f"{row['train_seconds']:.1f}" if "train_seconds" in row else "as above"
         lines.append(f"| {name} | {seconds} | {row['texts_a_second']:,.0f} | {measures} |")
     http = next(row for name, row in result["systems"].items() if "http" in name)
+    both = "Annif omikuji-bigrams" in result["systems"]
+    form = "words, and with pairs of words" if both else "words and pairs of words"
     return [
         *lines,
         "",
         f"{result['train_rows']:,} records to learn from, the next {result['test_rows']:,} to measure on; Annif "
-        f"{http['version']}, omikuji as Bonsai. Over http, {http['same_as_direct']:.1%} of the answers have "
-        f"the labels that the model itself ranks. {result['machine']}.",
+        f"{http['version']}, omikuji as Bonsai with {form}. Over http, {http['same_as_direct']:.1%} of the answers "
+        f"have the labels that the model itself ranks. {result['machine']}.",
     ]
 
 

@@ -21,6 +21,7 @@ FROM_THE_TOP = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
 }
+IMAGE = re.compile(r'(<img [^>]*src=")((?!data:|https?:|/)[^"]+")')
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")
 
 
@@ -71,7 +72,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return words if words.startswith("`") or found.endswith(".md") else f"`{words}`"
         return match[0]
 
-    return LINK.sub(replace, markdown)
+    up = "" if page.file.name == "index" else "../"  # a page is a folder in the site; mkdocs leaves HTML as it is
+    return IMAGE.sub(lambda match: f"{match[1]}{up}{match[2]}", LINK.sub(replace, markdown))
 
 
 def _normal(path: PurePosixPath) -> str:

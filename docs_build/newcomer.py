@@ -5,6 +5,7 @@ python -m docs_build.newcomer [DATA]       DATA is the folder of yso-finna-en; t
 
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,8 @@ def main() -> None:
         script = "trap 'kill $(jobs -p) 2>/dev/null' EXIT\nset -e\n" + '\necho "== $SECONDS s"\n'.join(steps())
         variables = {**os.environ, "DATA": data, "PATH": path}
         subprocess.run(["bash", "-c", script], cwd=f"{folder}/abound", env=variables, check=True)
-        print(f"\nfrom an empty environment to the last answer: {time.perf_counter() - start:.0f} s")
+        wall, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"\nfrom nothing to the last answer: {wall:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of a core")
 
 
 if __name__ == "__main__":

@@ -25,9 +25,13 @@ FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```[ \t]*$", re.DOTALL | re.MULTILINE
 )
 MARK = re.compile(r"<!-- (?P<mark>not run: [^>]+|needs: [^>]+|output) -->\s*\Z")
-SHELL, PYTHON, QUIET = {"bash", "sh", "shell"}, {"python", "pycon"}, {"text", "math", "", "ini", "yaml", "html", "http"}
+SHELL, PYTHON, QUIET = (
+    {"bash", "sh", "shell"},
+    {"python", "pycon"},
+    {"text", "math", "", "ini", "yaml", "html", "http", "dockerfile"},
+)
 END = "-- end of block --"
-SECONDS = 60  # a block that takes longer is stopped
+SECONDS = 300  # a block that takes longer is stopped
 CHECKER, FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

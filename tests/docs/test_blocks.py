@@ -1,14 +1,16 @@
 """Every code block of README and the pages runs."""
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import Block, blocks_of, run_page
+from tests.docs.blocks import FENCE, Block, blocks_of, run_page
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+UNTRIED = {"server.md": "needs a server on the port that it names"}  # pages whose blocks are not marked yet
+PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name not in UNTRIED)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -72,6 +74,13 @@ def test_a_block_waits_for_what_it_needs(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         run_page(page, tmp_path)
     assert len(run_page(page.replace("needs: json", "needs: no.json"), tmp_path)) == 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_code_block_escapes_by_indentation(page: Path) -> None:
+    prose = FENCE.sub("", page.read_text())
+    found = re.findall(r"(?:\A|\n\n)(    +[^\s*|-].*)", prose)
+    assert [line for line in found if not re.match(r" +(\d+\.|[*-]) ", line)] == [], "fence it, so that it is run"
 
 
 def test_blocks_in_lists_lose_their_indent() -> None:
