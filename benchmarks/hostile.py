@@ -55,7 +55,8 @@ def one(**changes: Any) -> dict[str, Any]:
 
 
 def safetensors_attacks() -> dict[str, bytes]:
-    twice = b'{"a":{"dtype":"F32","shape":[16],"data_offsets":[0,64]},"a":{"dtype":"I32","shape":[16],"data_offsets":[0,64]}}'
+    first, second = (f'"a":{{"dtype":"{kind}","shape":[16],"data_offsets":[0,64]}}'.encode() for kind in ("F32", "I32"))
+    twice = b"{" + first + b"," + second + b"}"
     bad = tensors(one(), 0) + np.full(16, np.nan, np.float32).tobytes()
     return {
         "a header beyond the file": tensors(one(), length=1 << 60),
@@ -74,7 +75,8 @@ def safetensors_attacks() -> dict[str, bytes]:
 
 def npz_attacks() -> dict[str, bytes]:
     bomb, objects, nan, lying = io.BytesIO(), io.BytesIO(), io.BytesIO(), io.BytesIO()
-    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w", force_zip64=True) as out:
+    archive = zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED)
+    with archive, archive.open("a.npy", "w", force_zip64=True) as out:
         head = io.BytesIO()
         np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (1 << 28,)})
         out.write(head.getvalue())

@@ -1,0 +1,49 @@
+"""What attacks, damage and fuzzing have found, as tables; `benchmarks.readme` puts them into docs/reliability.md."""
+
+from benchmarks.page_figures import read
+
+DAMAGES = ("flipped bits", "cuts", "torn blocks")
+
+
+def hostile() -> list[str]:
+    result = read("hostile")
+    lines = [
+        "| format | attacks | refused | accepted | ran the code | worst seconds | worst MB above the file |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, attacks in sorted(result["formats"].items()):
+        outcomes = [found["outcome"] for found in attacks.values()]
+        seconds = max(found["seconds"] for found in attacks.values())
+        megabytes = max(found["megabytes_above"] for found in attacks.values())
+        counts = " | ".join(str(outcomes.count(which)) for which in ("refused", "accepted", "ran the code"))
+        lines.append(f"| {name} | {len(attacks)} | {counts} | {seconds:.2f} | {megabytes:,.0f} |")
+    return [*lines, "", f"CPU seconds, each attack in a fresh process. {result['machine']}."]
+
+
+def damage() -> list[str]:
+    result = read("damage")
+    lines = [
+        "| format | damage | times | noticed | harmless | silently wrong | crash |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for figures in result["formats"].values():
+        for which in DAMAGES:
+            found = figures[which]
+            crashed = found["other error"] + found["crash or hang"]
+            counts = f"{found['n']:,} | {found['noticed']:,} | {found['harmless']:,} | {found['silently wrong']:,}"
+            name = f"{figures['name']} {figures['version']}".strip()
+            lines.append(f"| {name} | {which} | {counts} | {crashed} |")
+    return [*lines, "", f"{result['machine']}."]
+
+
+def fuzz() -> list[str]:
+    result = read("fuzz")
+    lines = ["| target | inputs |", "|---|---|"]
+    lines += [f"| {name} | {count:,} |" for name, count in sorted(result["inputs"].items())]
+    build = "bounds-checked" if result["bounds_checked"] else "ordinary"
+    total = sum(result["inputs"].values())
+    failed = ", ".join(result["failed"]) or "none"
+    return [*lines, f"| together | {total:,} |", "", f"On the {build} build; targets with a failure: {failed}."]
+
+
+PARTS = {"hostile": hostile, "damage": damage, "fuzz": fuzz}
