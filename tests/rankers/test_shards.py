@@ -82,7 +82,7 @@ def test_shards_rank_nearly_as_well(few_labels):
 
 def test_one_pass_in_shards_is_the_merge_of_models_that_learnt_them_apart():
     X, Y = stream(600)
-    together = Cascade(few_labels=0, shards=3).fit(X, Y)
+    together = Cascade(few_labels=0, passes=1, shards=3).fit(X, Y)
     names = together.labels_.names  # the order of a row's labels is that of their numbers
     apart = [Cascade(few_labels=0).partial_fit(X[a:b], Y[a:b], classes=names) for a, b in bounds(600, 3)]
     assert merge(*apart).state_hash() == together.state_hash()
