@@ -70,6 +70,18 @@ def test_a_rejected_label_falls_and_the_text_is_no_example(few_labels):
         Tagger("feature-focus").learn("a pear", [], wrong=["fruit"])
 
 
+@pytest.mark.parametrize("few_labels", [0, 1000])
+def test_a_person_who_rejects_the_first_label_sees_another_first(few_labels):
+    tagger = Tagger(ranker_params={"few_labels": few_labels}).fit(TEXTS * 9, LABELS * 9)
+    first = tagger.rank("a red car of mine")[0].label
+    if few_labels == 0:
+        tagger.learn("a red car of mine", [], wrong=[first], insist=False)
+        assert tagger.rank("a red car of mine")[0].label == first  # one step is not enough here
+    tagger.learn("a red car of mine", [], wrong=[first])
+    assert tagger.rank("a red car of mine")[0].label != first
+    tagger.learn("a red car of mine", [], wrong=[entry.label for entry in tagger.rank("a red car of mine")])  # all: ends
+
+
 @pytest.mark.parametrize("mode", ["stream", "corpus"])
 def test_a_label_without_example_is_ranked_by_its_name(mode, tmp_path):
     names = {"fruit": "fruits", "boat": ["boats", "ships of all kinds"]}

@@ -101,8 +101,8 @@ class Ranker:
         """Learn rows in order, with labels that are known to be wrong, if the ranker can."""
         raise NotImplementedError
 
-    def _insist(self, rows: Rows, targets: Targets) -> None:
-        """Learn rows that were just learnt on, until their labels stand first for them, if the ranker can."""
+    def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
+        """Learn rows that were just learnt on, until their labels stand first and wrong ones do not, if it can."""
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
         """Learn all that there is from scratch: one online pass, if a ranker does not know better."""

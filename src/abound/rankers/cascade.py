@@ -228,23 +228,48 @@ class CascadeRanker(IndexRanker):
         prototypes_learn(self._pairs, scratch, *how, *rows, *targets, *wrong)
         self._pair_scratch.append(scratch)
 
-    def _insist(self, rows: Rows, targets: Targets) -> None:
+    def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
         for row in range(rows.n_rows):
             part, labels = cut_rows(rows, targets, row, row + 1, len(self.labels_))
-            for done in range(MOST_ROUNDS if len(labels.ids) else 0):
-                best = np.full((1, len(labels.ids)), -1, np.int32)
-                self._rank(part, best, np.zeros(best.shape))
-                behind = np.setdiff1d(labels.ids, best[0])
-                if not len(behind):
-                    break
-                if self._pairs is not None:
-                    self._learn_pairs(part, labels)
-                for label in behind if self._indexed else ():
-                    rated_lift(self._pool, self._rated_settings(), part.indices, part.data, int(label))
-                if self._indexed and done >= LIFTING_ROUNDS:  # what stands in their place must give way
-                    above = np.setdiff1d(best[0][best[0] >= 0], labels.ids)
-                    none = Targets(np.zeros(2, np.int64), np.zeros(0, np.int32), len(self.labels_))
-                    self._learn_rated(part, none, (np.array([0, len(above)], np.int64), above.astype(np.int32)))
+            if len(labels.ids):
+                self._lift(part, labels)
+            if len(wrong[0]):
+                self._lower(part, cut_lists(wrong, row, row + 1)[1])
+
+    def _lift(self, row: Rows, labels: Targets) -> None:
+        """Learn a row again until its labels stand first for it."""
+        for done in range(MOST_ROUNDS):
+            best = self._best(row, len(labels.ids))
+            behind = np.setdiff1d(labels.ids, best)
+            if not len(behind):
+                break
+            if self._pairs is not None:
+                self._learn_pairs(row, labels)
+            for label in behind if self._indexed else ():
+                rated_lift(self._pool, self._rated_settings(), row.indices, row.data, int(label))
+            if self._indexed and done >= LIFTING_ROUNDS:  # what stands in their place must give way
+                self._reject(row, np.setdiff1d(best, labels.ids), pairs=False)
+
+    def _lower(self, row: Rows, rejected: NDArray[np.int32]) -> None:
+        """Reject labels of a row again until none of them stands first, as long as there is another."""
+        for _ in range(MOST_ROUNDS if len(rejected) else 0):
+            best = self._best(row, len(rejected) + 1)
+            if not len(best) or best[0] not in rejected or not len(np.setdiff1d(best, rejected)):
+                break
+            self._reject(row, rejected)
+
+    def _best(self, row: Rows, k: int) -> NDArray[np.int32]:
+        best: NDArray[np.int32] = np.full((1, k), -1, np.int32)
+        self._rank(row, best, np.zeros(best.shape))
+        return np.extract(best[0] >= 0, best[0])
+
+    def _reject(self, row: Rows, labels: NDArray[np.int32], *, pairs: bool = True) -> None:
+        none = Targets(np.zeros(2, np.int64), np.zeros(0, np.int32), len(self.labels_))
+        wrong = (np.array([0, len(labels)], np.int64), labels.astype(np.int32))
+        if self._indexed:
+            self._learn_rated(row, none, wrong)
+        if pairs and self._pairs is not None:
+            self._learn_pairs(row, none, wrong)
 
     def _settle(self, n_rows: int) -> None:
         if not self._is_few():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from abound.errors import UnknownFormat
 from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers import ranker_class
-from abound.rankers.base import Rows, check_number
+from abound.rankers.base import NOTHING, Rows, check_number
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets
 from abound.rankers.ranking import Ranking
@@ -154,8 +154,8 @@ class Tagger:
         wrong : iterable of names
             Labels that are known to be wrong, and only these: of the others nothing is said.
         insist : bool
-            Whether a ranker that can goes on until the labels stand first for this text, as a person who corrects
-            expects. Without, a text counts for no more than one of many.
+            Whether a ranker that can goes on until the labels stand first for this text, and no wrong one does, as a
+            person who corrects expects. Without, a text counts for no more than one of many.
         """
         self.learn_many([text], [labels], wrong=[wrong], insist=insist)
 
@@ -185,12 +185,13 @@ class Tagger:
             example = rejected is None or bool(labels[start]) or not rejected[start]
             rows = Rows(*self.encoder.rows(texts[part], learn=example))
             targets = self._encode(rows, labels[part], count=example)
+            lists = NOTHING if rejected is None else self.ranker.labels_.known(rejected[part])
             if rejected is None:
                 self.ranker._learn(rows, targets)
             else:
-                self.ranker._learn_with_wrong(rows, targets, self.ranker.labels_.known(rejected[part]))
+                self.ranker._learn_with_wrong(rows, targets, lists)
             if insist:
-                self.ranker._insist(rows, targets)
+                self.ranker._insist(rows, targets, lists)
 
     def _encode(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Targets:
         """Make the labels of rows that are to be learnt known, and count them."""

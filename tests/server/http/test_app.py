@@ -267,6 +267,7 @@ def test_a_sequence_that_is_not_there_yet_is_a_problem(home):
         (b'{"text": "a", "x": ' + b"[" * 100_000, 413),
         (b'{"features": {' + b",".join(b'"%d": 1' % i for i in range(100_100)) + b"}}", 413),
         (b'{"text": "' + b"a" * (1 << 20) + b'"}', 413),
+        (b'{"explain": true, "text": "' + b"a " * 40_000 + b'"}', 413),
     ],
 )
 def test_bodies_that_are_refused(home, body, status):

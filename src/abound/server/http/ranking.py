@@ -31,6 +31,8 @@ def rank(call: Call[RankAsk]) -> Ranked:
     ask, replica = call.ask, call.served.replica
     names = replica.tagger.label_names
     if isinstance(ask.text, str) and ask.features is UNSET:
+        if ask.explain and len(ask.text.encode()) > EXPLAIN_BYTES:
+            raise Problem(413, f"a text of at most {EXPLAIN_BYTES:,} bytes can be explained; leave explain out")
         if ask.bands:
             labels = _shown(_banded(call, [ask.text])[0], ask.k, names)
             if ask.explain:
