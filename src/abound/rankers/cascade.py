@@ -259,9 +259,9 @@ class CascadeRanker(IndexRanker):
             self._reject(row, rejected)
 
     def _best(self, row: Rows, k: int) -> NDArray[np.int32]:
-        best: NDArray[np.int32] = np.full((1, k), -1, np.int32)
+        best = np.full((1, k), -1, np.int32)
         self._rank(row, best, np.zeros(best.shape))
-        return np.extract(best[0] >= 0, best[0])
+        return best[0, : int((best >= 0).sum())]  # what is left of a row keeps its -1
 
     def _reject(self, row: Rows, labels: NDArray[np.int32], *, pairs: bool = True) -> None:
         none = Targets(np.zeros(2, np.int64), np.zeros(0, np.int32), len(self.labels_))
