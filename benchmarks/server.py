@@ -92,7 +92,7 @@ def free_port() -> int:
 @contextlib.contextmanager
 def started(*arguments: str, port: int) -> Iterator[int]:
     """Run a server until the block ends; yield its process id."""
-    process = subprocess.Popen([sys.executable, "-m", *arguments], stderr=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen([sys.executable, "-m", *arguments], stderr=subprocess.DEVNULL)
     try:
         _wait_for(port)
         yield process.pid
@@ -312,10 +312,10 @@ def run(parts: list[str]) -> dict[str, Any]:
         sys.exit("the load comes from wrk: apt-get install wrk")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
-        figures = {part: getattr(bench, part)() for part in parts}
+        figures = {part: {"rounds": ROUNDS, "seconds": SECONDS, **getattr(bench, part)()} for part in parts}
     packages = ("abound", "granian", "starlette", "msgspec", "numpy")
     about = {"machine": machine_line(), "versions": {name: version(name) for name in packages}}
-    return {**about, "titles": N_TRAIN, "rounds": ROUNDS, "seconds": SECONDS, **figures}
+    return {**about, "titles": N_TRAIN, **figures}
 
 
 def main() -> None:
