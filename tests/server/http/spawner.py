@@ -34,6 +34,7 @@ class Spawner:
     """The process that forks."""
 
     def __init__(self):
+        self.alive = set()
         command = [sys.executable, "-m", "tests.server.http.spawner"]
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
@@ -50,6 +51,9 @@ class Spawner:
         return self
 
     def __exit__(self, *_):
+        for pid in self.alive:  # of a test that failed
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()
@@ -63,6 +67,7 @@ class Spawned:
         self.log = Path(home) / "test.log"
         self.log.write_bytes(b"")
         self.pid = spawner.ask({"home": str(home), "log": str(self.log), **settings})
+        spawner.alive.add(self.pid)
         ends = time.monotonic() + 60
         while not (found := re.search(r"on (http://\S+:(\d+))", self.log.read_text())):
             assert time.monotonic() < ends, self.log.read_text()
@@ -88,6 +93,7 @@ class Spawned:
         return self.wait()
 
     def wait(self):
+        self._spawner.alive.discard(self.pid)
         return self._spawner.ask({"wait": self.pid})
 
 
