@@ -79,7 +79,8 @@ def test_a_person_who_rejects_the_first_label_sees_another_first(few_labels):
         assert tagger.rank("a red car of mine")[0].label == first  # one step is not enough here
     tagger.learn("a red car of mine", [], wrong=[first])
     assert tagger.rank("a red car of mine")[0].label != first
-    tagger.learn("a red car of mine", [], wrong=[entry.label for entry in tagger.rank("a red car of mine")])  # all: ends
+    everything = [entry.label for entry in tagger.rank("a red car of mine")]
+    tagger.learn("a red car of mine", [], wrong=everything)  # comes to an end
 
 
 @pytest.mark.parametrize("mode", ["stream", "corpus"])

@@ -239,7 +239,7 @@ class CascadeRanker(IndexRanker):
     def _lift(self, row: Rows, labels: Targets) -> None:
         """Learn a row again until its labels stand first for it."""
         for done in range(MOST_ROUNDS):
-            best = self._best(row, len(labels.ids))
+            best = self._first_labels(row, len(labels.ids))
             behind = np.setdiff1d(labels.ids, best)
             if not len(behind):
                 break
@@ -253,12 +253,12 @@ class CascadeRanker(IndexRanker):
     def _lower(self, row: Rows, rejected: NDArray[np.int32]) -> None:
         """Reject labels of a row again until none of them stands first, as long as there is another."""
         for _ in range(MOST_ROUNDS if len(rejected) else 0):
-            best = self._best(row, len(rejected) + 1)
+            best = self._first_labels(row, len(rejected) + 1)
             if not len(best) or best[0] not in rejected or not len(np.setdiff1d(best, rejected)):
                 break
             self._reject(row, rejected)
 
-    def _best(self, row: Rows, k: int) -> NDArray[np.int32]:
+    def _first_labels(self, row: Rows, k: int) -> NDArray[np.int32]:
         best = np.full((1, k), -1, np.int32)
         self._rank(row, best, np.zeros(best.shape))
         return best[0, : int((best >= 0).sum())]  # what is left of a row keeps its -1
