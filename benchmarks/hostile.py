@@ -74,10 +74,7 @@ def safetensors_attacks() -> dict[str, bytes]:
 
 def npz_attacks() -> dict[str, bytes]:
     bomb, objects, nan, lying = io.BytesIO(), io.BytesIO(), io.BytesIO(), io.BytesIO()
-    with (
-        zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("a.npy", "w", force_zip64=True) as out,
-    ):
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w", force_zip64=True) as out:
         head = io.BytesIO()
         np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (1 << 28,)})
         out.write(head.getvalue())

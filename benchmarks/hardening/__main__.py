@@ -41,18 +41,13 @@ def hostile() -> list[str]:
 
 def damage() -> list[str]:
     result = read("damage")
-    lines = [
-        "| format | damage | times | noticed | harmless | silently wrong | crash |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines = ["| format | damage | times | noticed | harmless | silently wrong | crash |", "|---|---|---|---|---|---|---|"]
     for figures in result["formats"].values():
         for which in DAMAGES:
             found = figures[which]
             crashed = found["other error"] + found["crash or hang"]
             counts = f"{found['n']:,} | {found['noticed']:,} | {found['harmless']:,} | {found['silently wrong']:,}"
-            lines.append(
-                f"| {figures['name']} {figures['version']} | {which} | {counts} | {crashed} |".replace("  ", " ")
-            )
+            lines.append(f"| {figures['name']} {figures['version']} | {which} | {counts} | {crashed} |".replace("  ", " "))
     return [*lines, "", f"{result['machine']}."]
 
 
