@@ -51,7 +51,7 @@ def measured() -> list[str]:
     fit, ranked, growth = (read(f"spark-{name}") for name in MEASURED)
     run, rows = fit["spark"], fit["spark"]["rows"]
     one, (gain, low, high) = fit["local_one_shard"], fit["P@1_difference_to_one_shard"]
-    sizes, memory = growth["runs"], growth["shards"]
+    memory = growth["shards"]
     spent = run["executor_processor_seconds"]
     steps = {"rows": "counting", "learn": "learning", "merge": "merging", "write": "writing"}
     by_step = ", ".join(f"{word} {1e6 * stage_seconds(run, step) / rows:.0f}" for step, word in steps.items())
@@ -83,13 +83,13 @@ def measured() -> list[str]:
             f"tokenises and writes the same ({ranked['rank_to_bare_by_processor']:.2f} by processor time); {shares}",
         ),
         (
-            f"growth from {sizes[0]['rows']:,} to {sizes[-1]['rows']:,} rows",
+            f"growth from {growth['exponents_of_rows'][0]:,} to {growth['exponents_of_rows'][-1]:,} rows, one pass",
             "as rows to the power: " + ", ".join(f"{name} {value:.2f}" for name, value in exponents.items()),
         ),
         (
             "peak memory of a merging task",
             f"{', '.join(size(one['peak_merge_bytes']) for one in memory)} with "
-            f"{', '.join(str(one['shards']) for one in memory)} shards of {memory[0]['rows']:,} rows",
+            f"{', '.join(str(one['shards']) for one in memory)} shards of {memory[0]['rows']:,} rows, two passes",
         ),
     ]
     where = f"{fit['set']}; {fit['machine']}. Commands: `python -m benchmarks.spark fit`, `rank`, `growth`."

@@ -381,10 +381,18 @@ def grow(
     return result
 
 
-def exponents(runs: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the powers of the number of rows as which figures grow."""
+def exponents(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the powers of the number of rows as which figures grow, of the runs with as many passes as the largest.
+
+    Below 100,000 rows the ranker makes two passes, which no power of the rows could tell.
+    """
+    passes = [sum(stage["stage"].startswith("learn") for stage in run["stages"]) for run in runs]
+    runs = [run for run, n in zip(runs, passes, strict=True) if n == passes[-1]]
+    if len(runs) < 2:
+        return {}
     processor = ("executor_processor_seconds", "task_processor_seconds")
-    rows, found = np.log([run["rows"] for run in runs]), {}
+    found: dict[str, Any] = {"exponents_of_rows": [run["rows"] for run in runs]}
+    rows = np.log(found["exponents_of_rows"])
     for name in ("seconds", *processor, "shuffle_bytes", "features", "edges"):
         found[f"{name}_exponent"] = round(float(np.polyfit(rows, np.log([run[name] for run in runs]), 1)[0]), 3)
     return found

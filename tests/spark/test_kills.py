@@ -52,7 +52,7 @@ def test_a_killed_driver_is_resumed(spark, corpus, tmp_path):
         command += ["--conf", f"spark.{setting}"]
     said = tmp_path / "stderr"
     with open(said, "wb") as errors:
-        driver = subprocess.Popen(command, start_new_session=True, stderr=errors, stdout=subprocess.DEVNULL)
+        driver = subprocess.Popen(command, stderr=errors, stdout=subprocess.DEVNULL)
     between, deadline = tmp_path / "model.work" / "model-00001" / "manifest.json", time.monotonic() + 900
     while not between.exists() and driver.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from abound.rankers import ranker_class
 from abound.rankers.base import check_number
 from abound.rankers.index import IndexRanker
 from abound.rankers.shards import Pruning, rounds_of
@@ -130,10 +131,11 @@ def fit(
     if shards is None:
         shards = spark.sparkContext.defaultParallelism
     check_number("shards", shards, 1)
+    kind = ranker_class(ranker)
+    if not issubclass(kind, IndexRanker) or "shards" not in kind.param_names():
+        raise ValueError(f"a {ranker!r} ranker cannot be trained in shards; 'cascade' and 'feature-focus' can")
     params = {**(ranker_params or {}), "shards": shards, **({} if passes is None else {"passes": passes})}
     tagger = Tagger(ranker, mode="corpus", ranker_params=params, **text_params)
-    if not isinstance(tagger.ranker, IndexRanker) or not hasattr(tagger.ranker, "shards"):
-        raise ValueError(f"a {ranker!r} ranker cannot be trained in shards; 'cascade' and 'feature-focus' can")
     if tagger.encoder.max_terms is not None:
         raise ValueError("max_terms depends on the order in which terms are met, so it cannot be used on a cluster")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
