@@ -3,6 +3,7 @@
 python -m benchmarks.damage                        10,000 flipped bits, 10,000 cuts, 1,000 torn blocks, every format
 python -m benchmarks.damage --share 0.01           a hundredth of it
 python -m benchmarks.damage --only model journal   some of the formats
+python -m benchmarks.damage --share 0.1 --go-on    a tenth of it, after those that the result file has already
 
 A damage that a format does not notice, and that leaves what it holds unchanged, is harmless; one that changes it is
 silently wrong. Each format is looked at in a process of its own, so that a crash is counted and not shared.
@@ -104,19 +105,19 @@ def work(pipe: Connection, name: str, whole: Path, folder: Path, damage: str, se
         signal.alarm(0)
 
 
-def run(name: str, whole: Path, folder: Path, damage: str, n: int) -> dict[str, Any]:
+def run(name: str, whole: Path, folder: Path, damage: str, seeds: range) -> dict[str, Any]:
     """Return how often each verdict was given."""
     found: Counter[str] = Counter()
-    start, seed = time.perf_counter(), 0
-    while seed < n:
+    start, seed = time.perf_counter(), seeds.start
+    while seed < seeds.stop:
         ours, theirs = mp.Pipe()
         process = mp.get_context("fork").Process(
-            target=work, args=(theirs, name, whole, folder, damage, range(seed, n))
+            target=work, args=(theirs, name, whole, folder, damage, range(seed, seeds.stop))
         )
         process.start()
         theirs.close()
         try:
-            while seed < n:
+            while seed < seeds.stop:
                 found[ours.recv()] += 1
                 seed += 1
         except EOFError:
@@ -124,11 +125,12 @@ def run(name: str, whole: Path, folder: Path, damage: str, n: int) -> dict[str, 
             seed += 1
         process.join()
     seconds = time.perf_counter() - start
-    return {**{which: found[which] for which in VERDICTS}, "n": n, "seconds": round(seconds, 1)}
+    return {**{which: found[which] for which in VERDICTS}, "n": len(seeds), "seconds": round(seconds, 1)}
 
 
-def measure(names: list[str], share: float) -> dict[str, Any]:
-    """Return the figures of some formats."""
+def measure(names: list[str], share: float, known: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the figures of some formats, added to those that are known."""
+    known = known or {}
     shared = Path("/dev/shm")  # noqa: S108  where writing costs nothing
     figures: dict[str, Any] = {}
     for name in names:
@@ -139,8 +141,11 @@ def measure(names: list[str], share: float) -> dict[str, Any]:
             size = sum(path.stat().st_size for path in whole.iterdir())
             figures[name] = {"name": subject.name, "version": subject.version, "bytes": size}
             for damage, (n, _) in DAMAGES.items():
-                figures[name][damage] = found = run(name, whole, folder, damage, max(1, round(share * n)))
-                print(f"{subject.name:26} {damage:13} {found}", flush=True)
+                before = known.get(name, {}).get(damage, {})
+                first = before.get("n", 0)
+                found = run(name, whole, folder, damage, range(first, min(n, first + max(1, round(share * n)))))
+                figures[name][damage] = {key: round(count + before.get(key, 0), 1) for key, count in found.items()}
+                print(f"{subject.name:26} {damage:13} {figures[name][damage]}", flush=True)
     return figures
 
 
@@ -149,11 +154,12 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the full number of damages")
     parser.add_argument("--only", nargs="+", choices=SUBJECTS, default=list(SUBJECTS))
     parser.add_argument("--json", type=Path, help=f"where to write the figures; {RESULT.name} at full share")
+    parser.add_argument("--go-on", action="store_true", help="add to the figures of the result file")
     args = parser.parse_args()
-    figures = measure(args.only, args.share)
-    target = args.json or (RESULT if args.share == 1.0 else None)
+    target = args.json or (RESULT if args.share == 1.0 or args.go_on else None)
+    known = json.loads(target.read_text())["formats"] if target is not None and target.exists() else {}
+    figures = measure(args.only, args.share, known if args.go_on else None)
     if target is not None:
-        known = json.loads(target.read_text())["formats"] if target.exists() else {}
         result = {"machine": machine_line(), "formats": {**known, **figures}}
         target.write_text(json.dumps(result, indent=1) + "\n")
 
