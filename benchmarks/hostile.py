@@ -55,7 +55,8 @@ def one(**changes: Any) -> dict[str, Any]:
 
 
 def safetensors_attacks() -> dict[str, bytes]:
-    twice = b'{"a":{"dtype":"F32","shape":[16],"data_offsets":[0,64]},"a":{"dtype":"I32","shape":[16],"data_offsets":[0,64]}}'
+    entry = b'"a":{"dtype":"F32","shape":[16],"data_offsets":[0,64]}'
+    twice = b"{" + entry + b"," + entry.replace(b"F32", b"I32") + b"}"
     bad = tensors(one(), 0) + np.full(16, np.nan, np.float32).tobytes()
     return {
         "a header beyond the file": tensors(one(), length=1 << 60),
@@ -74,7 +75,10 @@ def safetensors_attacks() -> dict[str, bytes]:
 
 def npz_attacks() -> dict[str, bytes]:
     bomb, objects, nan, lying = io.BytesIO(), io.BytesIO(), io.BytesIO(), io.BytesIO()
-    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w", force_zip64=True) as out:
+    with (
+        zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("a.npy", "w", force_zip64=True) as out,
+    ):
         head = io.BytesIO()
         np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (1 << 28,)})
         out.write(head.getvalue())
@@ -188,7 +192,9 @@ def main() -> None:
     formats: dict[str, Any] = {}
 
     def keep(ours: dict[str, Any]) -> None:
-        RESULT.write_text(json.dumps({"machine": machine_line(), "formats": {**formats, "abound": ours}}, indent=1) + "\n")
+        RESULT.write_text(
+            json.dumps({"machine": machine_line(), "formats": {**formats, "abound": ours}}, indent=1) + "\n"
+        )
 
     with tempfile.TemporaryDirectory() as place:
         formats.update(measure_others(Path(place)))

@@ -41,13 +41,18 @@ def hostile() -> list[str]:
 
 def damage() -> list[str]:
     result = read("damage")
-    lines = ["| format | damage | times | noticed | harmless | silently wrong | crash |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| format | damage | times | noticed | harmless | silently wrong | crash |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for figures in result["formats"].values():
         for which in DAMAGES:
             found = figures[which]
             crashed = found["other error"] + found["crash or hang"]
             counts = f"{found['n']:,} | {found['noticed']:,} | {found['harmless']:,} | {found['silently wrong']:,}"
-            lines.append(f"| {figures['name']} {figures['version']} | {which} | {counts} | {crashed} |".replace("  ", " "))
+            lines.append(
+                f"| {figures['name']} {figures['version']} | {which} | {counts} | {crashed} |".replace("  ", " ")
+            )
     return [*lines, "", f"{result['machine']}."]
 
 
@@ -64,8 +69,15 @@ def fuzz() -> list[str]:
 PARTS = {"hostile": hostile, "damage": damage, "fuzz": fuzz}
 
 
+def lines_of(name: str) -> list[str]:
+    """Return a part of the page, or that it was not measured yet."""
+    if not (RESULTS / f"{name}.json").exists():
+        return ["Not measured yet."]
+    return PARTS[name]()
+
+
 def render(text: str) -> str:
-    return MARK.sub(lambda match: match[1] + "\n".join(PARTS[match["name"]]()) + "\n" + match[3], text)
+    return MARK.sub(lambda match: match[1] + "\n".join(lines_of(match["name"])) + "\n" + match[3], text)
 
 
 def main() -> int:
@@ -74,8 +86,8 @@ def main() -> int:
         if render(text) != text:
             print("docs/reliability.md is not what the result files say; run python -m benchmarks.hardening")
         return render(text) != text
-    for part in PARTS.values():
-        print("\n".join(part()), end="\n\n")
+    for name in PARTS:
+        print("\n".join(lines_of(name)), end="\n\n")
     PAGE.write_text(render(text))
     return 0
 
