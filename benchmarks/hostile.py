@@ -55,8 +55,8 @@ def one(**changes: Any) -> dict[str, Any]:
 
 
 def safetensors_attacks() -> dict[str, bytes]:
-    first, second = (f'"a":{{"dtype":"{kind}","shape":[16],"data_offsets":[0,64]}}'.encode() for kind in ("F32", "I32"))
-    twice = b"{" + first + b"," + second + b"}"
+    entry = b'"a":{"dtype":"F32","shape":[16],"data_offsets":[0,64]}'
+    twice = b"{" + entry + b"," + entry.replace(b"F32", b"I32") + b"}"
     bad = tensors(one(), 0) + np.full(16, np.nan, np.float32).tobytes()
     return {
         "a header beyond the file": tensors(one(), length=1 << 60),
@@ -75,8 +75,10 @@ def safetensors_attacks() -> dict[str, bytes]:
 
 def npz_attacks() -> dict[str, bytes]:
     bomb, objects, nan, lying = io.BytesIO(), io.BytesIO(), io.BytesIO(), io.BytesIO()
-    archive = zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED)
-    with archive, archive.open("a.npy", "w", force_zip64=True) as out:
+    with (
+        zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("a.npy", "w", force_zip64=True) as out,
+    ):
         head = io.BytesIO()
         np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (1 << 28,)})
         out.write(head.getvalue())
@@ -149,7 +151,8 @@ def measured(load: Load, folder: Path) -> dict[str, Any]:
     return {"outcome": outcome, "seconds": round(seconds, 3), "megabytes_above": round(max(0.0, megabytes - size), 1)}
 
 
-def measure_ours(place: Path) -> dict[str, Any]:
+def measure_ours(place: Path, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Return what came of each attack; what is known is kept as it comes, for the whole may take long."""
     from tests.store.hostile.attacks import ATTACKS
     from tests.store.hostile.zoo import load, saved
 
@@ -160,6 +163,8 @@ def measure_ours(place: Path) -> dict[str, Any]:
         attack(folder)
         found[name] = measured(load, folder)
         shutil.rmtree(folder.parent)
+        if number % 10 == 0:
+            keep(found)
     return found
 
 
@@ -184,13 +189,21 @@ def measure_others(place: Path) -> dict[str, dict[str, Any]]:
 
 
 def main() -> None:
+    formats: dict[str, Any] = {}
+
+    def keep(ours: dict[str, Any]) -> None:
+        RESULT.write_text(
+            json.dumps({"machine": machine_line(), "formats": {**formats, "abound": ours}}, indent=1) + "\n"
+        )
+
     with tempfile.TemporaryDirectory() as place:
-        formats = {**measure_others(Path(place)), "abound": measure_ours(Path(place))}
-    for name, attacks in formats.items():
+        formats.update(measure_others(Path(place)))
+        ours = measure_ours(Path(place), keep)
+    keep(ours)
+    for name, attacks in {**formats, "abound": ours}.items():
         for attack, found in attacks.items():
             if name != "abound" or found["outcome"] != "refused":
                 print(f"{name:12} {attack:32} {found}")
-    RESULT.write_text(json.dumps({"machine": machine_line(), "formats": formats}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def share(target: str, names: list[str]) -> float:
     rest = [name for name in names if name not in SHARES]
     if target in SHARES:
         return SHARES[target]
-    return (1 - sum(SHARES[name] for name in names if name in SHARES)) / len(rest)
+    return (1 - sum(SHARES[name] for name in names if name in SHARES)) / max(1, len(rest))
 
 
 def run_all(names: list[str], runs: int, seconds: int, json_path: Path | None) -> int:
@@ -87,6 +87,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=-1, help="inputs at the most")
     parser.add_argument("--seconds", type=int, default=0, help="seconds at the most, for each target")
     parser.add_argument("--json", type=Path, help="where to add up the counts of 'all'")
+    parser.add_argument("--only", nargs="+", help="some of the targets of 'all'")
     args = parser.parse_args()
     if args.target == "seeds":
         from tests.fuzz.seeds import write_seeds
@@ -95,7 +96,7 @@ def main() -> int:
         return 0
     if args.target == "all":
         names = sorted((path.name for path in CORPUS.iterdir()), key=lambda name: (name in SLOW, name))
-        return run_all(names, args.runs, args.seconds, args.json)
+        return run_all(args.only or names, args.runs, args.seconds, args.json)
     one(args.target, args.runs, args.seconds)
     return 0
 
