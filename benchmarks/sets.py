@@ -136,24 +136,30 @@ def shuffled(rows: Iterable[tuple[str, list[str]]]) -> list[tuple[str, list[str]
     return sorted(rows, key=lambda row: (hashlib.md5(row[0].encode(), usedforsecurity=False).digest(), row))
 
 
-def _every_tenth(name: str, rows: Iterable[tuple[str, list[str]]], **vectorizer: Any) -> LabelSet:
+def _every_tenth(
+    name: str,
+    rows: Iterable[tuple[str, list[str]]],
+    n_train: int | None = None,
+    n_test: int | None = None,
+    **vectorizer: Any,
+) -> LabelSet:
     """Hold every tenth of the shuffled rows out; equal texts become one row with all their labels."""
     merged: dict[str, dict[str, None]] = {}
     for text, labels in rows:
         merged.setdefault(text, {}).update(dict.fromkeys(labels))
     ordered = shuffled((text, list(labels)) for text, labels in merged.items())
     train, test = ([row for number, row in enumerate(ordered) if (number % 10 == 9) == held] for held in (False, True))
-    return _from_texts(name, train, test, **vectorizer)
+    return _from_texts(name, train[:n_train], test[:n_test], **vectorizer)
 
 
-def _gutenberg() -> LabelSet:
+def _gutenberg(name: str = "gutenberg-lcsh", n_train: int | None = None, n_test: int | None = None) -> LabelSet:
     """Return the subject headings of books by title and authors."""
     rows = (
         (" ".join([book["title"] or "", *book["authors"]]), book["lcsh"])
         for book in json_lines("gutenberg-lcsh/gutenberg.jsonl.xz")
         if book["lcsh"]
     )
-    return _every_tenth("gutenberg-lcsh", rows, ngram_range=(1, 2))
+    return _every_tenth(name, rows, n_train, n_test, ngram_range=(1, 2))
 
 
 def _wordnet() -> LabelSet:
@@ -306,6 +312,8 @@ RECIPES: dict[str, Callable[[], LabelSet]] = {
     "finna-100k": _finna_100k,
     "finna-10k": _finna_10k,
     "finna-20k": _finna_20k,
+    "finna-5k": lambda: _finna("finna-5k", 5_000, 1_000),
+    "gutenberg-5k": lambda: _gutenberg("gutenberg-5k", 5_000, 1_000),
     "gutenberg-lcsh": _gutenberg,
     "ohsumed23": _ohsumed,
     "rcv1-subset": _rcv1,

@@ -33,8 +33,8 @@ SECONDS, GIGABYTES = 20 * 60, 8  # a run that needs more is listed as not finish
 LIMITS = f"{SECONDS // 60} minutes and {GIGABYTES} GB"
 FEW = 2_000  # labels, for which one model each can be trained
 SLICE = 100_000  # rows of what takes long
-EMBEDDED = ("finna-20k", "gutenberg-lcsh", "wordnet-hypernym", "finna-100k")  # short texts
-VOTED = EMBEDDED[:2]
+EMBEDDED = ("finna-5k", "gutenberg-5k", "finna-20k", "gutenberg-lcsh", "wordnet-hypernym", "finna-100k")  # short texts
+VOTED = EMBEDDED[:4]
 
 PEERS = {
     OURS: Peer("abound_cascade", None, kind="ours"),
@@ -72,6 +72,15 @@ PEERS = {
 # From small to large, so that much is known early.
 SETS = (
     *("bibtex", "delicious", "ohsumed23", "reuters-90", "20news", "rcv1-subset", "debian-tags"),
-    *("gutenberg-lcsh", "wordnet-hypernym", "debian-depends", "finna-20k", "finna-100k", "austen-words"),
+    *(
+        "finna-5k",
+        "gutenberg-5k",
+        "gutenberg-lcsh",
+        "wordnet-hypernym",
+        "debian-depends",
+        "finna-20k",
+        "finna-100k",
+        "austen-words",
+    ),
     *("yso-finna-en", "yso-finna-fi"),
 )
