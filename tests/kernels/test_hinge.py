@@ -149,7 +149,7 @@ def test_weights_follow_the_gradient_of_the_squared_hinge(margin):
     for e in examples[-20:]:
         if not e.labels or not e.row:
             continue
-        rivals = [label for label, _ in pairs.rank(e.row) if label not in e.labels][:3]
+        rivals = [label for label, _ in pairs.rank(e.row) if label not in e.labels][: max(3, 3 * len(e.labels))]
         fresh = Pairs(options)
         fresh.n_known = pairs.n_known
         fresh.store = Prototypes.from_arrays(

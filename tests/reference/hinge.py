@@ -14,6 +14,9 @@ from tests.reference.rated import stored
 Row = dict[int, float]
 
 
+RIVALS_A_LABEL = 3  # a row with many labels has more rivals than it is told
+
+
 class HingeOracle:
     """Learn one row at a time; labels and features are numbers.
 
@@ -55,7 +58,8 @@ class HingeOracle:
         amounts: dict[int, float] = {}
         if truth:
             violating = [(label, score) for label, score in ranking if label not in truth and score > low]
-            amounts = {label: low - score for label, score in violating[: self.rivals]}
+            most = max(self.rivals, RIVALS_A_LABEL * len(truth))
+            amounts = {label: low - score for label, score in violating[:most]}
             amounts |= {label: high - scores[label] for label in truth if scores[label] < high}
         rejected = {label: -self.margin - max(0.0, scores[label]) for label in wrong if label not in amounts}
         return amounts | rejected

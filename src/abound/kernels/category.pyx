@@ -22,6 +22,7 @@ cdef enum:
     PERCEPTRON = 4
     SUM = 5
     HINGE = 6
+    RIVALS_A_LABEL = 3                      # of the hinge, at the least
 
 RULES = {"mmp1": MMP1, "mmp2": MMP2, "mmp3": MMP3, "perceptron": PERCEPTRON, "sum": SUM, "hinge": HINGE}
 
@@ -331,11 +332,13 @@ cdef int find_violations(RowScores scores, bint all_labels, double margin, int64
                          int64_t first, int64_t last, int64_t n_labels) except -1 nogil:
     """Note the gradient of the squared hinge: relevant labels should score 1 + margin, others at most 1 - margin.
 
-    Scores are counted from 1 on, so that a label without weights is taken to be wrong and needs none.
+    Scores are counted from 1 on, so that a label without weights is taken to be wrong and needs none. A row with many
+    relevant labels has more rivals, or what speaks for a label would outweigh what speaks against it.
     """
     cdef int64_t i, n_rivals
     cdef double score
     scores.n_changes = 0
+    rivals = max(rivals, RIVALS_A_LABEL * (last - first))
     n_rivals = find_rivals(scores, all_labels, 1.0 - margin, rivals, labels, first, last, n_labels)
     for i in range(n_rivals):
         if scores.best[i].score > 1.0 - margin:

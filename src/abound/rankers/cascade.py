@@ -25,7 +25,7 @@ BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
 PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
-# The squared hinge of few labels: its margin, how many wrong labels learn from a row, and AdaGrad's step and start.
+# The squared hinge of few labels: its margin, the least wrong labels that learn from a row, AdaGrad's step and start.
 HINGE = (1.0, 10, 1.0, 30.0)
 
 
