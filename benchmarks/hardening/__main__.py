@@ -5,5 +5,6 @@ The figures come from benchmarks.hostile, benchmarks.damage and tests.fuzz.
 
 from benchmarks.hardening.tables import PARTS
 
-for part in PARTS.values():
-    print("\n".join(part()), end="\n\n")
+if __name__ == "__main__":
+    for part in PARTS.values():
+        print("\n".join(part()), end="\n\n")
