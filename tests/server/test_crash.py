@@ -71,11 +71,11 @@ def test_killed_at_random(tmp_path, kills):
     home, records, chance = Home.create(tmp_path / "home", base()), stream(N), random.Random(kills)
     heard = set()
     for _ in range(kills):
-        process = start(home)
         lines = chance.randint(0, N)  # a kill after so many answers falls between two of its steps, wherever it is
-        for _, line in zip(range(lines), process.stdout, strict=False):
-            heard.add(int(line))
-        process.kill()
-        rest, _ = process.communicate(timeout=60)
+        with start(home) as process:
+            for _, line in zip(range(lines), process.stdout, strict=False):
+                heard.add(int(line))
+            process.kill()
+            rest = process.stdout.read()  # communicate() would not know what the loop above has read ahead
         heard |= {int(line) for line in rest.split("\n")[:-1]}
         check(home, records, heard)
