@@ -103,7 +103,7 @@ def walk(page, most=60):
     for _ in range(most):
         page.keyboard.press("Tab")
         here = page.evaluate(FOCUSED)
-        if here in found:
+        if found and here == found[0]:  # others may have the same words, as a label and one that votes for it
             break
         found.append(here)  # nothing between the last and the first
     return found
@@ -127,7 +127,7 @@ def test_every_action_has_its_place_in_the_tab_order(visit):
     visit.press("End")
     visit.open("label?name=11855")
     page.wait_for_selector(".votes")
-    found = " | ".join(walk(page, 120))
+    found = " | ".join(walk(page, 400))
     for action in ("Rename", "Merge", "Retire"):
         assert f"BUTTON {action}" in found
 

@@ -25,7 +25,7 @@ def test_type_read_reject_add_and_come_back(visit):
     assert sum(shown) == pytest.approx(float(page.locator(".why tfoot .figure").text_content()), abs=1e-9)
     assert "".join(page.locator("mark").all_text_contents()) == "Forest fires and"
     levels = page.locator("mark").evaluate_all("(marks) => marks.map((m) => [m.textContent, m.className])")
-    assert levels[1][1] == "for-4"
+    assert levels[1][1] in ("for-3", "for-4")
     assert len({name for _, name in levels}) > 1
 
     # Another label under the pointer shows its own words.
