@@ -80,6 +80,11 @@ cdef class RowScores:
             self.key_room = 2 * (n_keys + 1)
         return 0
 
+    cdef void blank(self, int64_t n_labels) noexcept nogil:
+        """Set the scores of so many labels to 0."""
+        if n_labels:                        # without labels there may be no room to set
+            memset(self.score, 0, n_labels * sizeof(double))
+
     cdef Vote* make_best(self, int64_t n) except? NULL nogil:
         """Room for n labels and their scores."""
         if n > self.best_room:
@@ -109,7 +114,7 @@ cdef int score_all(Prototypes store, RowScores scores, const int32_t[::1] indice
     cdef const float* weights
     cdef const int32_t* labels
     cdef Column* c
-    memset(score, 0, n_labels * sizeof(double))
+    scores.blank(n_labels)
     for p in range(start, stop):
         value = data[p]
         if indices[p] >= store.n_features or value < SMALLEST:
@@ -200,7 +205,7 @@ def prototypes_rank(Prototypes store, RowScores scores, bint all_labels, const i
                 out_labels[row, i] = scores.best[i].label
                 out_scores[row, i] = scores.best[i].score
             if all_labels:
-                memset(scores.score, 0, n_labels * sizeof(double))
+                scores.blank(n_labels)
             else:
                 scores.clear()
 
@@ -253,6 +258,18 @@ cdef int64_t find_rivals(RowScores scores, bint all_labels, double lowest, int64
     return n
 
 
+cdef inline int64_t place_after(const double* keys, int64_t low, int64_t high, double score) noexcept nogil:
+    """Return the first place from `low` on whose key is above a score; keys ascend."""
+    cdef int64_t middle
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[middle] <= score:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64_t rivals, const int32_t[::1] labels,
                          int64_t first, int64_t last, int64_t n_labels) except -1 nogil:
     """Note n_s of every wrong label and n_r of every relevant one as amounts; return the number of wrong pairs.
@@ -260,7 +277,7 @@ cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64
     A pair (r, s) is wrong when score(r) - margin <= score(s). With the keys score(r) - margin sorted, n_s is the
     number of keys up to score(s); a tally of the n_s gives every n_r. No pair is looked at: O(k log k).
     """
-    cdef int64_t n = last - first, i, low, high, middle, n_pairs = 0, n_rivals
+    cdef int64_t n = last - first, i, low, n_pairs = 0, n_rivals
     cdef double* keys = scores.keys
     cdef double score
     for i in range(n):
@@ -273,13 +290,7 @@ cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64
     n_rivals = find_rivals(scores, all_labels, keys[0], rivals, labels, first, last, n_labels)
     for i in range(n_rivals):
         score = scores.best[i].score
-        low, high = 1, n                    # keys[0] is at most the score
-        while low < high:
-            middle = (low + high) >> 1
-            if keys[middle] <= score:
-                low = middle + 1
-            else:
-                high = middle
+        low = place_after(keys, 1, n, score)    # keys[0] is at most the score
         change(scores, scores.best[i].label, -<double> low)
         scores.tally[low] += 1
         n_pairs += low
@@ -289,13 +300,7 @@ cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64
         scores.tally[i] += scores.tally[i + 1]
     for i in range(first, last):
         score = scores.score[labels[i]] - margin
-        low, high = 0, n                    # the place of the last key like its own
-        while low < high:
-            middle = (low + high) >> 1
-            if keys[middle] <= score:
-                low = middle + 1
-            else:
-                high = middle
+        low = place_after(keys, 0, n, score)
         if scores.tally[low]:
             change(scores, labels[i], <double> scores.tally[low])
     return n_pairs
@@ -432,7 +437,7 @@ def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labe
                     if data[p] >= SMALLEST:
                         store.apply(indices[p], data[p], scores.changes, scores.n_changes, &step, n_known)
         if all_labels:
-            memset(scores.score, 0, n_labels * sizeof(double))
+            scores.blank(n_labels)
     return n_updates
 
 
