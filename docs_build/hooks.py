@@ -9,6 +9,7 @@ import sys
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +21,7 @@ FROM_THE_TOP = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
 }
 IMAGE = re.compile(r'(<img [^>]*src=")((?!data:|https?:|/)[^"]+")')
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")
@@ -37,13 +39,6 @@ def generated() -> dict[str, str]:
 def _moved(text: str) -> str:
     """Return a page of the repository's top with its links as seen from docs."""
     return text.replace("](docs/", "](")
-
-
-def on_config(config: Any) -> Any:
-    """Leave out of the navigation what is not written yet."""
-    known = {str(path.relative_to(config.docs_dir)) for path in Path(config.docs_dir).rglob("*.md")} | set(generated())
-    config.nav = _written(config.nav, known)
-    return config
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -68,9 +63,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return f"[{words}]({'../' * (len(folder.parts))}{FROM_THE_TOP[name]}{hash_}{anchor})"
         if found == "../README.md":
             return f"[{words}]({'../' * (len(folder.parts))}index.md)"
-        if files.get_file_from_path(found) is None and (found.startswith("..") or found.endswith(".md")):
-            return words if words.startswith("`") or found.endswith(".md") else f"`{words}`"
-        return match[0]
+        if found.startswith("../"):  # a file of the repository that is no page
+            if not (ROOT / "docs" / found).exists():
+                raise PluginError(f"{page.file.src_uri} links to {target}, which is not there")
+            return words if words.startswith("`") else f"`{words}`"
+        return match[0]  # a page that is not there is mkdocs' to complain of
 
     up = "" if page.file.name == "index" else "../"  # a page is a folder in the site; mkdocs leaves HTML as it is
     return IMAGE.sub(lambda match: f"{match[1]}{up}{match[2]}", LINK.sub(replace, markdown))
@@ -84,15 +81,3 @@ def _normal(path: PurePosixPath) -> str:
         elif part != ".":
             parts.append(part)
     return "/".join(parts)
-
-
-def _written(nav: Any, known: set[str]) -> Any:
-    kept = []
-    for entry in nav:
-        if isinstance(entry, str):
-            kept += [entry] if entry in known else []
-            continue
-        ((title, inner),) = entry.items()
-        found = _written(inner, known) if isinstance(inner, list) else inner if inner in known else None
-        kept += [{title: found}] if found else []
-    return kept
