@@ -184,3 +184,30 @@ def test_a_queue_of_twenty_titles_by_keyboard(visit, stage_of_titles, tmp_path):
     page.get_by_text("19 of 20", exact=True).wait_for()
     page.get_by_role("button", name="Close file").click()
     page.get_by_text("Drop a file here").wait_for()
+
+
+def test_a_hand_quicker_than_the_server_decides_on_the_labels_of_its_text(visit, stage_of_titles, tmp_path):
+    page, before = visit.page, visit.sequence
+    titles = [text for text, _ in stage_of_titles.rows[200:230]]
+    firsts = [(text, labels[0]["label"]) for text in titles if (labels := visit.rank(text))][:5]
+    assert len({label for _, label in firsts}) > 2
+    file = tmp_path / "quick.txt"
+    file.write_text("".join(text + "\n" for text, _ in firsts), encoding="utf-8")
+    visit.open("queue")
+    page.locator("#file").set_input_files(file)
+    page.get_by_text("1 of 5", exact=True).wait_for()
+    visit.ranked(firsts[0][0])
+    page.evaluate(
+        "() => { const sent = fetch;"
+        " window.fetch = (...asked) => new Promise((go) => setTimeout(go, 300)).then(() => sent(...asked)); }"
+    )
+    for _ in firsts:
+        visit.press("a", "n")
+    visit.press("s")
+    page.get_by_text("5 texts decided").wait_for()
+    visit.settled(before + 5)
+    with page.expect_download() as download:
+        visit.press("x")
+    lines = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
+    assert [(line["text"], line["labels"]) for line in lines] == [(text, [label]) for text, label in firsts]
+    page.get_by_role("button", name="Close file").click()

@@ -2,7 +2,9 @@
 import { byId, h, say } from "./dom.js";
 import { read, write } from "./store.js";
 
-let bound = new Map(); // key -> {does, act}
+let bound = new Map(); // key -> {act, stays}
+let mustWait = () => false;
+let pressed = []; // keys whose turn has not come: a quick hand is faster than the labels of the next text
 const GROUPS = [
   ["Everywhere", [["t", "Tag"], ["q", "Queue"], ["l", "Labels"], ["g", "Progress"], ["?", "This help"]]],
   ["Labels of a text", [
@@ -15,8 +17,10 @@ const GROUPS = [
 
 export const isOn = () => read("keys", true);
 
-/** Bind the keys of a part; those of the last part go. */
-export function bind(keys) {
+/** Bind the keys of a part; those of the last part go. Where a key must wait, those after it keep their turn. */
+export function bind(keys, waits = () => false) {
+  mustWait = waits;
+  pressed = [];
   bound = new Map([...bound].filter(([, { stays }]) => stays));
   for (const [key, act] of Object.entries(keys)) bound.set(key, { act });
 }
@@ -26,15 +30,20 @@ export function bindAlways(keys) {
   for (const [key, act] of Object.entries(keys)) bound.set(key, { act, stays: true });
 }
 
+/** Do what was pressed meanwhile, up to the next key that must wait. */
+export function resume() {
+  while (pressed.length && !mustWait(pressed[0])) bound.get(pressed.shift())?.act();
+}
+
 const types = (element) => element?.matches?.("input, textarea, select, [contenteditable]") ?? false;
 
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
   if (document.querySelector("dialog[open]") || types(event.target) || !isOn()) return;
-  const found = bound.get(event.key);
-  if (!found) return;
+  if (!bound.has(event.key)) return;
   event.preventDefault();
-  found.act(event);
+  pressed.push(event.key);
+  resume();
 });
 
 export function showHelp() {

@@ -120,7 +120,7 @@ function openFile(main, info, { name, rows }) {
       h("span", { class: "spacer" }), back, next, out, end),
     bench.element);
   go(at);
-  bind({ ...bench.keys, n: () => go(at + 1), p: () => go(at - 1), x: save });
+  bench.bindKeys({ n: () => go(at + 1), p: () => go(at - 1), x: save });
   bench.list.focus();
   return close;
 }

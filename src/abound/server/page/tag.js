@@ -1,7 +1,7 @@
 // Type a text, see its labels, correct them. What was typed is still there the next time.
 import { readRows } from "./files.js";
 import { go, h, plural } from "./dom.js";
-import { bind, openDialog } from "./keys.js";
+import { openDialog } from "./keys.js";
 import { notice } from "./notice.js";
 import { startQueue } from "./queue.js";
 import { read, write } from "./store.js";
@@ -11,7 +11,7 @@ export function openTag(main, info) {
   const bench = new Workbench({ info, onText: (text) => write("draft", text), onFile: (file) => takeFile(file, bench) });
   main.replaceChildren(h("h1", { class: "unseen" }, "Tag a text"), bench.element);
   bench.setText(read("draft", ""));
-  bind(bench.keys);
+  bench.bindKeys();
   if (!matchMedia("(pointer: coarse)").matches) bench.editor.field.focus();
   return () => bench.close();
 }

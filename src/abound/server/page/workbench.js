@@ -5,11 +5,13 @@ import { decisions } from "./decisions.js";
 import { fill, h, keyOf, nameOf, plural, say } from "./dom.js";
 import { Editor } from "./editor.js";
 import { toUnits } from "./highlight.js";
+import { bind, resume } from "./keys.js";
 import { RankingList } from "./ranking.js";
 import { Why } from "./why.js";
 
 const SHOWN = 10;
 const KEPT_TIMES = 1000;
+const ON_LABELS = new Set(["j", "k", "ArrowDown", "ArrowUp", "a", "r", "o"]);
 const narrow = matchMedia("(max-width: 46rem)");
 
 /** Note how long each key had to wait until its labels were painted. */
@@ -72,14 +74,21 @@ export class Workbench {
     return this.editor.value;
   }
 
-  get keys() {
+  /** Whether the labels that are shown are still those of another text. */
+  get isBehind() {
+    return this.ranked.text !== this.text;
+  }
+
+  /** Bind the keys of the labels, and those of the part. */
+  bindKeys(others = {}) {
     const list = this.list;
-    return {
+    const keys = {
       j: () => list.move(1), k: () => list.move(-1), ArrowDown: () => list.move(1), ArrowUp: () => list.move(-1),
       a: () => list.decide(list.at, "accept"), r: () => list.decide(list.at, "reject"),
       "/": () => this.adding.focus(), e: () => this.editor.field.focus(),
       o: () => list.current && (location.hash = `#/label?name=${encodeURIComponent(list.current.label)}`),
     };
+    bind({ ...keys, ...others }, (key) => this.isBehind && ON_LABELS.has(key));
   }
 
   // -- the text ---------------------------------------------------------------------------------------------------
@@ -146,6 +155,7 @@ export class Workbench {
       requestAnimationFrame(() => setTimeout(() => timed(pressed)));
     } catch (error) {
       if (error.name === "AbortError") return;
+      this.ranked = this.isBehind ? { text, labels: [], sequence: 0 } : this.ranked;
       this.problem = error;
       this.show();
       if (error.mayPass) setTimeout(() => this.problem === error && !this.closed && this.rank(), Math.max(2000, error.wait * 1000));
@@ -168,6 +178,7 @@ export class Workbench {
     }
     if (this.problem) this.element.setAttribute("aria-busy", "true");
     else this.element.removeAttribute("aria-busy");
+    resume();
   }
 
   stateWords() {
@@ -206,6 +217,7 @@ export class Workbench {
   // -- deciding ---------------------------------------------------------------------------------------------------
 
   decide(entry, kind) {
+    if (this.isBehind) return; // clicked on a label of the text before
     if (kind === "reject" && this.info.learns_wrong === false) {
       say("This model cannot learn from wrong labels.");
       this.problem = { message: "This model cannot learn from wrong labels. Add the right one instead." };
