@@ -189,7 +189,7 @@ def measured_fit(spark: Any, source: Path, model: Path, shards: int, **params: A
         report = fit(spark.read.parquet(str(source)), model, shards=shards, **TEXT, **params)
     seconds = time.perf_counter() - begin
     stages = report.stages
-    merged = [stage["peak_bytes"] for stage in stages if stage["stage"].startswith("merge")]
+    merges = [stage for stage in stages if stage["stage"].startswith("merge")]
     files = json.loads((model / "manifest.json").read_text())["content"]["files"]
     return {
         "rows": report.rows,
@@ -206,7 +206,8 @@ def measured_fit(spark: Any, source: Path, model: Path, shards: int, **params: A
         "shuffle_bytes": shuffle_bytes(spark) - before,
         "delta_bytes": sum(stage.get("delta_bytes", 0) for stage in stages),
         "peak_executor_bytes": watch.peak,
-        "peak_merge_bytes": max(merged),
+        "peak_merge_bytes": max(stage["peak_bytes"] for stage in merges),
+        "added_merge_bytes": max(stage["added_bytes"] for stage in merges),
         "state_hash": report.state_hash,
         "stages": [{key: round(v, 3) if isinstance(v, float) else v for key, v in s.items()} for s in stages],
     }

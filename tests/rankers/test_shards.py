@@ -82,10 +82,19 @@ def test_shards_rank_nearly_as_well(few_labels):
 
 def test_one_pass_in_shards_is_the_merge_of_models_that_learnt_them_apart():
     X, Y = stream(600)
-    together = Cascade(few_labels=0, passes=1, shards=3).fit(X, Y)
+    together = Cascade(few_labels=0, passes=1, shards=3, rounds=1).fit(X, Y)
     names = together.labels_.names  # the order of a row's labels is that of their numbers
     apart = [Cascade(few_labels=0).partial_fit(X[a:b], Y[a:b], classes=names) for a, b in bounds(600, 3)]
     assert merge(*apart).state_hash() == together.state_hash()
+
+
+def test_more_than_two_shards_are_merged_four_times_a_pass():
+    X, Y = stream(600)
+    for shards, rounds in ((2, 1), (3, 4), (8, 4)):
+        usual, given = (Cascade(few_labels=0, shards=shards, rounds=one).fit(X, Y) for one in (None, rounds))
+        other = Cascade(few_labels=0, shards=shards, rounds=2).fit(X, Y)
+        lists = [ranker._pool.edges(0, ranker._pool.n_features).tobytes() for ranker in (usual, given, other)]
+        assert lists[0] == lists[1] != lists[2]
 
 
 def test_there_may_be_more_shards_than_rows():

@@ -9,7 +9,7 @@ CASES = {
     "index": ("feature-focus", {"passes": 2}, {}),
     "learned ratings": ("feature-focus", {"rating": "learned"}, {"min_count": 2}),
     "cascade": ("cascade", {"few_labels": 0, "passes": 2, "rounds": 2}, {"ngrams": 1}),
-    "cascade of few labels": ("cascade", {"few_labels": 100_000, "passes": 2}, {}),
+    "cascade of few labels": ("cascade", {"few_labels": 100_000, "passes": 2, "rounds": 1}, {}),
 }
 
 

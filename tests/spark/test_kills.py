@@ -12,12 +12,13 @@ import pytest
 from abound.spark import fit
 from tests.spark.killing import STAGES, descendants, executors, fit_with_a_kill
 
-PARAMS = {"ranker": "cascade", "ranker_params": {"few_labels": 0}, "shards": 3}
+FORM = {"few_labels": 0, "rounds": 1}
+PARAMS = {"ranker": "cascade", "ranker_params": FORM, "shards": 3}
 
 
 @pytest.fixture(scope="module")
 def wanted(corpus):
-    return corpus.fit("cascade", 3, {"few_labels": 0}).state_hash()
+    return corpus.fit("cascade", 3, FORM).state_hash()
 
 
 def check(frame, wanted, folder, stage, seed, monkeypatch):

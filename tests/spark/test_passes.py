@@ -25,8 +25,8 @@ pa = pytest.importorskip("pyarrow")
 CASES = {
     "index": ("feature-focus", {}),
     "learned ratings": ("feature-focus", {"rating": "learned"}),
-    "many labels": ("cascade", {"few_labels": 0}),
-    "few labels": ("cascade", {}),
+    "many labels": ("cascade", {"few_labels": 0, "rounds": 1}),
+    "few labels": ("cascade", {"rounds": 1}),
 }
 
 

@@ -106,11 +106,15 @@ class IndexRanker(Ranker):
 
     n_jobs: int
     shards: int | None
-    rounds: int = 1  # merges in a pass
 
     @property
     def _n_shards(self) -> int:
         return self.n_jobs if self.shards is None else self.shards
+
+    @property
+    def _n_rounds(self) -> int:
+        """How often shards are merged in a pass."""
+        return 1
 
     def _n_passes(self, n_rows: int) -> int:  # noqa: ARG002 -- the cascade looks at it
         """Return how often `fit` goes through so many rows."""
@@ -154,7 +158,7 @@ class IndexRanker(Ranker):
 
     def _parts(self, rows: Rows, targets: Targets) -> Iterator[list[Part]]:
         """Yield the parts of each round of a pass, a contiguous range of rows for each shard that gets any."""
-        for spans in rounds_of(rows.n_rows, self.rounds, self._n_shards):
+        for spans in rounds_of(rows.n_rows, self._n_rounds, self._n_shards):
             yield [cut_rows(rows, targets, *span, len(self.labels_)) for span in spans]
 
     # -- the kernels -------------------------------------------------------------------------------

@@ -76,23 +76,27 @@ class Tasks:
 
 @contextmanager
 def measured() -> Iterator[dict[str, float]]:
-    """Note the processor seconds and the peak memory of what is done inside, as far as the system tells."""
+    """Note the processor seconds and the peak memory of what is done inside, as far as the system tells.
+
+    A process is used for many tasks and keeps what they have mapped, so what is added to it is noted, too.
+    """
     figures: dict[str, float] = {}
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    begin, wall = time.process_time(), time.perf_counter()
+    begin, wall, held = time.process_time(), time.perf_counter(), memory_bytes("VmRSS")
     yield figures
     figures["cpu_seconds"], figures["seconds"] = time.process_time() - begin, time.perf_counter() - wall
-    figures["peak_bytes"] = peak_bytes()
+    figures["peak_bytes"] = memory_bytes("VmHWM")
+    figures["added_bytes"] = max(0, figures["peak_bytes"] - held)
 
 
-def peak_bytes() -> int:
-    """Return the most memory that this process has held since the peak began anew; 0 where nobody knows."""
+def memory_bytes(name: str) -> int:
+    """Return what the system says of this process: VmRSS now, VmHWM at most since the peak began anew; or 0."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
         return 0
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM")), 0)
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
 
 
 def run_tasks(

@@ -59,7 +59,8 @@ class Report:
     rows, labels, features : int
         Rows learnt, labels and terms known.
     stages : list of dict
-        For each stage that ran: its name, seconds, tasks, the largest `peak_bytes` of a task, and bytes of deltas.
+        For each stage that ran: its name, seconds, tasks, the largest `peak_bytes` of a task (and `added_bytes`, beyond
+        what its process held before), and bytes of deltas.
     """
 
     model: str
@@ -176,7 +177,7 @@ class StartModel:
         publish(Path(self.target), ranker._content(), ranker._arrays())
         passes = ranker._n_passes(self.n_rows)
         found = {"kinds": kinds_of(ranker), "passes": passes, "pruning": ranker._pruning()._asdict()}
-        return {**found, "labels": len(ranker.labels_), "rounds": ranker.rounds}
+        return {**found, "labels": len(ranker.labels_), "rounds": ranker._n_rounds}
 
 
 class Training:
@@ -252,10 +253,10 @@ class Training:
 
     def note(self, stage: str, begin: float, results: list[dict[str, Any]], **more: Any) -> None:
         """Keep the figures of a stage."""
-        peak = max((result.get("peak_bytes", 0) for result in results), default=0)
+        peak, added = (max((r.get(name, 0) for r in results), default=0) for name in ("peak_bytes", "added_bytes"))
         cpu = sum(result.get("cpu_seconds", 0.0) for result in results)
         figures = {"seconds": time.perf_counter() - begin, "tasks": len(results), "cpu_seconds": cpu}
-        self.stages.append({"stage": stage, **figures, "peak_bytes": peak, **more})
+        self.stages.append({"stage": stage, **figures, "peak_bytes": peak, "added_bytes": added, **more})
 
     # -- stages ------------------------------------------------------------------------------------
 
