@@ -38,11 +38,12 @@ class Ranked(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """The words that speak for a label; their votes sum to its score."""
+    """The words that speak for a label; their votes, and what any text has for it, sum to its score."""
 
     label: Name
     score: float
     words: list[Word]
+    prior: float = 0.0
 
 
 class Learnt(NamedTuple):
@@ -132,7 +133,7 @@ class Client:
     def explain(self, text: str, label: Name) -> Explained:
         """Ask which words of a text speak for a label."""
         found = self._post("/v1/explain", {"text": text, "label": label})
-        return Explained(found["label"], found["score"], _words(found["words"]))
+        return Explained(found["label"], found["score"], _words(found["words"]), found["prior"])
 
     # -- teaching ------------------------------------------------------------------------------------
 

@@ -66,7 +66,8 @@ def test_votes_sum_to_the_score(run: Run, model: Path) -> None:
     lines = run("explain", model, text, "-k", 2).lines
     assert len(lines) == 2
     for line in lines:
-        assert sum(word["vote"] for word in line["words"]) == pytest.approx(line["score"], rel=1e-12)
+        votes = [line["prior"], *(word["vote"] for word in line["words"])]
+        assert sum(votes) == pytest.approx(line["score"], rel=1e-12)
         assert line["score"] == pytest.approx(ranked[line["label"]], rel=1e-12)
     (single,) = run("explain", model, text, "--label", "fruit").lines
     places = {word["word"]: word["spans"] for word in single["words"]}
@@ -77,6 +78,7 @@ def test_an_explanation_is_drawn(run: Run, model: Path) -> None:
     out = run("explain", model, "red apple pie", "-k", 1, "--table").out
     assert out.startswith("red apple pie\n")
     assert "vote" in out
+    assert "(any text)" in out
     assert "score" in out
     nothing = run("explain", model, "qqqq", "--table")
     assert (nothing.code, nothing.out, nothing.err) == (0, "", "no word of this text votes for a label\n")

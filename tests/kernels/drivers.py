@@ -68,6 +68,7 @@ class Pairs:
     """The kernels of the squared hinge, some rows at a time."""
 
     def __init__(self, options, may_be_dense=True):
+        self.common = options.get("common", 0.0)
         self.store = Prototypes(traced=True, may_be_dense=may_be_dense)
         self.scratch, self.n_known = RowScores(), 0
         self.how = (RULES["hinge"], True, *(options[name] for name in ("margin", "rivals", "step", "start")))
@@ -75,20 +76,22 @@ class Pairs:
     def learn(self, examples, rejections=True):
         rows, labels = as_rows([e.row for e in examples]), as_lists([e.labels for e in examples])
         wrong = as_lists([e.wrong for e in examples]) if rejections else NOTHING
-        changed = prototypes_learn(self.store, self.scratch, *self.how, *rows, *labels, self.n_known, *wrong)
+        kernel = (self.store, self.scratch, *self.how)
+        changed = prototypes_learn(*kernel, *rows, *labels, self.n_known, *wrong, self.common)
         self.n_known = max(self.n_known, *(e.n_labels for e in examples))
         return changed
 
     def rank(self, row, k=10_000):
         k = min(k, max(1, self.n_known))
         labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
-        prototypes_rank(self.store, self.scratch, True, *as_rows([row]), self.n_known, labels, scores)
+        out = (labels, scores, False, self.common)
+        prototypes_rank(self.store, self.scratch, True, *as_rows([row]), self.n_known, *out)
         return [pair for pair in zip(labels[0].tolist(), scores[0].tolist(), strict=True) if pair[0] >= 0]
 
     def explain(self, row, label):
         _, indices, data = as_rows([row])
-        positions, votes = prototypes_explain(self.store, indices, data, label)
-        return list(zip(indices[positions].tolist(), votes.tolist(), strict=True))
+        positions, votes, prior = prototypes_explain(self.store, indices, data, label, self.common)
+        return list(zip(indices[positions].tolist(), votes.tolist(), strict=True)), prior
 
     def state(self):
         indptr, labels, weights, squares = self.store.arrays()

@@ -11,19 +11,20 @@ from hypothesis import strategies as st
 from abound.kernels.category import RULES, RowScores, prototypes_learn
 from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.rankers.base import NOTHING
-from abound.rankers.cascade import HINGE
+from abound.rankers.cascade import COMMON, HINGE
 from tests.kernels.drivers import Pairs, hinge_state
 from tests.kernels.streams import any_stream, as_lists, as_rows, dyadic, extreme, long_stream, numbered, streams
 from tests.reference.hinge import HingeOracle
 
 pytestmark = pytest.mark.kernel
 
-USUAL = dict(zip(("margin", "rivals", "step", "start"), HINGE, strict=True))
+USUAL = dict(zip(("margin", "rivals", "step", "start", "common"), (*HINGE, COMMON), strict=True))
 CHOICES = {
     "margin": (1.0, 0.0, 0.3, 2.5),
     "rivals": (10, 1, 2, 40),  # more than 32 are kept as a heap
     "step": (1.0, 0.1),
     "start": (30.0, 0.01),
+    "common": (0.0, COMMON, 2.0),
 }
 options = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in CHOICES.items()})
 seeds = st.none() | st.integers(0, 99)
@@ -92,7 +93,10 @@ def test_explanations_are_the_oracles_votes_and_sum_to_the_score(options, stream
     pairs, oracle, examples = check_row_by_row(options, stream, seed)
     for e in examples:
         for label, score in pairs.rank(e.row):
-            votes = pairs.explain(e.row, label)
+            votes, prior = pairs.explain(e.row, label)
+            if options["common"] > 0:
+                votes = [(f + 1, vote) for f, vote in votes]
+                votes = [(0, prior), *votes] if prior else votes
             assert votes == oracle.votes(e.row, label)
             total = 0.0
             for _, vote in votes:
@@ -140,7 +144,7 @@ def hinge_loss(options, weights, row, labels, n_labels, rivals):
 
 @pytest.mark.parametrize("margin", [0.5, 1.0])
 def test_weights_follow_the_gradient_of_the_squared_hinge(margin):
-    options = {**USUAL, "margin": margin, "rivals": 3, "start": 1.0}
+    options = {**USUAL, "margin": margin, "rivals": 3, "start": 1.0, "common": 0.0}
     examples = numbered(long_stream(8, 100, 6, 12, exact=False))
     pairs, n_moved = Pairs(options), 0
     pairs.learn(examples)
@@ -217,3 +221,53 @@ def test_labels_that_are_unknown_or_rejected_twice_do_no_harm():
     pairs.learn([e._replace(wrong=[0, 0, 10**6, 3])])
     oracle.learn(e.row, e.labels, [0], 3)
     assert pairs.state() == hinge_state(oracle)
+
+
+def test_what_all_rows_have_needs_all_labels():
+    how = (RULES["hinge"], False, 1.0, 10, 1.0, 30.0)
+    with pytest.raises(ValueError, match="touches all labels"):
+        prototypes_learn(
+            Prototypes(traced=True), RowScores(), *how, *as_rows([{0: 1.0}]), *as_lists([[0]]), 0, *NOTHING, common=0.1
+        )
+
+
+def test_a_label_that_most_rows_have_leads_where_words_say_nothing():
+    pairs = Pairs(USUAL)
+    pairs.learn(numbered([({i: 0.5}, ["often"] if i % 4 else ["seldom"], 0) for i in range(80)]))
+    (first, _), (_, second_score) = pairs.rank({1000: 0.5})
+    assert first == 1
+    assert second_score < 1.0
+
+
+@settings(deadline=None, max_examples=80)
+@given(options, any_stream, st.floats(0, 1))
+def test_a_mean_is_that_of_the_weights_of_two_moments(options, stream, share):
+    pairs, examples = Pairs(options), numbered(stream)
+    cut = len(examples) // 2
+    if cut:
+        pairs.learn(examples[:cut])
+    before, earlier = pairs.state(), pickle.loads(pickle.dumps(pairs.store))  # noqa: S301  our own bytes
+    pairs.learn(examples[cut:])
+    after = pairs.state()
+    mean = pairs.store.mean_with(earlier, share)
+    assert pairs.state() == after
+    pairs.store = mean
+    wanted = {}
+    for key, (weight, squares) in after.items():
+        w = (1.0 - share) * weight + share * before.get(key, (0.0, 0.0))[0]
+        wanted[key] = (float(np.float32(w)), squares)
+    found = {key: pair for key, pair in pairs.state().items() if pair != (0.0, 0.0)}
+    assert found == {key: pair for key, pair in wanted.items() if pair != (0.0, 0.0)}
+    pairs.learn(examples)  # it goes on
+
+
+def test_a_mean_is_of_moments_of_one_store():
+    one, other = Pairs(USUAL), Pairs(USUAL)
+    one.learn(numbered([({0: 1.0}, ["a"], 0)]))
+    other.learn(numbered([({0: 1.0, 5: 1.0}, ["a"], 0)]))
+    with pytest.raises(ValueError, match="no more features"):
+        one.store.mean_with(other.store, 0.5)
+    third = Pairs({**USUAL, "common": 0.0})
+    third.learn(numbered([({0: 1.0}, ["a"], 0), ({0: 1.0}, ["b"], 0)]))
+    with pytest.raises(ValueError, match="no other pairs"):
+        one.store.mean_with(third.store, 0.5)

@@ -128,18 +128,27 @@ def test_many_labels_are_the_rated_index(passes):
     assert [part[:40] for part in found] == [part[:40] for part in rated_state(oracle, 40)]
 
 
-def test_few_labels_are_the_squared_hinge_and_later_passes_go_in_another_order():
+def test_few_labels_are_the_squared_hinge_and_the_mean_of_the_last_pass_in_another_order():
     X, Y = growing()
     ranker, ids = Cascade(passes=3, random_state=5).fit(X, Y), {}
     labels = [[ids.setdefault(name, len(ids)) for name in names] for names in Y]
     margin, rivals, step, start = cascade.HINGE
-    oracle, n_known, random = HingeOracle(margin=margin, rivals=rivals, step=step, start=start), 0, None
+    oracle = HingeOracle(margin=margin, rivals=rivals, step=step, start=start, common=cascade.COMMON)
+    n_known, random, mean = 0, None, {}
     for i in range(3):
         order = range(len(Y)) if i == 0 else random.permutation(len(Y))
-        for row in order:
-            n_known = max([n_known, *(label + 1 for label in labels[row])])
-            oracle.learn(dict(enumerate(X[[row]].toarray()[0].tolist())), labels[row], [], n_known)
+        for done, part in enumerate(np.array_split(order, cascade.MOMENTS)):
+            for row in part:
+                n_known = max([n_known, *(label + 1 for label in labels[row])])
+                oracle.learn(dict(enumerate(X[[row]].toarray()[0].tolist())), labels[row], [], n_known)
+            if i == 2:
+                share = done / (done + 1)
+                mean = {
+                    key: float(np.float32((1.0 - share) * weight + share * mean.get(key, 0.0)))
+                    for key, (weight, _) in oracle.pairs.items()
+                }
         random = random or np.random.default_rng(5)
+    oracle.pairs = {key: (mean[key], squares) for key, (_, squares) in oracle.pairs.items()}
     pairs = Pairs(dict.fromkeys(("margin", "rivals", "step", "start"), 1))
     pairs.store = ranker._pairs
     assert pairs.state() == hinge_state(oracle)

@@ -1,7 +1,8 @@
 """One weight for each (feature, label) pair, learnt by the squared hinge and AdaGrad, in plain Python.
 
 It imports nothing of the package. Every known label is weighed for every row: a relevant one should score at least
-1 + margin, another at most 1 - margin. Scores are doubles; weights and sums of squares are rounded to single precision
+1 + margin, another at most 1 - margin. If all rows have a feature in common, it is number 0 of the pairs, and the
+row's own features come one later. Scores are doubles; weights and sums of squares are rounded to single precision
 when they are stored, so that states can be compared bit for bit.
 """
 
@@ -26,13 +27,14 @@ class HingeOracle:
         A pair that is 0 throughout is the same as none.
     """
 
-    def __init__(self, *, margin: float, rivals: int, step: float, start: float) -> None:
-        self.margin, self.rivals, self.step, self.start = margin, rivals, step, start
+    def __init__(self, *, margin: float, rivals: int, step: float, start: float, common: float = 0.0) -> None:
+        self.margin, self.rivals, self.step, self.start, self.common = margin, rivals, step, start, common
         self.pairs: dict[tuple[int, int], tuple[float, float]] = {}
 
     def active(self, row: Row) -> list[tuple[int, float]]:
         """Return the features that are on, ascending."""
-        return sorted((f, v) for f, v in row.items() if v >= SMALLEST)
+        own = sorted((f, v) for f, v in row.items() if v >= SMALLEST)
+        return [(0, self.common), *((f + 1, v) for f, v in own)] if self.common > 0 else own
 
     def votes(self, row: Row, label: int) -> list[tuple[int, float]]:
         """Return the features with a weight for a label, and what each adds to its score."""

@@ -8,6 +8,7 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
+from abound.rankers.cascade import N_COMMON
 from abound.rankers.shards import rounds_of
 from abound.spark import layout as layouts
 from abound.spark.deltas import PAIRS, Shape
@@ -55,8 +56,8 @@ class Unclustered:
         pruning = self.tagger.ranker._pruning()
         shape = Shape(tuple(form["kinds"]), form["labels"], len(spans), pruning, shards == 1)
         places = (start, str(work / "model-00001"), str(work / "parts-00001"), counts)
-        layout = Layout.of(self.n_terms, shards, 2)
-        self.step = Step(*places, text_params, self.runs, spans, layout, shape, False, None)
+        layout = Layout.of(self.n_terms + N_COMMON, shards, 2)
+        self.step = Step(*places, text_params, self.runs, spans, layout, shape, False, False, None)
 
     def learn(self):
         """Run the learning tasks; return all rows that they send."""
@@ -103,7 +104,7 @@ class Unclustered:
                 random.permutation(stop - start)
         further = {name: str(target.parent / f"{name}-00002") for name in ("model", "parts")}
         self.step = self.step._replace(
-            base=str(target), target=further["model"], parts=further["parts"], again=True, orders=orders
+            base=str(target), target=further["model"], parts=further["parts"], again=True, last=True, orders=orders
         )
 
 
@@ -169,8 +170,9 @@ def test_orders_of_later_passes_are_drawn_as_on_one_machine(tmp_path):
     training = Training(MagicMock(), tagger, tmp_path / "m", tmp_path / "w", None)  # no stage is run
     rounds = training.rounds({"passes": 3, "rounds": 2, "kinds": [PAIRS]}, 11)
     random, drawn = np.random.default_rng(3), np.random.default_rng()
-    assert [again for again, _, _ in rounds] == [False] * 2 + [True] * 4
-    for again, spans, states in rounds:
+    assert [again for again, *_ in rounds] == [False] * 2 + [True] * 4
+    assert [last for _, last, *_ in rounds] == [False] * 4 + [True] * 2
+    for again, _, spans, states in rounds:
         for (start, stop), state in zip(spans if again else (), states or (), strict=True):
             drawn.bit_generator.state = state
             assert drawn.permutation(stop - start).tolist() == random.permutation(stop - start).tolist()

@@ -29,7 +29,10 @@ def explain(
     k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="How many of the best labels to explain.")] = 3,
     as_json: JsonOption = None,
 ) -> None:
-    """Show which words of a text vote for its best labels; the votes sum to the score."""
+    """Show which words of a text vote for its best labels; the votes sum to the score.
+
+    Where labels are few, a label may also have what any text has for it.
+    """
     tagger = load_tagger(model)
     labels = label or [str(entry.label) for entry in tagger.rank(text, k=k)]
     reasons = [tagger.explain(text, wanted) for wanted in labels]
@@ -48,7 +51,8 @@ def explain(
 def _as_dict(tagger: "Tagger", reason: "TextExplanation") -> dict[str, Any]:
     name = {"name": tagger.name_of(reason.label)} if tagger.label_names else {}
     words = [{"word": word.word, "vote": word.vote, "spans": word.spans} for word in reason.words]
-    return {"label": reason.label, **name, "score": reason.score, "words": words}
+    prior = {"prior": reason.prior} if reason.prior else {}
+    return {"label": reason.label, **name, "score": reason.score, "words": words, **prior}
 
 
 def _show(tagger: "Tagger", text: str, reason: "TextExplanation") -> None:
@@ -60,6 +64,8 @@ def _show(tagger: "Tagger", text: str, reason: "TextExplanation") -> None:
     words = sorted(reason.words, key=lambda word: -abs(word.vote))
     most = max((abs(word.vote) for word in words), default=0.0)
     rows = [(word.word, f"{word.vote:.4f}", bar(abs(word.vote), most)) for word in words]
+    if reason.prior:
+        rows.append(("(any text)", f"{reason.prior:.4f}", ""))
     rows.append(("score", f"{reason.score:.4f}", ""))
     table(tagger.name_of(reason.label), ("word", "vote", ""), rows, " r")
 

@@ -18,6 +18,7 @@ def prototypes_rank(
     out_labels: NDArray[np.int32],
     out_scores: NDArray[np.float64],
     known_only: bool = False,
+    common: float = 0.0,
 ) -> None: ...
 def prototypes_learn(
     store: Prototypes,
@@ -36,7 +37,8 @@ def prototypes_learn(
     n_known: int,
     wrong_indptr: NDArray[np.int64],
     wrong: NDArray[np.int32],
+    common: float = 0.0,
 ) -> int: ...
 def prototypes_explain(
-    store: Prototypes, indices: NDArray[np.int32], data: NDArray[np.float64], label: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+    store: Prototypes, indices: NDArray[np.int32], data: NDArray[np.float64], label: int, common: float = 0.0
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]: ...

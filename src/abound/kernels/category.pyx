@@ -104,33 +104,34 @@ cdef class RowScores:
         self.n_touched = 0
 
 
-cdef int score_all(Prototypes store, RowScores scores, const int32_t[::1] indices, const double[::1] data,
-                   int64_t start, int64_t stop, int64_t n_labels) except -1 nogil:
-    """Score every label of a row; what was there before is overwritten."""
-    cdef int64_t p, i
-    cdef int32_t n
-    cdef double value
-    cdef double* score = scores.score
+cdef inline void vote_all(const Column* c, double value, double* score) noexcept nogil:
+    """Add the votes of a feature to the scores of its labels."""
+    cdef int64_t i
+    cdef int32_t n = c.length
     cdef const float* weights
     cdef const int32_t* labels
-    cdef Column* c
+    if n == 0:
+        return
+    weights = weights_of(c)
+    if c.dense:
+        for i in range(n):
+            score[i] += weights[i] * value
+    else:
+        labels = labels_of(c)
+        for i in range(n):
+            score[labels[i]] += weights[i] * value
+
+
+cdef int score_all(Prototypes store, RowScores scores, const int32_t[::1] indices, const double[::1] data,
+                   int64_t start, int64_t stop, int64_t n_labels, double common) except -1 nogil:
+    """Score every label of a row; what was there before is overwritten."""
+    cdef int64_t p, shift = common > 0.0
     scores.blank(n_labels)
+    if shift and store.n_features:
+        vote_all(&store.columns[0], common, scores.score)
     for p in range(start, stop):
-        value = data[p]
-        if indices[p] >= store.n_features or value < SMALLEST:
-            continue
-        c = &store.columns[indices[p]]
-        n = c.length
-        if n == 0:
-            continue
-        weights = weights_of(c)
-        if c.dense:
-            for i in range(n):
-                score[i] += weights[i] * value
-        else:
-            labels = labels_of(c)
-            for i in range(n):
-                score[labels[i]] += weights[i] * value
+        if indices[p] + shift < store.n_features and data[p] >= SMALLEST:
+            vote_all(&store.columns[indices[p] + shift], data[p], scores.score)
     return 0
 
 
@@ -174,30 +175,40 @@ cdef int64_t pick_best(RowScores scores, bint all_labels, int64_t n_labels, int6
 
 
 cdef bint has_weights(Prototypes store, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                      int64_t stop) noexcept nogil:
+                      int64_t stop, int64_t shift) noexcept nogil:
     """Tell whether some feature of a row has weights."""
     cdef int64_t p
     for p in range(start, stop):
-        if indices[p] < store.n_features and data[p] >= SMALLEST and store.columns[indices[p]].length:
+        if (indices[p] + shift < store.n_features and data[p] >= SMALLEST
+                and store.columns[indices[p] + shift].length):
             return True
     return False
 
 
+cdef int check_common(double common, bint all_labels) except -1:
+    if common > 0.0 and not all_labels:
+        raise ValueError("a feature that all rows have touches all labels")
+    return 0
+
+
 def prototypes_rank(Prototypes store, RowScores scores, bint all_labels, const int64_t[::1] indptr,
                     const int32_t[::1] indices, const double[::1] data, int64_t n_labels,
-                    int32_t[:, ::1] out_labels, double[:, ::1] out_scores, bint known_only=False):
+                    int32_t[:, ::1] out_labels, double[:, ::1] out_scores, bint known_only=False,
+                    double common=0.0):
     """Write the best labels of each row and their scores; what is left of a row keeps what it had.
 
-    With `known_only`, a row without any feature that has weights is left as it is.
+    With `known_only`, a row without any feature of its own that has weights is left as it is. For `common` see
+    `prototypes_learn`.
     """
     cdef int64_t row, i, n
+    check_common(common, all_labels)
     with nogil:
         scores.ensure(n_labels, 0)
         for row in range(out_labels.shape[0]):
-            if known_only and not has_weights(store, indices, data, indptr[row], indptr[row + 1]):
+            if known_only and not has_weights(store, indices, data, indptr[row], indptr[row + 1], common > 0.0):
                 continue
             if all_labels:
-                score_all(store, scores, indices, data, indptr[row], indptr[row + 1], n_labels)
+                score_all(store, scores, indices, data, indptr[row], indptr[row + 1], n_labels, common)
             else:
                 score_touched(store, scores, indices, data, indptr[row], indptr[row + 1])
             n = pick_best(scores, all_labels, n_labels, out_labels.shape[1])
@@ -373,23 +384,24 @@ def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labe
                      int64_t rivals, double step_size, double step_start, const int64_t[::1] indptr,
                      const int32_t[::1] indices, const double[::1] data, const int64_t[::1] label_indptr,
                      const int32_t[::1] labels, int64_t n_known, const int64_t[::1] wrong_indptr,
-                     const int32_t[::1] wrong):
+                     const int32_t[::1] wrong, double common=0.0):
     """Learn rows in order, in place; return how many rows changed something.
 
     The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending; `n_known` labels were known before
     the first row, and a row makes its own known. A change in row i
     adds i times itself to its trace. Labels known to be wrong are given like the others, or not at all; only the hinge
-    takes them.
+    takes them. If `common` is above 0, every row has one more feature of that value, number 0 of the store, in which
+    the others come one later.
     """
-    cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_errors
+    cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_errors, shift = common > 0.0
     cdef double divisor
     cdef bint rejects = wrong_indptr.shape[0] > 0
     cdef Step step
     step.size, step.start = step_size, step_start
     if step_size > 0.0 and not store.traced:
         raise ValueError("AdaGrad needs a store with traces")
-    if indices.shape[0]:
-        store.ensure_features(<int64_t> np.max(indices) + 1)
+    check_common(common, all_labels)
+    store.ensure_features((<int64_t> np.max(indices) + 1 if indices.shape[0] else 0) + shift)
     cdef int64_t n_labels = max(n_known, <int64_t> np.max(labels) + 1 if labels.shape[0] else 0)
     with nogil:
         scores.ensure(n_labels, 0)
@@ -408,7 +420,7 @@ def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labe
                     change(scores, labels[i], 1.0)
             else:
                 if all_labels:
-                    score_all(store, scores, indices, data, start, stop, n_known)
+                    score_all(store, scores, indices, data, start, stop, n_known, common)
                 else:
                     score_touched(store, scores, indices, data, start, stop)
                 if rule == HINGE:
@@ -433,33 +445,42 @@ def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labe
             if scores.n_changes:
                 n_updates += 1
                 qsort(scores.changes, scores.n_changes, sizeof(Change), by_label)
+                if shift:
+                    store.apply(0, common, scores.changes, scores.n_changes, &step, n_known)
                 for p in range(start, stop):
                     if data[p] >= SMALLEST:
-                        store.apply(indices[p], data[p], scores.changes, scores.n_changes, &step, n_known)
+                        store.apply(indices[p] + shift, data[p], scores.changes, scores.n_changes, &step, n_known)
         if all_labels:
             scores.blank(n_labels)
     return n_updates
 
 
-def prototypes_explain(Prototypes store, const int32_t[::1] indices, const double[::1] data, int32_t label):
-    """Return the positions in a row with a weight for a label, and their votes in the order of summation."""
-    cdef int64_t p, i
-    cdef Column* c
+cdef double weight_for(const Column* c, int32_t label) noexcept nogil:
+    """Return the weight of a feature for a label, 0 if it has none."""
     cdef Change wanted
-    positions, votes = [], []
+    if c.length == 0:
+        return 0.0
+    if c.dense:
+        return weights_of(c)[label] if label < c.length else 0.0
     wanted.label = label
+    find_all(labels_of(c), c.length, &wanted, 1)
+    return weights_of(c)[wanted.position] if wanted.position >= 0 else 0.0
+
+
+def prototypes_explain(Prototypes store, const int32_t[::1] indices, const double[::1] data, int32_t label,
+                       double common=0.0):
+    """Return the positions in a row with a weight for a label, their votes in the order of summation, and what all
+    rows have for it; for `common` see `prototypes_learn`."""
+    cdef int64_t p, shift = common > 0.0
+    cdef double weight, prior = 0.0
+    if shift and store.n_features:
+        prior = common * weight_for(&store.columns[0], label)
+    positions, votes = [], []
     for p in range(indices.shape[0]):
-        if indices[p] >= store.n_features or data[p] < SMALLEST:
+        if indices[p] + shift >= store.n_features or data[p] < SMALLEST:
             continue
-        c = &store.columns[indices[p]]
-        if c.length == 0:
-            continue
-        if c.dense:
-            i = label if label < c.length else -1
-        else:
-            find_all(labels_of(c), c.length, &wanted, 1)
-            i = wanted.position
-        if i >= 0 and weights_of(c)[i] != 0.0:
+        weight = weight_for(&store.columns[indices[p] + shift], label)
+        if weight != 0.0:
             positions.append(p)
-            votes.append(weights_of(c)[i] * data[p])
-    return np.array(positions, np.int64), np.array(votes, np.float64)
+            votes.append(weight * data[p])
+    return np.array(positions, np.int64), np.array(votes, np.float64), prior

@@ -276,6 +276,50 @@ cdef class Prototypes:
         return store
 
 
+    def mean_with(self, Prototypes earlier, double share):
+        """Return a store with these pairs and traces, whose weights are so much of an earlier state's, and of these.
+
+        A pair that the earlier state did not have was 0.
+        """
+        cdef Prototypes store = Prototypes(traced=self.traced, may_be_dense=self.may_be_dense)
+        cdef int64_t f
+        cdef Column* c
+        cdef Column* m
+        if earlier.n_features > self.n_features:
+            raise ValueError("an earlier state has no more features")
+        store.ensure_features(self.n_features)
+        for f in range(self.n_features):
+            c, m = &self.columns[f], &store.columns[f]
+            if c.length == 0:
+                continue
+            store.widen(m, c.room, c.dense)
+            memcpy(m.block, c.block, c.room * ((1 if c.dense else 2) + self.traced) * 4)
+            m.length = c.length
+            store.n_pairs += c.length
+            if f < earlier.n_features:
+                mix(m, &earlier.columns[f], share)
+            else:
+                mix(m, NULL, share)
+        return store
+
+
+cdef int mix(Column* column, const Column* earlier, double share) except -1:
+    """Give a column's weights the mean with those of an earlier one, which has no label that it does not have."""
+    cdef int64_t i, at = 0, n = 0 if earlier == NULL else earlier.length
+    cdef int32_t label
+    cdef double before
+    for i in range(column.length):
+        label = <int32_t> i if column.dense else labels_of(column)[i]
+        before = 0.0
+        if at < n and (at if earlier.dense else labels_of(earlier)[at]) == label:
+            before = weights_of(earlier)[at]
+            at += 1
+        weights_of(column)[i] = weight_to_store((1.0 - share) * weights_of(column)[i] + share * before)
+    if at < n:
+        raise ValueError("an earlier state has no other pairs")
+    return 0
+
+
 def rebuild(may_be_dense, *arrays):
     """Take a store out of a pickle."""
     return Prototypes.from_arrays(*arrays, may_be_dense=may_be_dense)

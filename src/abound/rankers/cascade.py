@@ -26,7 +26,10 @@ MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
 PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
 # The squared hinge of few labels: its margin, the least wrong labels that learn from a row, AdaGrad's step and start.
-HINGE = (1.0, 10, 1.0, 30.0)
+HINGE = (1.0, 10, 1.4, 30.0)
+# The value of a feature that every row has, number 0 of the pairs: labels that are frequent everywhere need no word.
+COMMON, N_COMMON = 0.1, 1
+MOMENTS = 10  # of the last pass, whose mean is kept: the last rows weigh no more than the others
 
 
 class CascadeRanker(IndexRanker):
@@ -35,7 +38,7 @@ class CascadeRanker(IndexRanker):
     Many labels: each feature keeps the few labels that it was seen with, as in the feature-focus index; a rating for
     each feature and a correction for each edge are learnt beside the counts, so that the true labels of a row win
     over the others that it recalls. Few labels: every pair of a feature and a label may have a weight of its own, and
-    every label is weighed for every row.
+    so may every label without any feature; every label is weighed for every row.
 
     Parameters
     ----------
@@ -163,13 +166,13 @@ class CascadeRanker(IndexRanker):
         return super().nbytes_ + (0 if self._pairs is None else self._pairs.nbytes)
 
     def _n_stored(self) -> int:
-        return max(super()._n_stored(), 0 if self._pairs is None else self._pairs.n_features)
+        return max(super()._n_stored(), 0 if self._pairs is None else self._pairs.n_features - 1)
 
     def _feature_bytes(self) -> NDArray[np.int64]:
         held = super()._feature_bytes()
         if self._pairs is None:
             return held
-        lengths = np.diff(self._pairs.arrays()[0]) * BYTES_A_PAIR
+        lengths = np.diff(self._pairs.arrays()[0])[1:] * BYTES_A_PAIR
         both = np.zeros(max(len(held), len(lengths)), np.int64)
         both[: len(held)] += held
         both[: len(lengths)] += lengths
@@ -178,7 +181,7 @@ class CascadeRanker(IndexRanker):
     def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
         super()._keep_features(wanted)
         if self._pairs is not None:
-            self._pairs = self._pairs.kept(wanted)
+            self._pairs = self._pairs.kept(np.concatenate([[True], wanted]))
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -224,8 +227,17 @@ class CascadeRanker(IndexRanker):
         margin, rivals, step, start = HINGE
         scratch = self._pair_scratch.pop() if self._pair_scratch else RowScores()
         how = (RULES["hinge"], True, margin, rivals, step, start)
-        prototypes_learn(self._pairs, scratch, *how, *rows, *targets, *wrong)
+        prototypes_learn(self._pairs, scratch, *how, *rows, *targets, *wrong, common=COMMON)
         self._pair_scratch.append(scratch)
+
+    def _learn_moments(self, rows: Rows, targets: Targets, order: NDArray[np.int64]) -> None:
+        """Learn rows in an order, and keep the mean of what was known at some moments."""
+        assert self._pairs is not None
+        mean = self._pairs
+        for done, part in enumerate(np.array_split(order, min(MOMENTS, max(1, len(order))))):
+            self._learn_pairs(*select(rows, targets, part))
+            mean = self._pairs.mean_with(mean, done / (done + 1))
+        self._pairs = mean
 
     def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
         for row in range(rows.n_rows):
@@ -297,13 +309,15 @@ class CascadeRanker(IndexRanker):
             self._n_learnt += rows.n_rows
         targets = targets._replace(n_known=len(self.labels_))
         random = np.random.default_rng(self.random_state)
-        for _ in range(self._n_passes(rows.n_rows) - 1):
+        n_later = self._n_passes(rows.n_rows) - 1
+        for number in range(n_later):
+            last = number == n_later - 1
             if self._n_shards == 1:
-                self._learn_part(rows, targets, again=True, order=self._order(random, rows.n_rows))
+                self._learn_part(rows, targets, again=True, last=last, order=self._order(random, rows.n_rows))
                 continue
             for parts in self._parts(rows, targets):
                 orders = [self._order(random, part[0].n_rows) for part in parts]
-                self._learn_apart(parts, orders, again=True)
+                self._learn_apart(parts, orders, again=True, last=last)
 
     def _order(self, random: np.random.Generator, n_rows: int) -> NDArray[np.int64] | None:
         """Draw the order of rows in a later pass; only pairs need another than their own."""
@@ -321,12 +335,24 @@ class CascadeRanker(IndexRanker):
             self._pairs = copy_pairs(self._pairs, len(self.labels_))
 
     def _learn_part(
-        self, rows: Rows, targets: Targets, *, again: bool = False, order: NDArray[np.int64] | None = None
+        self,
+        rows: Rows,
+        targets: Targets,
+        *,
+        again: bool = False,
+        last: bool = False,
+        order: NDArray[np.int64] | None = None,
     ) -> None:
         if self._indexed:
             self._learn_rated(rows, targets, again=again)
-        if self._pairs is not None:
-            self._learn_pairs(*((rows, targets) if order is None else select(rows, targets, order)))
+        if self._pairs is None:
+            return
+        if order is None:
+            self._learn_pairs(rows, targets)
+        elif last:
+            self._learn_moments(rows, targets, order)
+        else:
+            self._learn_pairs(*select(rows, targets, order))
 
     def _take(self, shards: list[Self]) -> None:
         if self._indexed:
@@ -342,19 +368,19 @@ class CascadeRanker(IndexRanker):
             super()._rank(rows, out_labels, out_scores)
             return
         scratch = self._pair_scratch.pop() if self._pair_scratch else RowScores()
-        prototypes_rank(self._pairs, scratch, True, *rows, len(self.labels_), out_labels, out_scores, known_only=True)
+        prototypes_rank(self._pairs, scratch, True, *rows, len(self.labels_), out_labels, out_scores, True, COMMON)
         self._pair_scratch.append(scratch)
 
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         if self._pairs is None:
             return super()._explain(rows, label)
-        positions, votes = prototypes_explain(self._pairs, rows.indices, rows.data, label)
-        return rows.indices[positions].astype(np.int64), votes, 0.0
+        positions, votes, prior = prototypes_explain(self._pairs, rows.indices, rows.data, label, COMMON)
+        return rows.indices[positions].astype(np.int64), votes, prior
 
     # -- saving ------------------------------------------------------------------------------------
 
     def _state(self) -> dict[str, Source]:
-        state: dict[str, Source] = {"rows_learnt": np.array([self._n_learnt, self._indexed], np.int64)}
+        state: dict[str, Source] = {"rows_learnt": np.array([self._n_learnt, self._indexed, N_COMMON], np.int64)}
         if self._indexed:
             state |= super()._state()
         if self._pairs is not None:
@@ -363,9 +389,11 @@ class CascadeRanker(IndexRanker):
 
     def _restore(self, model: Model) -> None:
         self._reset()
-        self._n_learnt, indexed = model.take_counts("rows_learnt", 2)
-        if indexed not in (0, 1):
-            raise DamagedModel(f"rows_learnt must hold a count and 0 or 1, got {self._n_learnt} and {indexed}")
+        self._n_learnt, indexed, common = model.take_counts("rows_learnt", 3)
+        if indexed not in (0, 1) or common != N_COMMON:
+            raise DamagedModel(
+                f"rows_learnt must hold a count, 0 or 1, and {N_COMMON}, got {self._n_learnt}, {indexed} and {common}"
+            )
         if indexed:
             super()._restore(model)
             self._cut_to(self.d_max, model.content["params"].get("d_max"))

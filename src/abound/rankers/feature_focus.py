@@ -157,7 +157,13 @@ class FeatureFocusRanker(IndexRanker):
         self._scratch.append(votes)
 
     def _learn_part(
-        self, rows: Rows, targets: Targets, *, again: bool = False, order: NDArray[np.int64] | None = None
+        self,
+        rows: Rows,
+        targets: Targets,
+        *,
+        again: bool = False,
+        last: bool = False,  # noqa: ARG002 -- the cascade looks at it
+        order: NDArray[np.int64] | None = None,
     ) -> None:
         assert order is None
         self._learn(rows, targets, again=again)

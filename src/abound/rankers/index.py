@@ -135,9 +135,18 @@ class IndexRanker(Ranker):
         self._use(copy_pool(self._pool))
 
     def _learn_part(
-        self, rows: Rows, targets: Targets, *, again: bool = False, order: NDArray[np.int64] | None = None
+        self,
+        rows: Rows,
+        targets: Targets,
+        *,
+        again: bool = False,
+        last: bool = False,
+        order: NDArray[np.int64] | None = None,
     ) -> None:
-        """Learn rows of one shard in place; `again` is a later pass, which may go through them in another order."""
+        """Learn rows of one shard in place.
+
+        `again` is a later pass, which may go through them in another order, and `last` the last of these.
+        """
         raise NotImplementedError
 
     def _take(self, shards: list[Self]) -> None:
@@ -145,13 +154,15 @@ class IndexRanker(Ranker):
         pools = [shard._pool for shard in shards]
         self._use(merge_pools(self._pool, pools, len(self.labels_), self._pruning(), self.n_jobs))
 
-    def _learn_apart(self, parts: list[Part], orders: list[NDArray[np.int64] | None], *, again: bool) -> None:
+    def _learn_apart(
+        self, parts: list[Part], orders: list[NDArray[np.int64] | None], *, again: bool, last: bool = False
+    ) -> None:
         """Let each part be learnt from where we are, and become what the parts merge to."""
         shards = [self._as_shard() for _ in parts]
 
         def learn(number: int) -> None:
             shards[number]._leave_base()
-            shards[number]._learn_part(*parts[number], again=again, order=orders[number])
+            shards[number]._learn_part(*parts[number], again=again, last=last, order=orders[number])
 
         in_threads(learn, range(len(parts)), self.n_jobs)
         self._take(shards)

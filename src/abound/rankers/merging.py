@@ -140,11 +140,12 @@ def _renumbered_pairs(
     """Return pairs with other numbers, in their order."""
     indptr, found, weights, slopes = pairs.arrays()
     owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    n_features = len(indptr) - 1
     if features is not None:
-        owners = features[owners].astype(np.int64)
+        numbers = np.concatenate([[0], features[: n_features - 1].astype(np.int64) + 1])  # 0 is what all rows have
+        owners, n_features = numbers[owners], int(numbers[:n_features].max(initial=-1)) + 1
     found = labels[found] if len(found) else found
     order = np.lexsort((found, owners))
-    n_features = len(indptr) - 1 if features is None else int(features[: len(indptr) - 1].max(initial=-1)) + 1
     lengths = np.bincount(owners, minlength=n_features)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Prototypes.from_arrays(

@@ -110,7 +110,7 @@ class PrototypeRanker(Ranker):
         self._scratch.append(scratch)
 
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        positions, votes = prototypes_explain(self._ranked(), rows.indices, rows.data, label)
+        positions, votes, _ = prototypes_explain(self._ranked(), rows.indices, rows.data, label)
         return rows.indices[positions].astype(np.int64), votes, 0.0
 
     def _state(self) -> dict[str, Source]:

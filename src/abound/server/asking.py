@@ -12,10 +12,11 @@ from abound.tagger import BandedEntry, Entry, Tagger, WordVote
 
 
 class Reasoned(NamedTuple):
-    """A ranked label and the words that speak for it."""
+    """A ranked label, the words that speak for it, and what any text has for it."""
 
     entry: Entry
     words: list[WordVote]
+    prior: float
 
 
 def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
@@ -30,11 +31,11 @@ def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
 
 
 def rank_with_words(replica: Replica, text: str, k: int) -> list[Reasoned]:
-    """Rank the labels of a text, each with the words whose votes sum to its score; one state for all of them."""
+    """Rank the labels of a text, each with what its score is the sum of; one state for all of them."""
     with replica.reading():
         found = replica._rank_many([text], k)[0]
         reasons = replica._explain_many(text, [entry.label for entry in found])
-        return [Reasoned(entry, reason.words) for entry, reason in zip(found, reasons, strict=True)]
+        return [Reasoned(entry, reason.words, reason.prior) for entry, reason in zip(found, reasons, strict=True)]
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:

@@ -281,7 +281,8 @@ class _Reading:
 def _together(name: Name, parts: list[TextExplanation]) -> TextExplanation:
     """Return the reasons of a label that is merged of several."""
     heard = [parts[i] for i in speaking([part.score for part in parts])]
-    return TextExplanation(name, sum(part.score for part in heard), [word for part in heard for word in part.words])
+    words = [word for part in heard for word in part.words]
+    return TextExplanation(name, sum(part.score for part in heard), words, sum(part.prior for part in heard))
 
 
 def speaking(scores: list[float]) -> list[int]:

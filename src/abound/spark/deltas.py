@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from abound.kernels.merge import merge_features
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
+from abound.rankers.cascade import N_COMMON
 from abound.rankers.shards import Pruning, merge_pairs
 from abound.spark.layout import Layout
 
@@ -63,7 +64,8 @@ def index_deltas(pool: EdgePool, met: NDArray[np.bool_], layout: Layout) -> Iter
 
 
 def pair_deltas(pairs: Prototypes, met: NDArray[np.bool_], layout: Layout) -> Iterator[Delta]:
-    """Yield the pairs of few labels for the features that were met."""
+    """Yield the pairs of few labels for the features that were met, and for what all rows have."""
+    met = np.concatenate([np.ones(N_COMMON, bool), met])
     indptr, labels, weights, slopes = pairs.arrays()
     none, nobody = np.zeros(0), np.zeros(0, np.int64)
     for block in range(layout.n_blocks):

@@ -37,6 +37,7 @@ class Step(NamedTuple):
     layout: Layout
     shape: Shape
     again: bool
+    last: bool  # of the passes
     orders: list[dict[str, Any]] | None  # states of the generators that order the rows of each shard
 
 
@@ -98,7 +99,7 @@ class Learn:
             random = np.random.default_rng()
             random.bit_generator.state = step.orders[shard]
             rows, targets = _joined(waiting)
-            ranker._learn_part(rows, targets, again=step.again, order=random.permutation(rows.n_rows))
+            ranker._learn_part(rows, targets, again=step.again, last=step.last, order=random.permutation(rows.n_rows))
         assert len(ranker.labels_) == n_labels, "a row has a label that was not counted"
         return ranker, met
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from abound.rankers import ranker_class
 from abound.rankers.base import check_number
+from abound.rankers.cascade import N_COMMON
 from abound.rankers.index import IndexRanker
 from abound.rankers.shards import Pruning, rounds_of
 from abound.spark.deltas import PAIRS, Shape
@@ -205,8 +206,8 @@ class Training:
         start = str(self.work / "model-00000")
         form = self.once("start", lambda: self.start(counts, start, n_rows, n_terms))
         state = start
-        for number, (again, spans, orders) in enumerate(self.rounds(form, n_rows), 1):
-            state = self.round(number, state, (counts, runs, spans, n_terms), form, again, orders)
+        for number, (again, last, spans, orders) in enumerate(self.rounds(form, n_rows), 1):
+            state = self.round(number, state, (counts, runs, spans, n_terms), form, (again, last, orders))
         found = self.finish(counts, state)
         return Report(str(self.target), found, n_rows, form["labels"], n_terms, self.stages)
 
@@ -281,13 +282,13 @@ class Training:
 
     def rounds(
         self, form: dict[str, Any], n_rows: int
-    ) -> list[tuple[bool, list[tuple[int, int]], list[dict[str, Any]] | None]]:
-        """Return for each round whether it belongs to a later pass, the rows of its shards, and their orders.
+    ) -> list[tuple[bool, bool, list[tuple[int, int]], list[dict[str, Any]] | None]]:
+        """Return for each round whether it is of a later pass, and of the last, its shards' rows, and their orders.
 
         The orders of later passes are drawn one after the other from one generator, as `fit` does on one machine; only
         the generator's states travel.
         """
-        found: list[tuple[bool, list[tuple[int, int]], list[dict[str, Any]] | None]] = []
+        found: list[tuple[bool, bool, list[tuple[int, int]], list[dict[str, Any]] | None]] = []
         random = np.random.default_rng(getattr(self.tagger.ranker, "random_state", 0))
         cut = rounds_of(n_rows, 1 if self.shards == 1 else form["rounds"], self.shards)
         for number in range(form["passes"]):
@@ -298,12 +299,10 @@ class Training:
                     for start, stop in spans:
                         orders.append(dict(random.bit_generator.state))
                         random.permutation(stop - start)
-                found.append((number > 0, spans, orders))
+                found.append((number > 0, number == form["passes"] - 1, spans, orders))
         return found
 
-    def round(
-        self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], again: bool, orders: Any
-    ) -> str:
+    def round(self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], turn: tuple[Any, ...]) -> str:
         """Learn one round from a model, and write the next; return where it is."""
         target, parts = self.work / f"model-{number:05d}", self.work / f"parts-{number:05d}"
         if is_model(target):
@@ -311,9 +310,9 @@ class Training:
         counts, runs, spans, n_terms = data
         pruning = Pruning(**form["pruning"])
         shape = Shape(tuple(form["kinds"]), form["labels"], len(spans), pruning, self.shards == 1)
-        layout = Layout.of(n_terms, len(spans), self.cores)
+        layout = Layout.of(n_terms + N_COMMON, len(spans), self.cores)  # pairs have one more feature
         places = (base, str(target), str(parts), counts)
-        step = Step(*places, self.text_params, runs, spans, layout, shape, again, orders)
+        step = Step(*places, self.text_params, runs, spans, layout, shape, *turn)
         shutil.rmtree(parts, ignore_errors=True)  # of an earlier call that was interrupted; a retried task finds none
         begin = time.perf_counter()
         shards = self.spark.range(0, len(spans), 1, numPartitions=len(spans))

@@ -32,8 +32,9 @@ class WordVote(NamedTuple):
 
 
 class TextExplanation(NamedTuple):
-    """Why a text has a label: votes in the order in which they sum to the score."""
+    """Why a text has a label: what any text has for it, and votes in the order in which they sum to the score."""
 
     label: Name
     score: float
     words: list[WordVote]
+    prior: float = 0.0

@@ -297,7 +297,7 @@ class Tagger:
     def explain(self, text: str, label: Any) -> TextExplanation:
         """Return the words of a text that vote for a label, their votes and their places.
 
-        The votes, added from first to last, are the label's score.
+        Prior and votes, added from first to last, are the label's score; only models of few labels have a prior.
         """
         return self.explain_many(text, [label])[0]
 
@@ -310,14 +310,15 @@ class Tagger:
             spans[span.term].append((span.start, span.stop))
         explained = []
         for number in numbers:
-            features, votes, score = self.ranker._explain(rows, number)
+            features, votes, prior = self.ranker._explain(rows, number)
+            score = prior
             words = [
                 WordVote(self.encoder.name(term), vote, spans[term])
                 for term, vote in zip(features.tolist(), votes.tolist(), strict=True)
             ]
             for word in words:
                 score += word.vote
-            explained.append(TextExplanation(self.ranker.labels_.names[number], score, words))
+            explained.append(TextExplanation(self.ranker.labels_.names[number], score, words, prior))
         return explained
 
     def _number_of(self, label: Any) -> int:

@@ -40,7 +40,7 @@ def test_a_text_is_ranked_with_reasons(home):
     assert answer.headers["x-abound-sequence"] == "0"
     best = answer.json()["labels"][0]
     assert (best["label"], best["rank"]) == ("fruit", 1)
-    assert sum(word["vote"] for word in best["words"]) == pytest.approx(best["score"], rel=1e-12)
+    assert best["prior"] + sum(word["vote"] for word in best["words"]) == pytest.approx(best["score"], rel=1e-12)
     assert {"red", "apple"} <= {word["word"] for word in best["words"]}
     plain = ask(home, "POST", "/v1/rank", {"text": "a red apple", "k": 1}).json()
     assert plain == {"sequence": 0, "labels": [{"label": "fruit", "score": best["score"], "rank": 1}]}
@@ -68,7 +68,7 @@ def test_a_batch_equals_single_rankings(home):
 def test_explain_says_where_words_stand(home):
     found = ask(home, "POST", "/v1/explain", {"text": "Red apple", "label": "fruit"}).json()
     assert found["label"] == "fruit"
-    assert sum(word["vote"] for word in found["words"]) == pytest.approx(found["score"], rel=1e-12)
+    assert found["prior"] + sum(word["vote"] for word in found["words"]) == pytest.approx(found["score"], rel=1e-12)
     assert [word["spans"] for word in found["words"] if word["word"] == "red"] == [[[0, 3]]]
     check_problem(ask(home, "POST", "/v1/explain", {"text": "a", "label": "nobody"}), 404, "not known")
 
@@ -166,9 +166,9 @@ def test_the_reasons_of_a_merged_label_sum_to_its_score(home):
 
     ranked, explained, plain = talk(home, conversation)
     [merged] = [label for label in ranked if label["label"] == "vehicle"]
-    words = merged.pop("words")
+    words, prior = merged.pop("words"), merged.pop("prior")
     assert len(words) > len({word["word"] for word in words})  # both parts speak
-    assert sum(word["vote"] for word in words) == pytest.approx(merged["score"], rel=1e-12)
+    assert prior + sum(word["vote"] for word in words) == pytest.approx(merged["score"], rel=1e-12)
     assert merged["score"] == pytest.approx(explained["score"], rel=1e-12)
     assert [(word["word"], word["vote"]) for word in words] == [(w["word"], w["vote"]) for w in explained["words"]]
     assert merged in plain

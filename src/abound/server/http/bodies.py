@@ -61,6 +61,7 @@ class RankedLabel(_Answer):
     band: str | UnsetType = UNSET
     probability: float | UnsetType = UNSET
     words: list[WordVoted] | UnsetType = UNSET
+    prior: float | UnsetType = UNSET
 
 
 class Ranked(_Answer):
@@ -85,12 +86,13 @@ class ExplainAsk(_Ask):
 
 
 class Explained(_Answer):
-    """The words that speak for a label; their votes sum to its score."""
+    """The words that speak for a label; their votes, and what any text has for it, sum to its score."""
 
     sequence: Sequence
     label: str | int | float
     score: float
     words: list[WordVoted]
+    prior: float = 0.0
 
 
 # -- teaching ----------------------------------------------------------------------------------------

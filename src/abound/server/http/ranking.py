@@ -39,7 +39,7 @@ def rank(call: Call[RankAsk]) -> Ranked:
                 labels = [_explained(call, ask.text, label) for label in labels]
         elif ask.explain:
             found = rank_with_words(replica, ask.text, ask.k)
-            labels = [_label(reasoned.entry, names, _votes(reasoned.words, spans=True)) for reasoned in found]
+            labels = [_label(entry, names, _votes(words, spans=True), prior) for entry, words, prior in found]
         else:
             labels = _plain(rank_pairs(replica, ask.text, ask.k), names)
     elif isinstance(ask.features, dict) and ask.text is UNSET:
@@ -73,7 +73,7 @@ def explain(call: Call[ExplainAsk]) -> Explained:
         found = replica.explain(call.ask.text, call.ask.label)
     except ValueError as error:
         raise Problem(404, str(error)) from None
-    return Explained(replica.sequence, found.label, found.score, _votes(found.words, spans=True))
+    return Explained(replica.sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:
@@ -109,17 +109,20 @@ def _plain(pairs: list[tuple[Name, float]], names: Names) -> list[RankedLabel]:
     ]
 
 
-def _label(entry: Entry | BandedEntry, names: Names, words: list[WordVoted] | None = None) -> RankedLabel:
+def _label(
+    entry: Entry | BandedEntry, names: Names, words: list[WordVoted] | None = None, prior: float = 0.0
+) -> RankedLabel:
     known = names.get(str(entry.label)) if names else None
     name, said = known[0] if known else UNSET, UNSET if words is None else words
     if isinstance(entry, BandedEntry):
         return RankedLabel(entry.label, entry.score, entry.rank, name, entry.band, entry.probability, said)
-    return RankedLabel(entry.label, entry.score, entry.rank, name, words=said)
+    return RankedLabel(entry.label, entry.score, entry.rank, name, words=said, prior=prior or UNSET)
 
 
 def _explained(call: Call[RankAsk], text: str, label: RankedLabel) -> RankedLabel:
-    words = _votes(call.served.replica.explain(text, label.label).words, spans=True)
-    return RankedLabel(label.label, label.score, label.rank, label.name, label.band, label.probability, words)
+    found = call.served.replica.explain(text, label.label)
+    words, prior = _votes(found.words, spans=True), found.prior or UNSET
+    return RankedLabel(label.label, label.score, label.rank, label.name, label.band, label.probability, words, prior)
 
 
 def _votes(words: list[WordVote], *, spans: bool = False) -> list[WordVoted]:
