@@ -42,26 +42,26 @@ def _report(line, reason, fatal):
         raise DataError("fuzz", line, reason)
 
 
-def _records(format_, raw):
-    stream = io.BufferedReader(io.BytesIO(raw))
-    return list(itertools.islice(format_.read(stream, _report, format_.complete({}, "read")), MOST_RECORDS))
+def _records(format_, raw, options):
+    return list(itertools.islice(format_.read(io.BufferedReader(io.BytesIO(raw)), _report, options), MOST_RECORDS))
 
 
 def reader(name):
     """Return the target of one format: what was read can be written, or not, and then reads the same."""
     format_ = FORMATS[name]
+    reading, writing = format_.complete({}, "read"), format_.complete({}, "write")
 
     def target(data):
         try:
-            records = _records(format_, data)
+            records = _records(format_, data, reading)
         except DataError:
             return
         written = io.BytesIO()
         try:
-            format_.write(written, records, format_.complete({}, "write"))
+            format_.write(written, records, writing)
         except ValueError:
             return
-        again = _records(format_, written.getvalue())
+        again = _records(format_, written.getvalue(), reading)
         assert again == records, (records, again)
 
     return target
@@ -175,7 +175,7 @@ def _journal_files():
     if not folder.exists():
         from benchmarks.hardening.subjects import JournalFiles
 
-        JournalFiles().make(folder)
+        JournalFiles(n_records=24).make(folder)
     return folder
 
 
