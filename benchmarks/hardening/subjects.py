@@ -98,14 +98,17 @@ class JournalFiles(Subject):
     errors = (AboundError,)
     changes_files = True
 
+    def __init__(self, n_records: int = 160) -> None:
+        self._n_records = n_records
+
     def make(self, folder: Path) -> None:
         folder.mkdir()
         living = folder.parent / "living"
         living.mkdir(exist_ok=True)
         with Journal.create(living / "journal.sqlite") as journal:
             found, labels = texts()
-            for i in range(0, 160, 8):
-                if i == 80:
+            for i in range(0, self._n_records, 8):
+                if i == self._n_records // 16 * 8:
                     journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                     journal._connection.execute("PRAGMA wal_autocheckpoint=0")
                 rows = zip(found[i : i + 8], labels[i : i + 8], strict=True)

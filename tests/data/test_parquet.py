@@ -63,6 +63,11 @@ def test_a_table_cut_short_is_told(tmp_path, first_error):
     assert first_error("parquet", content[:-10]).reason.startswith("not a whole Parquet file (")
 
 
+def test_a_column_whose_name_is_not_utf_8_is_told(tmp_path, first_error):
+    content = table(tmp_path, **GOOD, other=["c", "d"]).read_bytes()
+    assert "'utf-8' codec" in first_error("parquet", content.replace(b"other", b"oth\xffr")).reason
+
+
 def test_skip_passes_over_bad_rows(tmp_path):
     path = table(tmp_path, text=["a", None, "c"], labels=[["x"], ["y"], [""]])
     reader = data.read(path, on_error="skip")

@@ -2,11 +2,13 @@
 
 python -m tests.fuzz text                  one target, until it is stopped or fails
 python -m tests.fuzz text --runs 100000    so many inputs
-python -m tests.fuzz all --runs 10000000   every target, each its share; writes benchmarks/results/fuzz.json
+python -m tests.fuzz all --runs 20000      every target once, each its share
+python -m tests.fuzz all --runs 10000000 --json benchmarks/results/fuzz.json
+                                           go after go, until the file counts so many inputs; goes on where it was
 python -m tests.fuzz seeds                 write the corpus anew
 
 An input that fails is left in the current folder as crash-...; put it into tests/fuzz/corpus/<target>, mend what it
-shows, and it is tried for ever after.
+shows, and it is tried for ever after. What reaches new code is kept in .cache/fuzz, where the next run begins.
 """
 
 import argparse
@@ -14,18 +16,19 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).resolve().parents[2]
-RESULT = ROOT / "benchmarks" / "results" / "fuzz.json"
-# Shares of the inputs; those that make and use whole models, or open files, cost a thousand times the others.
-SHARES = {"model": 0.01, "manifest": 0.02, "journal": 0.005, "read-parquet": 0.02, "text": 0.1, "record": 0.2}
-SLOW = ("journal", "manifest", "model", "read-parquet")  # come last
-LONGEST_INPUT = 600
+FOUND = ROOT / ".cache" / "fuzz"
+# Parts of the inputs. A record is decoded 40,000 times a second, a journal opened and read 100 times.
+SHARES = {"record": 300, "compressed": 200, "manifest": 55, "read-parquet": 55, "text": 20, "model": 5, "journal": 2}
+READER_SHARE = 30
+LONGEST_INPUT = {"manifest": 4000, "read-parquet": 2000}  # so that a whole one fits
 LONGEST_SECONDS = 20  # for one input
+SECONDS_OF_A_GO = 120
 
 
 def one(target: str, runs: int, seconds: int) -> None:
@@ -34,59 +37,72 @@ def one(target: str, runs: int, seconds: int) -> None:
 
     with atheris.instrument_imports(include=["abound"]):
         from tests.fuzz.targets import TARGETS
-    with tempfile.TemporaryDirectory() as found:
-        arguments = [f"-atheris_runs={runs}", f"-max_len={LONGEST_INPUT}", f"-timeout={LONGEST_SECONDS}"]
-        arguments += [f"-max_total_time={seconds}", "-rss_limit_mb=3000", "-print_final_stats=1"]
-        atheris.Setup([sys.argv[0], *arguments, found, str(CORPUS / target)], TARGETS[target])
-        atheris.Fuzz()
+    found = FOUND / target
+    found.mkdir(parents=True, exist_ok=True)
+    arguments = [f"-atheris_runs={runs}", f"-max_len={LONGEST_INPUT.get(target, 600)}", f"-timeout={LONGEST_SECONDS}"]
+    arguments += [f"-max_total_time={seconds}", "-rss_limit_mb=3000", "-print_final_stats=1"]
+    atheris.Setup([sys.argv[0], *arguments, str(found), str(CORPUS / target)], TARGETS[target])
+    atheris.Fuzz()
 
 
-def share(target: str, names: list[str]) -> float:
-    """Return which part of the inputs a target gets."""
-    rest = [name for name in names if name not in SHARES]
-    if target in SHARES:
-        return SHARES[target]
-    return (1 - sum(SHARES[name] for name in names if name in SHARES)) / max(1, len(rest))
+def wanted(names: list[str], runs: int) -> dict[str, int]:
+    """Return how many of the inputs each target gets."""
+    parts = {name: SHARES.get(name, READER_SHARE) for name in names}
+    return {name: -(-runs * part // sum(parts.values())) for name, part in parts.items()}
 
 
-def run_all(names: list[str], runs: int, seconds: int, json_path: Path | None) -> int:
-    """Fuzz every target in a process of its own; return how many failed."""
-    from abound.kernels import BOUNDS_CHECKED
-    from benchmarks.machine import machine_line
+def go(name: str, runs: int, seconds: int) -> tuple[int, bool]:
+    """Fuzz one target in a process of its own; return how many new inputs it took, and whether none failed."""
+    command = [sys.executable, "-m", "tests.fuzz", name, "--runs", str(runs), "--seconds", str(seconds)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    # What was kept from earlier goes is read again first; those inputs are not counted twice.
+    known = re.search(r"^#(\d+)\s+INITED", run.stderr, re.MULTILINE)
+    # Its last line, and not how it ended: on a busy machine, atheris' alarm may still ring while Python shuts down.
+    done = re.search(r"^Done (\d+) (?:runs )?in", run.stderr, re.MULTILINE)
+    if done is None:
+        print(run.stdout[-2000:] + run.stderr[-4000:], file=sys.stderr)
+        return 0, False
+    return int(done[1]) - (int(known[1]) if known else 0), True
 
-    counts, failed = {}, []
-    for name in names:
-        command = [sys.executable, "-m", "tests.fuzz", name, "--runs", str(max(200, round(runs * share(name, names))))]
-        start = time.perf_counter()
-        run = subprocess.run([*command, "--seconds", str(seconds)], capture_output=True, text=True, check=False)
-        done = re.findall(r"(?:stat::number_of_executed_units:|Done) *(\d+)", run.stderr)
-        counts[name] = int(done[-1]) if done else 0
-        # Whether it came to its end: on a busy machine, atheris' own alarm may still ring while Python shuts down.
-        if not re.search(r"^Done \d+ in", run.stderr, re.MULTILINE):
-            failed.append(name)
-            print(run.stderr[-4000:], file=sys.stderr)
-        print(f"{name:18} {counts[name]:>10,} inputs in {time.perf_counter() - start:7.1f} s")
-        sys.stdout.flush()
-        if json_path is not None:
-            write(json_path, counts, failed, machine_line(), checked=BOUNDS_CHECKED)
+
+def run_all(names: list[str], runs: int, seconds: int, path: Path | None) -> int:
+    """Let the targets take turns; return how many had an input that failed.
+
+    With a file they go on until it counts so many inputs, without one they have one turn each.
+    """
+    counts: dict[str, int] = json.loads(path.read_text())["inputs"] if path is not None and path.exists() else {}
+    failed: list[str] = []
+    left = [name for name, goal in wanted(names, runs).items() if counts.get(name, 0) < goal]
+    while left:
+        for name in left:
+            start = time.perf_counter()
+            count, whole = go(name, wanted(names, runs)[name] - counts.get(name, 0), seconds or SECONDS_OF_A_GO)
+            counts[name] = counts.get(name, 0) + count
+            failed += [] if whole else [name]
+            seconds_taken = time.perf_counter() - start
+            print(f"{name:18} {count:>10,} inputs in {seconds_taken:7.1f} s, {counts[name]:>10,} in all", flush=True)
+            if path is not None:
+                write(path, counts, failed)
+        goals = wanted(names, runs) if path is not None else {}
+        left = [name for name, goal in goals.items() if counts[name] < goal and name not in failed]
     return len(failed)
 
 
-def write(path: Path, counts: dict[str, int], failed: list[str], machine: str, *, checked: bool) -> None:
-    """Add the inputs of this run to those of the file."""
-    known = json.loads(path.read_text()) if path.exists() else {"inputs": {}}
-    base = known.get("before", known["inputs"])
-    total = {name: base.get(name, 0) + counts.get(name, 0) for name in {**base, **counts}}
-    result = {"machine": machine, "bounds_checked": checked, "inputs": total, "failed": failed, "before": base}
-    path.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
+def write(path: Path, counts: dict[str, int], failed: list[str]) -> None:
+    """Write what was counted so far."""
+    from abound.kernels import BOUNDS_CHECKED
+    from benchmarks.machine import machine_line
+
+    result = {"machine": machine_line(), "atheris": version("atheris"), "bounds_checked": BOUNDS_CHECKED}
+    path.write_text(json.dumps({**result, "inputs": counts, "failed": failed}, indent=1, sort_keys=True) + "\n")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", help="a target, all or seeds")
-    parser.add_argument("--runs", type=int, default=-1, help="inputs at the most")
-    parser.add_argument("--seconds", type=int, default=0, help="seconds at the most, for each target")
-    parser.add_argument("--json", type=Path, help="where to add up the counts of 'all'")
+    parser.add_argument("--runs", type=int, default=-1, help="inputs at the most; with --json, all that it counts")
+    parser.add_argument("--seconds", type=int, default=0, help="seconds at the most, for each turn of a target")
+    parser.add_argument("--json", type=Path, help="where the inputs of 'all' are counted")
     parser.add_argument("--only", nargs="+", help="some of the targets of 'all'")
     args = parser.parse_args()
     if args.target == "seeds":
@@ -95,8 +111,7 @@ def main() -> int:
         write_seeds(CORPUS)
         return 0
     if args.target == "all":
-        names = sorted((path.name for path in CORPUS.iterdir()), key=lambda name: (name in SLOW, name))
-        return run_all(args.only or names, args.runs, args.seconds, args.json)
+        return run_all(args.only or sorted(path.name for path in CORPUS.iterdir()), args.runs, args.seconds, args.json)
     one(args.target, args.runs, args.seconds)
     return 0
 

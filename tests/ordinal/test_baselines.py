@@ -67,3 +67,9 @@ def test_long_rows_do_not_make_widrow_hoff_diverge():
     learner = WidrowHoff(rate=10.0).fit(X, y)
     assert np.all(np.isfinite(learner.coef_))
     assert learner.partial_fit(X[:1], [3]).predict(X[:1]) == [3]  # the longest step reaches the row's own rank
+
+
+def test_an_intercept_that_is_no_truth_value_is_taken_for_one():
+    X, y = np.eye(3), [1, 2, 3]
+    assert WidrowHoff(intercept=None).fit(X, y).state_hash() == WidrowHoff(intercept=False).fit(X, y).state_hash()
+    assert WidrowHoff(intercept=3).fit(X, y).state_hash() == WidrowHoff(intercept=True).fit(X, y).state_hash()

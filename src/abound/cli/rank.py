@@ -118,15 +118,19 @@ def _documents(path: str, format_: str | None, on_error: str | None, options: di
 
 def _lines(path: str) -> Iterator["Document"]:
     from abound.data import DataError, Document
-    from abound.data.formats import undecodable
+    from abound.data.formats import Malformed, lines_of, undecodable
     from abound.data.streams import open_input
 
     with open_input(path) as (stream, _):
-        for number, raw in enumerate(stream, 1):
-            try:
-                yield Document((), raw.decode().rstrip("\r\n"))
-            except UnicodeDecodeError as error:
-                raise DataError("<stdin>" if path == STANDARD else path, number, undecodable(error)) from None
+        number, name = 0, "<stdin>" if path == STANDARD else path
+        try:
+            for number, raw in enumerate(lines_of(stream), 1):
+                try:
+                    yield Document((), raw.decode().rstrip("\r\n"))
+                except UnicodeDecodeError as error:
+                    raise DataError(name, number, undecodable(error)) from None
+        except Malformed as error:
+            raise DataError(name, number + 1, str(error)) from None
 
 
 Choice = tuple[int | None, float | None, bool, bool]  # k, threshold, names, bands

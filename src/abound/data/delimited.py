@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from abound.data.fields import FIELD_OPTIONS, missing, text_field_to_write, text_fields
-from abound.data.formats import LineFormat, Malformed, Option, Options
+from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, too_long
 from abound.data.parsing import Guard, counted, labels_of, shown
 from abound.data.records import Document
 
@@ -38,7 +38,7 @@ class Delimited(LineFormat[Document]):
         self.summary = summary
         self.suffixes = (f".{name}",)
         self._delimiter = delimiter
-        self.options = {**FIELD_OPTIONS, "label_separator": _SEPARATOR}
+        self.options = {**FIELD_OPTIONS, "label_separator": _SEPARATOR, **LINE_OPTIONS}
         if configurable:
             self.options["delimiter"] = Option(delimiter, "What separates two columns.")
 
@@ -54,9 +54,13 @@ class Delimited(LineFormat[Document]):
             number += 1
             start, parts = number, [line]
             if line.count(b'"') % 2 and opens(line):
+                size, longest = len(line), options["longest_line"]
                 for more in lines:
                     number += 1
                     parts.append(more)
+                    size += len(more)
+                    if size > longest:
+                        raise Malformed(too_long(longest), fatal=True)
                     if more.count(b'"') % 2:
                         break
             yield start, b"".join(parts)

@@ -19,5 +19,5 @@ def require(module: str, extra: str, purpose: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0]
+        package = module if module.startswith("backports.") else module.partition(".")[0]
         raise ImportError(f"{purpose} need {package}: pip install 'abound[{extra}]'", name=package) from error

@@ -5,6 +5,7 @@ line numbers and the report of malformed lines are here, once.
 """
 
 import difflib
+import io
 import lzma
 import zlib
 from abc import ABC, abstractmethod
@@ -20,6 +21,8 @@ Options = Mapping[str, Any]
 Report = Callable[[int, str, bool], None]
 
 BOM = b"\xef\xbb\xbf"
+LONGEST_LINE = 1 << 26
+_BLOCK = 1 << 18
 
 
 class Malformed(Exception):  # noqa: N818  the adjective says what the line is
@@ -46,6 +49,9 @@ class Option(NamedTuple):
     kinds: tuple[type, ...] = (str,)
     choices: tuple[str, ...] = ()
     use: Literal["both", "read", "write"] = "both"
+
+
+LINE_OPTIONS = {"longest_line": Option(LONGEST_LINE, "How many bytes a line may have.", (int,), use="read")}
 
 
 class Format(ABC, Generic[R]):
@@ -108,6 +114,7 @@ def _check(format_name: str, name: str, value: object, option: Option) -> None:
 class LineFormat(Format[R]):
     """A format of one record a line, in UTF-8."""
 
+    options = LINE_OPTIONS
     # A format whose first line is not a record; then a record cannot be mistaken for a byte order mark.
     headed = False
 
@@ -133,7 +140,7 @@ class LineFormat(Format[R]):
         """Yield what `parse` makes of the lines."""
         number = 0
         try:
-            for number, raw in self.numbered(without_bom(stream), options):
+            for number, raw in self.numbered(without_bom(lines_of(stream, options["longest_line"])), options):
                 try:
                     record = parse(raw.decode().removesuffix("\n").removesuffix("\r"))
                 except Malformed as error:
@@ -179,6 +186,45 @@ class LineFormat(Format[R]):
 def wrong_record(format_: Format[Any], record: object) -> str:
     """Return the sentence for a record of another type than the format's."""
     return f"format {format_.name!r} writes {format_.record.__name__} records, got {type(record).__name__}"
+
+
+def lines_of(stream: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[bytes]:
+    """Return the lines of a stream with their ends; one of more than `longest` bytes is refused, not held."""
+    # Lists of lines, for no Python is run between two lines of one.
+    return chain.from_iterable(_blocks_of_lines(stream, longest))
+
+
+def _blocks_of_lines(stream: Any, longest: int) -> Iterator[list[bytes]]:
+    begun: list[bytes] = []  # the pieces of a line whose end was not seen yet
+    size = 0
+    while block := stream.read1(_BLOCK):
+        size += len(block)
+        begun.append(block)
+        if b"\n" in block:
+            lines = io.BytesIO(b"".join(begun)).readlines()
+            begun = [] if lines[-1].endswith(b"\n") else [lines.pop()]
+            if size > longest:
+                yield from _as_far_as(lines, longest)
+            else:
+                yield lines
+            size = len(begun[0]) if begun else 0
+        if size > longest:
+            raise Malformed(too_long(longest), fatal=True)
+    if begun:
+        yield [b"".join(begun)]
+
+
+def _as_far_as(lines: list[bytes], longest: int) -> Iterator[list[bytes]]:
+    for at, line in enumerate(lines):
+        if len(line) > longest:
+            yield lines[:at]
+            raise Malformed(too_long(longest), fatal=True)
+    yield lines
+
+
+def too_long(longest: int) -> str:
+    """Return the sentence for a line that would fill memory."""
+    return f"the line is longer than {longest:,} bytes; allow more with longest_line=..., if it is meant to be"
 
 
 def without_bom(lines: Iterable[bytes]) -> Iterator[bytes]:

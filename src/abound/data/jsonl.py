@@ -13,7 +13,7 @@ from abound.data.fields import (
     text_field_to_write,
     text_fields,
 )
-from abound.data.formats import LineFormat, Malformed, Options
+from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Options
 from abound.data.parsing import shown
 from abound.data.records import Document, make_document
 
@@ -25,7 +25,7 @@ class Jsonl(LineFormat[Document]):
     summary = "one JSON object a line"
     record = Document
     suffixes = (".jsonl", ".ndjson")
-    options = FIELD_OPTIONS
+    options = FIELD_OPTIONS | LINE_OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:
         """Return the function from a line to a document."""

@@ -2,7 +2,7 @@
 
 import os
 
-from abound.data.formats import DAMAGE, Malformed, damage, undecodable, without_bom
+from abound.data.formats import DAMAGE, Malformed, damage, lines_of, undecodable, without_bom
 from abound.data.parsing import shown
 from abound.data.skos import parser_of, read_skos
 from abound.data.streams import STANDARD, compression_of, open_input
@@ -38,15 +38,15 @@ def read_label_names(path: str | os.PathLike[str], language: str | None = None) 
     number = 0
     try:
         with open_input(file) as (stream, _):
-            for number, raw in enumerate(without_bom(stream), 1):
+            for number, raw in enumerate(without_bom(lines_of(stream)), 1):
                 line = raw.decode().removesuffix("\n").removesuffix("\r")
                 if by_number:
                     names[str(number - 1)] = [_checked(line, "the name")]
                 elif line:
                     _add(line, names)
     except Malformed as error:
-        # Only the first line can be UTF-16, and then the loop has not begun.
-        raise _error(file, max(number, 1), str(error)) from None
+        # What is fatal was found before the loop got to see the line.
+        raise _error(file, number + error.fatal, str(error)) from None
     except UnicodeDecodeError as error:
         raise _error(file, number, undecodable(error)) from None
     except DAMAGE as error:

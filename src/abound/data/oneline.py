@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from abound.data.formats import Option
+from abound.data.formats import LINE_OPTIONS, Option
 from abound.data.parsing import Guard, shown
 from abound.data.records import Document
 
@@ -21,6 +21,7 @@ ONE_LINE_OPTIONS = {
         choices=("refuse", "drop"),
         use="write",
     ),
+    **LINE_OPTIONS,
 }
 
 

@@ -30,6 +30,7 @@ from abound.data.records import Document, make_document
 
 _OPTIONS = {**FIELD_OPTIONS, "batch_rows": Option(4096, "How many rows are in memory at once.", (int,))}
 _PURPOSE = "Parquet files"
+MOST_HELD = 1 << 30
 
 
 class Parquet(Format[Document]):
@@ -45,13 +46,12 @@ class Parquet(Format[Document]):
         """Yield the documents of a table; the row number stands for the line."""
         pyarrow = require("pyarrow", "parquet", _PURPOSE)
         parquet = require("pyarrow.parquet", "parquet", _PURPOSE)
-        row = 0
+        row, batch_rows = 0, _batch_rows(options)
         try:
-            # The table's directory is at the end of the file, so a stream that cannot seek is read whole.
-            table = parquet.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
+            table = parquet.ParquetFile(stream if stream.seekable() else _whole(stream))
             names = _columns(table.schema_arrow, options)
             document_of = _documents(options)
-            for batch in table.iter_batches(batch_size=_batch_rows(options), columns=sorted(set(names))):
+            for batch in table.iter_batches(batch_size=batch_rows, columns=sorted(set(names))):
                 columns = [_values(batch.column(name)) for name in names]
                 for fields in zip(*columns, strict=True):
                     row += 1
@@ -63,7 +63,8 @@ class Parquet(Format[Document]):
                         yield document
         except Malformed as error:
             report(row + 1, str(error), True)
-        except (pyarrow.ArrowException, *DAMAGE) as error:
+        # ValueError: names of columns that are no UTF-8; OverflowError: numbers that Python's types cannot hold.
+        except (pyarrow.ArrowException, ValueError, OverflowError, *DAMAGE) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             cause = str(error).partition("\n")[0].rstrip(". ")
@@ -91,6 +92,14 @@ class Parquet(Format[Document]):
                 table.write_batch(pyarrow.record_batch(arrays, schema=schema))
                 count += len(documents)
         return count
+
+
+def _whole(stream: BinaryIO) -> io.BytesIO:
+    """Read a stream that cannot seek, for the table's directory is at the end of the file."""
+    raw = stream.read(MOST_HELD + 1)
+    if len(raw) > MOST_HELD:
+        raise Malformed(f"a table of more than {MOST_HELD:,} bytes cannot be read from a pipe; save it to a file first")
+    return io.BytesIO(raw)
 
 
 def _batch_rows(options: Options) -> int:

@@ -8,8 +8,9 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +20,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 STANDARD = "-"
 # Large enough that the Python-level readinto of the decompressors is called rarely.
 _BUFFER = 1 << 18
+_XZ_MEMORY = 1 << 28  # bytes; what `xz -9` writes needs a quarter of it
 
 
 def compression_of(path: str) -> str:
@@ -74,40 +76,54 @@ class Counted(io.RawIOBase):
         super().close()
 
 
-class _ZstdRaw(io.RawIOBase):
-    """Decompress Zstandard frames, and notice when the last one is cut short.
+class _Frames(io.RawIOBase):
+    """Decompress frames one after another, at most as much as is asked for, and notice when one is cut short.
 
-    The zstandard package's own stream reader takes a file that is cut short for its end.
+    Unlike the standard library's files, it bounds what xz may ask for and takes nothing but zeros after the end.
+
+    Parameters
+    ----------
+    source : BinaryIO
+        The compressed bytes.
+    new : callable
+        Makes the decompressor of one frame.
+    errors : type of exception
+        With which that says that its input is damaged.
     """
 
-    def __init__(self, source: BinaryIO) -> None:
-        self._zstd = require("zstandard", "zstd", ".zst files")
+    def __init__(self, source: BinaryIO, new: Callable[[], Any], errors: type[Exception]) -> None:
         self._source = source
-        self._frame = self._zstd.ZstdDecompressor().decompressobj()
-        self._input = b""
-        self._output = memoryview(b"")
+        self._new, self._errors = new, errors
+        self._frame = new()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        while not self._output:
-            data = self._input or self._source.read(1 << 16)
-            if not data:
-                if not self._frame.eof:
-                    raise EOFError("no end of frame")
-                return 0
+        while True:
+            data = b""
             if self._frame.eof:
-                self._frame = self._zstd.ZstdDecompressor().decompressobj()
+                data = self._after_frame()
+                if not data:
+                    return 0
+                self._frame = self._new()
+            elif self._frame.needs_input:
+                data = self._source.read(1 << 16)
+                if not data:
+                    raise EOFError("no end of frame")
             try:
-                self._output = memoryview(self._frame.decompress(data))
-            except self._zstd.ZstdError as error:
+                part = self._frame.decompress(data, len(buffer))
+            except self._errors as error:
                 raise OSError(str(error)) from error
-            self._input = self._frame.unused_data
-        part = self._output[: len(buffer)]
-        buffer[: len(part)] = part
-        self._output = self._output[len(part) :]
-        return len(part)
+            if part:
+                buffer[: len(part)] = part
+                return len(part)
+
+    def _after_frame(self) -> bytes:
+        data = self._frame.unused_data.lstrip(b"\0")
+        while not data and (more := self._source.read(1 << 16)):
+            data = more.lstrip(b"\0")
+        return bytes(data)
 
 
 @contextmanager
@@ -140,10 +156,17 @@ def _decompressed(stream: Any, suffix: str) -> Any:
     if suffix == ".gz":
         return gzip.GzipFile(fileobj=stream, mode="rb")
     if suffix == ".bz2":
-        return bz2.BZ2File(stream)
+        return _Frames(stream, bz2.BZ2Decompressor, OSError)
     if suffix == ".xz":
-        return lzma.LZMAFile(stream)
-    return _ZstdRaw(stream)
+        return _Frames(stream, partial(lzma.LZMADecompressor, memlimit=_XZ_MEMORY), lzma.LZMAError)
+    zstd = _zstd()
+    return _Frames(stream, zstd.ZstdDecompressor, zstd.ZstdError)
+
+
+def _zstd() -> Any:
+    """Return the module that Python has from 3.14 on, or the same from elsewhere."""
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    return require(name, "zstd", ".zst files")
 
 
 def _compressed(stream: BinaryIO, suffix: str) -> Any:
@@ -154,8 +177,7 @@ def _compressed(stream: BinaryIO, suffix: str) -> Any:
         return bz2.BZ2File(stream, "wb")
     if suffix == ".xz":
         return lzma.LZMAFile(stream, "wb")
-    zstandard = require("zstandard", "zstd", ".zst files")
-    return zstandard.ZstdCompressor().stream_writer(stream, closefd=False)
+    return _zstd().ZstdFile(stream, "wb")
 
 
 @contextmanager

@@ -5,13 +5,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, cast
 
-from abound.data.formats import LineFormat, Malformed, Option, Options, Report
+from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, Report
 from abound.data.parsing import feature_texts, features_of, refuse_others, shown, whole
 from abound.data.records import Row
 from abound.data.svmlight import RENAME, split_labels
 
 _COUNTED = "in the header; None is one more than the largest."
-_OPTIONS = {
+_OPTIONS = LINE_OPTIONS | {
     f"n_{what}": Option(None, f"How many {what} are {_COUNTED}", (int, type(None)), use="write")
     for what in ("features", "labels")
 }

@@ -224,15 +224,17 @@ cdef int64_t merge_feature(Merger m, int64_t f, bint rated, double w_min, double
         holder = feature
         if source == 0:
             total[0] = feature.total * <double> (2 - m.n_sources)
-            seen[0] = feature.seen * (2 - m.n_sources)
-            if rated:
+            if rated:                       # whose rating stands where others have their sightings
                 base_slope = rating_of(feature).slope
                 begin(&rating, rating_of(feature).log, base_slope)
+            else:
+                seen[0] = feature.seen * (2 - m.n_sources)
         else:
             total[0] += feature.total
-            seen[0] += feature.seen
             if rated:
                 add(&rating, rating_of(feature).log, rating_of(feature).slope, base_slope)
+            else:
+                seen[0] += feature.seen
     if n_holders == 0:
         return 0
     if rated:

@@ -28,11 +28,12 @@ cdef class Vocabulary:
     cdef readonly int64_t n_name_bytes
     cdef Cell* cells
     cdef int64_t n_cells
+    cdef uint64_t seed                      # of the hash that finds a cell; no state depends on it
     cdef public int64_t n_texts
     cdef public int64_t n_distinct          # terms of all texts, each counted once a text
     cdef uint8_t[::1] seen_before           # of terms that are not admitted yet, by hash
 
-    cdef uint64_t hash_of(self, const Term* term) noexcept
+    cdef uint64_t hash_of(self, const Term* term, uint64_t seed) noexcept
     cdef int64_t cell_of(self, uint64_t h, int64_t start, int64_t length, const char* data) noexcept
     cdef int grow_cells(self) except -1
     cdef int64_t add(self, int64_t cell, uint64_t h, int64_t start, int64_t length, const char* data) except -1
@@ -48,8 +49,8 @@ cdef inline uint64_t mix(uint64_t h) noexcept nogil:
     return h ^ (h >> 32)
 
 
-cdef inline uint64_t hash_bytes(const char* data, int64_t n) noexcept nogil:
-    cdef uint64_t h = <uint64_t> n * <uint64_t> 0x9e3779b97f4a7c15, part
+cdef inline uint64_t hash_bytes(const char* data, int64_t n, uint64_t seed) noexcept nogil:
+    cdef uint64_t h = seed ^ <uint64_t> n * <uint64_t> 0x9e3779b97f4a7c15, part
     while n >= 8:
         memcpy(&part, data, 8)
         h = mix(h ^ part)
@@ -62,8 +63,8 @@ cdef inline uint64_t hash_bytes(const char* data, int64_t n) noexcept nogil:
     return h
 
 
-cdef inline uint64_t hash_pair(int64_t left, int64_t right) noexcept nogil:
-    return mix(mix(<uint64_t> left + 1) ^ (<uint64_t> right << 17))
+cdef inline uint64_t hash_pair(int64_t left, int64_t right, uint64_t seed) noexcept nogil:
+    return mix(mix((<uint64_t> left + 1) ^ seed) ^ (<uint64_t> right << 17))
 
 
 cdef inline void* enlarged(void* data, int64_t* room, int64_t needed, int64_t item) except NULL:

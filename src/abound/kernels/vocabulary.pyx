@@ -8,6 +8,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
+import os
+
 import numpy as np
 
 from abound.kernels.pool cimport prefetch
@@ -15,6 +17,9 @@ from abound.kernels.pool cimport prefetch
 cdef enum:
     AHEAD = 16
     LONGEST_RUN = 64                        # words of a term that is read from a file; settings allow fewer
+
+# Another in every process: who cannot know it cannot choose words that all belong into the same cell.
+cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
 
 cdef class TextSettings:
@@ -30,6 +35,7 @@ cdef class Vocabulary:
     """Number terms in the order in which they are first seen, and count the texts that have them."""
 
     def __cinit__(self, sightings=None):
+        self.seed = SEED
         self.n_cells = 1 << 10
         self.cells = <Cell*> PyMem_Realloc(NULL, self.n_cells * sizeof(Cell))
         memset(self.cells, 0xff, self.n_cells * sizeof(Cell))
@@ -47,16 +53,25 @@ cdef class Vocabulary:
                 + self.seen_before.shape[0])
 
     @property
+    def most_passed(self):
+        """How many terms a search may pass before it ends, at the most."""
+        cdef int64_t i, run = 0, longest = 0
+        for i in range(2 * self.n_cells):   # runs go round the end
+            run = run + 1 if self.cells[i & (self.n_cells - 1)].number >= 0 else 0
+            longest = max(longest, run)
+        return longest
+
+    @property
     def sightings(self):
         """Counters of the terms that are not admitted yet, by hash."""
         return np.asarray(self.seen_before)
 
     # -- terms and numbers -----------------------------------------------------------------------
 
-    cdef uint64_t hash_of(self, const Term* term) noexcept:
+    cdef uint64_t hash_of(self, const Term* term, uint64_t seed) noexcept:
         if term.length < 0:
-            return hash_pair(term.start, -1 - term.length)
-        return hash_bytes(self.names + term.start, term.length)
+            return hash_pair(term.start, -1 - term.length, seed)
+        return hash_bytes(self.names + term.start, term.length, seed)
 
     cdef int64_t cell_of(self, uint64_t h, int64_t start, int64_t length, const char* data) noexcept:
         """Cell of a term, or the empty one where it belongs; an n-gram has no data."""
@@ -82,7 +97,7 @@ cdef class Vocabulary:
             raise MemoryError("no memory for more terms")
         memset(cells, 0xff, n * sizeof(Cell))
         for i in range(self.n_terms):
-            h = self.hash_of(&self.terms[i])
+            h = self.hash_of(&self.terms[i], self.seed)
             cell = h & (n - 1)
             while cells[cell].number >= 0:
                 cell = (cell + 1) & (n - 1)
@@ -118,12 +133,14 @@ cdef class Vocabulary:
                            TextSettings s) except -2:
         """Number of a term, -1 if it is unknown; with `learn` it becomes known if the rule for admission allows."""
         cdef int64_t cell = self.cell_of(h, start, length, data), at
+        cdef uint64_t h_kept                # without a seed, for the counters are saved
         if self.cells[cell].number >= 0:
             return self.cells[cell].number
         if not learn or self.n_terms >= s.max_terms:
             return -1
         if self.seen_before.shape[0]:
-            at = (h >> 7) % <uint64_t> self.seen_before.shape[0]
+            h_kept = hash_bytes(data, length, 0) if data != NULL else hash_pair(start, -1 - length, 0)
+            at = (h_kept >> 7) % <uint64_t> self.seen_before.shape[0]
             if self.seen_before[at] < s.min_count - 1:
                 self.seen_before[at] += 1
                 return -1
@@ -155,10 +172,10 @@ cdef class Vocabulary:
             start, length, data = other.terms[i].start, other.terms[i].length, NULL
             if length < 0:                  # its parts came before it, and have their numbers
                 start, length = numbers[start], -1 - <int64_t> numbers[-1 - length]
-                h = hash_pair(start, -1 - length)
+                h = hash_pair(start, -1 - length, self.seed)
             else:
                 data = other.names + start
-                h = hash_bytes(data, length)
+                h = hash_bytes(data, length, self.seed)
             cell = self.cell_of(h, start, length, data)
             number = self.cells[cell].number
             if number < 0:
@@ -219,7 +236,8 @@ cdef class Vocabulary:
             i = ahead - AHEAD
             h = hashes[ahead % AHEAD]       # that of term i, which has waited for its turn
             if ahead < n:                   # ask memory for a term's cell well before it is needed
-                hashes[ahead % AHEAD] = stored_hash(starts[ahead], lengths[ahead], v.names, names.shape[0])
+                hashes[ahead % AHEAD] = stored_hash(starts[ahead], lengths[ahead], v.names, names.shape[0],
+                                                     v.seed)
                 prefetch(&v.cells[hashes[ahead % AHEAD] & <uint64_t> (v.n_cells - 1)])
             if i < 0:
                 continue
@@ -262,10 +280,10 @@ def _rebuilt(starts, lengths, counts, names, sightings, n_texts, n_distinct):
     return vocabulary
 
 
-cdef uint64_t stored_hash(int64_t start, int64_t length, const char* names, int64_t n_bytes) noexcept:
+cdef uint64_t stored_hash(int64_t start, int64_t length, const char* names, int64_t n_bytes, uint64_t seed) noexcept:
     """Hash of a term that was read from a file and is not checked yet; of a wrong one it does not matter."""
     if length < 0:
-        return hash_pair(start, -1 - length)
+        return hash_pair(start, -1 - length, seed)
     if start < 0 or start > n_bytes - length:
         return 0
-    return hash_bytes(names + start, length)
+    return hash_bytes(names + start, length, seed)

@@ -58,7 +58,7 @@ cdef class Words:
                     kept = part[0]
                     part[0] = SUBWORD
                     length = stop - begin + 1
-                    self.put(v.number_of(hash_bytes(part, length), 0, length, part, learn, s),
+                    self.put(v.number_of(hash_bytes(part, length, v.seed), 0, length, part, learn, s),
                              word.start + i, word.start + j)
                     part[0] = kept
             i += 1
@@ -93,7 +93,7 @@ cdef class Words:
                 n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
                 i += 1
             word.n_bytes, word.n_points = <int32_t> (n_bytes - word.place), <int32_t> (i - word.start)
-            word.hash = hash_bytes(self.text + word.place, word.n_bytes)
+            word.hash = hash_bytes(self.text + word.place, word.n_bytes, v.seed)
             prefetch(&v.cells[word.hash & (v.n_cells - 1)])
             self.n_words += 1
         return 0
@@ -119,7 +119,7 @@ cdef class Words:
             for i in range(g, self.n_words):
                 word = &self.words[i]
                 if word.number >= 0 and self.words[i - 1].gram >= 0:
-                    word.hash = hash_pair(self.words[i - 1].gram, word.number)
+                    word.hash = hash_pair(self.words[i - 1].gram, word.number, v.seed)
                     prefetch(&v.cells[word.hash & (v.n_cells - 1)])
             left = self.words[g - 1].gram if g <= self.n_words else -1
             for i in range(g, self.n_words):

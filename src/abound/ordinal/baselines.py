@@ -123,7 +123,7 @@ class WidrowHoff(Baseline):
     def _step(self, columns: Any, values: NDArray[np.float64], rank: int) -> int:
         weights = self._weights[0]
         score = float(weights[columns] @ values) + self.intercept_
-        longest = 1.0 / (float(values @ values) + self.intercept or 1.0)
+        longest = 1.0 / (float(values @ values) + bool(self.intercept) or 1.0)
         change = min(self.rate, longest) * (rank + 1 - score)
         weights[columns] += change * values
         if self.intercept:
