@@ -90,8 +90,8 @@ def measured() -> list[str]:
         (
             "memory that a merging task adds",
             f"{', '.join(size(one['added_merge_bytes']) for one in memory)} with "
-            f"{', '.join(str(one['shards']) for one in memory)} shards of {memory[0]['rows']:,} rows and {merges} merges, "
-            f"beyond what its process held before; all in all at most "
+            f"{', '.join(str(one['shards']) for one in memory)} shards of {memory[0]['rows']:,} rows and {merges} "
+            "merges, beyond what its process held before; all in all at most "
             f"{size(max(one['peak_merge_bytes'] for one in memory))}",
         ),
     ]

@@ -235,7 +235,8 @@ class Training:
         if path.exists():
             if not resume:
                 raise FileExistsError(
-                    f"{self.work} holds a training that was interrupted; resume=True goes on with it, or remove it"
+                    f"{self.work} holds a training that was interrupted; resume=True or --resume goes on with it, "
+                    "or remove it"
                 )
             if json.loads(path.read_text()) != plan:
                 raise ValueError(f"{self.work} holds a training of other rows or with other parameters; remove it")
