@@ -38,8 +38,8 @@ def test_a_killed_executor_changes_nothing(stage, frame, wanted, tmp_path, monke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 11))
 @pytest.mark.parametrize("stages", [STAGES[::2], STAGES[1::2]], ids=" and ".join)  # no two of them at the same time
+@pytest.mark.parametrize("seed", range(1, 11))
 def test_executors_killed_at_random_moments_change_nothing(stages, seed, frame, wanted, tmp_path, monkeypatch):
     check(frame, wanted, tmp_path / "work", stages, seed, monkeypatch, ONE_ROUND)
 
