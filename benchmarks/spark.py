@@ -43,7 +43,7 @@ TEXT = {"min_count": 2}
 ROUNDS = 3
 K = 5
 SIZES = (125_000, 250_000, 500_000, 1_000_000, 2_000_000)
-SHARD_COUNTS = (2, 4, 8, 16, 32)
+SHARD_COUNTS, MERGES = (2, 4, 8, 16, 32), 2
 SCHEMA = pa.schema([("row", pa.int64()), ("text", pa.string()), ("labels", pa.list_(pa.string()))])
 
 
@@ -371,7 +371,9 @@ def grow(
     with cluster(work) as spark:
         write_rows(resampled(rows, sizes[0]), work / "docs.parquet")
         for shards in shard_counts:
-            result["shards"].append(measured_fit(spark, work / "docs.parquet", work / "model", shards))
+            params = {"rounds": MERGES}  # as often whatever the shards, and not from an empty base alone
+            found = measured_fit(spark, work / "docs.parquet", work / "model", shards, ranker_params=params)
+            result["shards"].append(found)
             save(result)
         for n in sizes:
             write_rows(resampled(rows, n), work / "docs.parquet")

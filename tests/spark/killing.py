@@ -46,62 +46,64 @@ def pause(folder: str, stage: str) -> None:
     time.sleep(PAUSE)
 
 
-def slowed(folder: str, stage: str) -> dict[str, type]:
-    """Return the tasks of a round with a pause in one stage."""
+def slowed(folder: str, stages: tuple[str, ...]) -> dict[str, type]:
+    """Return the tasks of a round with a pause in some stages."""
 
     class SlowLearn(Learn):
         def __call__(self, batches):
-            if stage == "map":
-                pause(folder, stage)
+            if "map" in stages:
+                pause(folder, "map")
             yield from super().__call__(batches)
 
     class SlowMerge(Merge):
         def __call__(self, batches):
-            if stage == "shuffle":  # blocks are fetched and sorted while it waits
-                pause(folder, stage)
+            if "shuffle" in stages:  # blocks are fetched and sorted while it waits
+                pause(folder, "shuffle")
             yield from super().__call__(self.watched(batches))
 
         def watched(self, batches):
             for batch in batches:
                 yield batch
-                if stage == "merge":
-                    pause(folder, stage)
+                if "merge" in stages:
+                    pause(folder, "merge")
 
     class SlowWrite(WriteArrays):
         def __call__(self, number):
-            if stage == "write":
-                pause(folder, stage)
+            if "write" in stages:
+                pause(folder, "write")
             return super().__call__(number)
 
     return {"Learn": SlowLearn, "Merge": SlowMerge, "WriteArrays": SlowWrite}
 
 
 class Killer(threading.Thread):
-    """Wait until a task of a stage is there, and kill one executor at a random moment after that."""
+    """Wait until a task of each stage is there, and kill one executor at a random moment after that."""
 
-    def __init__(self, folder: Path, stage: str, seed: int) -> None:
+    def __init__(self, folder: Path, stages: tuple[str, ...], seed: int) -> None:
         super().__init__(daemon=True)
-        self.marker, self.random, self.killed = folder / stage, random.Random(seed), None
+        self.folder, self.stages, self.random = folder, stages, random.Random(seed)
+        self.killed: dict[str, int] = {}
 
     def run(self) -> None:
-        deadline = time.monotonic() + 900
-        while not self.marker.exists():
-            if time.monotonic() > deadline:
-                return
-            time.sleep(0.02)
-        time.sleep(self.random.uniform(0.0, 1.5 * PAUSE))
-        found = executors()
-        if found:
-            self.killed = self.random.choice(found)
-            os.kill(self.killed, signal.SIGKILL)
+        for stage in self.stages:
+            deadline = time.monotonic() + 900
+            while not (self.folder / stage).exists():
+                if time.monotonic() > deadline:
+                    return
+                time.sleep(0.02)
+            time.sleep(self.random.uniform(0.0, 1.5 * PAUSE))
+            found = executors()
+            if found:
+                self.killed[stage] = self.random.choice(found)
+                os.kill(self.killed[stage], signal.SIGKILL)
 
 
-def fit_with_a_kill(frame, folder: Path, stage: str, seed: int, monkeypatch, **params):
-    """Train while one executor is killed in a stage; return the report and the executor that was killed."""
+def fit_with_kills(frame, folder: Path, stages: tuple[str, ...], seed: int, monkeypatch, **params):
+    """Train while one executor is killed in each stage; return the report and the executors that were killed."""
     folder.mkdir()
-    for name, task in slowed(str(folder), stage).items():
+    for name, task in slowed(str(folder), stages).items():
         monkeypatch.setattr(training, name, task)
-    killer = Killer(folder, stage, seed)
+    killer = Killer(folder, stages, seed)
     killer.start()
     report = training.fit(frame, folder / "model", **params)
     killer.join(900)

@@ -139,13 +139,13 @@ def test_a_shard_sends_only_what_it_has_met(tmp_path):
 def test_a_task_that_runs_twice_leaves_the_same(tmp_path):
     cluster = Unclustered(tmp_path, "cascade", {"few_labels": 0}, 2)
     sent = cluster.learn()
-    assert [row for row in cluster.learn() if row["kind"] != "note"] == [row for row in sent if row["kind"] != "note"]
-    found, results = cluster.merge(sent)
+    assert cluster.learn() == sent  # all of it, or Spark gives up a job of which it has lost a part
+    found, _ = cluster.merge(sent)
     cluster.step_target().rename(tmp_path / "first")
     again, _ = cluster.merge(sent)
     assert found == again
     assert not list(tmp_path.glob("**/.writing-*"))
-    assert sum(len(result["notes"]) for result in results) == 2
+    assert [json.loads(path.read_text())["rows"] for path in sorted(tmp_path.glob("parts*/shard*"))] == [150, 150]
 
 
 def test_rows_are_read_across_runs(tmp_path):

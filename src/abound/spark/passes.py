@@ -18,8 +18,8 @@ from abound.spark.deltas import INDEX, PAIRS, Delta, IndexMerge, PairMerge, Shap
 from abound.spark.jobs import Batches, measured, numbers, result_batch
 from abound.spark.layout import Layout
 from abound.spark.rows import read_rows
-from abound.spark.shared import new_folder, open_encoder, open_model, open_ranker
-from abound.spark.wire import NOTE, Sent, pack, unpack
+from abound.spark.shared import new_folder, open_encoder, open_model, open_ranker, write_json
+from abound.spark.wire import MARK, Sent, pack, unpack
 
 PART_FILES = ("lengths", "totals", "seen", "entries")
 
@@ -41,6 +41,11 @@ class Step(NamedTuple):
     orders: list[dict[str, Any]] | None  # states of the generators that order the rows of each shard
 
 
+def figures_of(parts: str | Path, shard: int) -> Path:
+    """Return where a shard says what it took."""
+    return Path(parts) / f"shard-{shard:05d}.json"
+
+
 def kinds_of(ranker: IndexRanker) -> tuple[str, ...]:
     """Return what a ranker keeps of features."""
     if not isinstance(ranker, CascadeRanker):
@@ -59,8 +64,8 @@ class Learn:
         for shard in numbers(batches):
             yield from pack(self.deltas(shard), shard, self.step.layout)
 
-    def deltas(self, shard: int) -> Iterator[tuple[str, int, Delta | dict[str, Any]]]:
-        """Learn one shard; yield its deltas, and what it took."""
+    def deltas(self, shard: int) -> Iterator[tuple[str, int, Delta]]:
+        """Learn one shard; yield its deltas, and leave what it took in a file."""
         with measured() as figures:
             ranker, met = self.learn(shard)
         n_bytes, layout = 0, self.step.layout
@@ -74,7 +79,8 @@ class Learn:
                 n_bytes += delta.nbytes
                 yield kind, width, delta
         start, stop = self.step.spans[shard]
-        yield NOTE, 0, {"shard": shard, "rows": stop - start, "delta_bytes": n_bytes, **figures}
+        told = {"shard": shard, "rows": stop - start, "delta_bytes": n_bytes, **figures}
+        write_json(figures_of(self.step.parts, shard), told)
 
     def learn(self, shard: int) -> tuple[IndexRanker, NDArray[np.bool_]]:
         """Learn the rows of a shard in order; return the ranker and which features it must send."""
@@ -130,19 +136,17 @@ class Merge:
             first = next(sent, None)
             if first is None:
                 return
-            bucket, notes, widths = first.bucket, [], {}
+            bucket, widths = first.bucket, {}
             base = open_model(self.step.base).arrays
             makers: dict[str, type[IndexMerge | PairMerge]] = {INDEX: IndexMerge, PAIRS: PairMerge}
             merges = {kind: makers[kind](base, self.step.shape) for kind in self.step.shape.kinds}
             with new_folder(Path(self.step.parts) / f"bucket-{bucket:05d}") as folder:
                 for kind, group in groupby(chain([first], sent), key=lambda row: row.kind):
-                    if kind == NOTE:
-                        notes += [row.note for row in group if row.note is not None]
-                    else:
+                    if kind != MARK:
                         widths[kind] = self.merge(merges.pop(kind), bucket, group, folder / kind)
                 for kind, merge in merges.items():  # no shard has met a feature of this bucket
                     widths[kind] = self.merge(merge, bucket, iter(()), folder / kind)
-        yield result_batch({"bucket": bucket, "widths": widths, "notes": notes, **figures})
+        yield result_batch({"bucket": bucket, "widths": widths, **figures})
 
     def merge(self, merge: IndexMerge | PairMerge, bucket: int, sent: Iterator[Sent], folder: Path) -> int:
         """Merge all blocks of a bucket into files; return the number of features that base and shards know."""

@@ -27,7 +27,7 @@ from abound.spark.jobs import (
     run_tasks,
 )
 from abound.spark.layout import Layout
-from abound.spark.passes import Learn, Merge, Step, kinds_of
+from abound.spark.passes import Learn, Merge, Step, figures_of, kinds_of
 from abound.spark.rows import add_counts, restored_book, write_runs
 from abound.spark.shared import is_model, open_model, publish, write_json
 from abound.spark.wire import ORDER, SCHEMA
@@ -236,7 +236,8 @@ class Training:
         if path.exists():
             if not resume:
                 raise FileExistsError(
-                    f"{self.work} holds a training that was interrupted; resume=True goes on with it, or remove it"
+                    f"{self.work} holds a training that was interrupted; resume=True or --resume goes on with it, "
+                    "or remove it"
                 )
             if json.loads(path.read_text()) != plan:
                 raise ValueError(f"{self.work} holds a training of other rows or with other parameters; remove it")
@@ -319,9 +320,9 @@ class Training:
         sent = map_in_arrow(shards, Learn(step), SCHEMA)
         sent = sent.repartitionById(layout.buckets, "bucket").sortWithinPartitions(*ORDER)
         results = collect(map_in_arrow(sent, Merge(step), RESULT), f"round {number}", self.progress)
-        notes = [note for result in results for note in result["notes"]]
-        n_bytes = sum(note["delta_bytes"] for note in notes)
-        self.note(f"learn {number}", begin, notes, delta_bytes=n_bytes)
+        learnt = [json.loads(figures_of(parts, shard).read_text()) for shard in range(len(spans))]
+        n_bytes = sum(figures["delta_bytes"] for figures in learnt)
+        self.note(f"learn {number}", begin, learnt, delta_bytes=n_bytes)
         self.note(f"merge {number}", begin, results)
         begin = time.perf_counter()
         widths = {kind: max(result["widths"][kind] for result in results) for kind in shape.kinds}

@@ -1,6 +1,9 @@
-"""Deltas as rows of Arrow, which Spark shuffles by bucket and sorts by kind, block and shard."""
+"""Deltas as rows of Arrow, which Spark shuffles by bucket and sorts by kind, block and shard.
 
-import json
+A shard that is learnt again must send the same rows: Spark compares their checksums, and gives up a job some of whose
+buckets were merged from others. So nothing that was measured goes this way.
+"""
+
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +17,7 @@ from abound.spark.layout import Layout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NOTE = "note"  # a row that says something of a shard, and nothing of features
+MARK = "mark"  # a row that says nothing of features
 ARRAYS = {"features": np.int32, "lengths": np.int32, "totals": np.float64, "seen": np.int64}
 SCHEMA = "kind string, bucket int, block int, shard int, width long, "
 SCHEMA += "features binary, lengths binary, totals binary, seen binary, entries binary"
@@ -23,7 +26,7 @@ BATCH_BYTES = 1 << 22
 
 
 class Sent(NamedTuple):
-    """One row of the shuffle: a delta, or a note."""
+    """One row of the shuffle: a delta, or a mark."""
 
     kind: str
     bucket: int
@@ -31,20 +34,16 @@ class Sent(NamedTuple):
     shard: int
     width: int  # features that the shard knows
     delta: Delta | None
-    note: dict[str, Any] | None
 
 
-def pack(found: Iterable[tuple[str, int, Delta | dict[str, Any]]], shard: int, layout: Layout) -> Batches:
+def pack(found: Iterable[tuple[str, int, Delta]], shard: int, layout: Layout) -> Batches:
     """Yield what a shard sends as batches; one row at least goes to every bucket, so that each is merged."""
-    rows: list[tuple[Any, ...]] = [(NOTE, bucket, -1, shard, 0, *[b""] * 5) for bucket in range(layout.buckets)]
+    rows: list[tuple[Any, ...]] = [(MARK, bucket, -1, shard, 0, *[b""] * 5) for bucket in range(layout.buckets)]
     n_bytes = 0
-    for kind, width, what in found:
-        if isinstance(what, dict):
-            rows.append((NOTE, 0, -1, shard, 0, *[b""] * 4, json.dumps(what).encode()))
-            continue
-        arrays = (np.ascontiguousarray(array).tobytes() for array in what[1:])
-        rows.append((kind, layout.bucket_of(what.block), what.block, shard, width, *arrays))
-        n_bytes += what.nbytes
+    for kind, width, delta in found:
+        arrays = (np.ascontiguousarray(array).tobytes() for array in delta[1:])
+        rows.append((kind, layout.bucket_of(delta.block), delta.block, shard, width, *arrays))
+        n_bytes += delta.nbytes
         if n_bytes > BATCH_BYTES:
             yield _batch(rows)
             rows, n_bytes = [], 0
@@ -67,11 +66,10 @@ def unpack(batches: Batches) -> Iterator[Sent]:
     for batch in batches:
         heads = zip(*(batch.column(i).to_pylist() for i in range(5)), strict=True)
         for row, (kind, bucket, block, shard, width) in enumerate(heads):
-            buffers = [batch.column(5 + i)[row].as_buffer() for i in range(len(ARRAYS) + 1)]
-            if kind == NOTE:
-                note = json.loads(buffers[-1].to_pybytes()) if buffers[-1].size else None
-                yield Sent(kind, bucket, block, shard, width, None, note)
+            if kind == MARK:
+                yield Sent(kind, bucket, block, shard, width, None)
                 continue
+            buffers = [batch.column(5 + i)[row].as_buffer() for i in range(len(ARRAYS) + 1)]
             arrays: list[Any] = [np.frombuffer(b, t) for b, t in zip(buffers[:-1], ARRAYS.values(), strict=True)]
             arrays.append(np.frombuffer(buffers[-1], EDGE_DTYPE if kind == INDEX else PAIR_DTYPE))
-            yield Sent(kind, bucket, block, shard, width, Delta(block, *arrays), None)
+            yield Sent(kind, bucket, block, shard, width, Delta(block, *arrays))
