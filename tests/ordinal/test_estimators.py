@@ -22,7 +22,6 @@ LEARNERS = [ordinal_class(kind)() for kind in KINDS] + [PRank(kernel="poly", bud
 @parametrize_with_checks(
     LEARNERS,
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
-    xfail_strict=True,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

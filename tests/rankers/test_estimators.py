@@ -23,7 +23,6 @@ EXPECTED_FAILURES = {
 @parametrize_with_checks(
     VARIANTS,
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
-    xfail_strict=True,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -23,7 +23,6 @@ EXPECTED_FAILURES = {"QueryScaler": {"check_methods_subset_invariance": WITHIN}}
 @parametrize_with_checks(
     [SVMMap(), ThermometerFeatures(), QueryScaler(), Reranker()],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator).__name__, {}),
-    xfail_strict=True,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
