@@ -273,6 +273,6 @@ def test_fit_on_an_indicator_knows_all_its_columns_at_once():
 
 def test_touched_stores_only_what_was_touched():
     n = 2_000
-    X = sp.csr_array(sp.eye_array(n))
+    X = sp.csr_array(np.eye(n))
     ranker = MMP(candidates="touched", passes=1).fit(X, [[i % 500] for i in range(n)])
     assert ranker.n_pairs_ == n  # a pair for each row's own label, none for the others
