@@ -24,8 +24,8 @@ CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = ROOT / ".cache" / "fuzz"
 # Parts of the inputs. A record is decoded 40,000 times a second, a journal opened and read 100 times.
-SHARES = {"record": 300, "compressed": 200, "manifest": 55, "read-parquet": 55, "text": 20, "model": 5, "journal": 2}
-READER_SHARE = 30
+SHARES = {"record": 300, "compressed": 255, "manifest": 55, "read-parquet": 55, "text": 19, "model": 2, "journal": 1}
+READER_SHARE = 25
 LONGEST_INPUT = {"manifest": 4000, "read-parquet": 2000}  # so that a whole one fits
 LONGEST_SECONDS = 20  # for one input
 SECONDS_OF_A_GO = 120
