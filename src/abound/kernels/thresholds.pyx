@@ -197,8 +197,9 @@ cdef class SupportRows:
 
     cdef void close_up(self) noexcept nogil:
         cdef int64_t i, start = self.starts[self.first], n = self.n_rows - self.first
-        memmove(self.indices, self.indices + start, (self.n_entries - start) * sizeof(int32_t))
-        memmove(self.data, self.data + start, (self.n_entries - start) * sizeof(double))
+        if self.n_entries > start:          # where no row had an entry, there is no memory for them
+            memmove(self.indices, self.indices + start, (self.n_entries - start) * sizeof(int32_t))
+            memmove(self.data, self.data + start, (self.n_entries - start) * sizeof(double))
         memmove(self.steps, self.steps + self.first, n * sizeof(int64_t))
         memmove(self.born, self.born + self.first, n * sizeof(int64_t))
         memmove(self.norms, self.norms + self.first, n * sizeof(double))
