@@ -204,3 +204,10 @@ def test_repeated_columns_are_summed():
     twice = sp.csr_array((np.array([0.5, 0.5]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
     one, other = (PRank(ranks=[1, 2, 3]).fit(X, [1]) for X in (twice, [[1.0]]))
     assert one.state_hash() == other.state_hash()
+
+
+def test_rows_without_entries_may_leave_a_full_budget():
+    learner = PRank(kernel="rbf", budget=1, margin=1.0)
+    for rank in [1, 2, 3] * 4:
+        learner.partial_fit(sp.csr_array((1, 2)), [rank])
+    assert learner.n_support_ == 1
