@@ -48,7 +48,7 @@ def solve_whole(loss, C, X, y, qid):
             rows.append([*-(weights @ X[inside]), *(-1.0 if q == number else 0.0 for q in range(len(queries)))])
             bounds.append(-lost)
     n_features, n_queries = X.shape[1], len(queries)
-    P = sp.diags_array([1.0] * n_features + [0.0] * n_queries).tocsc()
+    P = sp.csc_array(np.diag([1.0] * n_features + [0.0] * n_queries))
     cost = np.array([0.0] * n_features + [C / n_queries] * n_queries)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
