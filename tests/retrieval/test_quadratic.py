@@ -17,8 +17,8 @@ def test_no_direction_leads_to_more(n, rank, seed, magnitude, twins):
         slopes[-1], gain[-1] = slopes[0], gain[0]
     P = 10.0**magnitude * slopes @ slopes.T
     x = solve_simplex_qp(P, gain)
-    assert x.min() >= -1e-8
-    assert x.sum() <= 1 + 1e-8
+    assert x.min() >= -1e-6  # what the solver promises; versions before 0.10.3 use a tenth of it
+    assert x.sum() <= 1 + 1e-6
     # The most that any point can add to first order: all on the steepest corner, or nothing at all.
     slope = gain - P @ x
     assert max(slope.max(), 0.0) - slope @ x <= 1e-4 * max(1.0, gain @ x)
