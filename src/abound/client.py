@@ -133,7 +133,7 @@ class Client:
     def explain(self, text: str, label: Name) -> Explained:
         """Ask which words of a text speak for a label."""
         found = self._post("/v1/explain", {"text": text, "label": label})
-        return Explained(found["label"], found["score"], _words(found["words"]), found["prior"])
+        return Explained(found["label"], found["score"], _words(found["words"]), found.get("prior", 0.0))
 
     # -- teaching ------------------------------------------------------------------------------------
 
