@@ -387,7 +387,7 @@ def grow(
 def exponents(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the powers of the number of rows as which figures grow, of the runs with as many passes as the largest.
 
-    Below 100,000 rows the ranker makes two passes, which no power of the rows could tell.
+    Below a million rows the ranker makes two passes, which no power of the rows could tell.
     """
     passes = [sum(stage["stage"].startswith("learn") for stage in run["stages"]) for run in runs]
     runs = [run for run, n in zip(runs, passes, strict=True) if n == passes[-1]]

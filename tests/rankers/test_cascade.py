@@ -21,7 +21,7 @@ from tests.reference.rated import RatedOracle
 
 pytestmark = pytest.mark.kernel
 
-RATED = {"w_min": 0.005, "d_max": 30, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0, **LEARNING}
+RATED = {"w_min": 0.002, "d_max": 50, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0, **LEARNING}
 
 
 @pytest.mark.usefixtures("short_trial")

@@ -28,6 +28,7 @@ class Feature(NamedTuple):
 
 
 NOTHING = Learnt(0.0, 0.0)
+NEW = Edge(0.0, Learnt(0.75, 0.0))  # an edge has this correction before it learns
 
 
 def merge_learnt(base: Learnt, shards: list[Learnt]) -> Learnt:
@@ -56,7 +57,7 @@ def merge_feature(base: Feature | None, shards: list[Feature], *, w_min, horizon
     rating = merge_learnt(start.rating, [shard.rating for shard in known])
     edges = {}
     for label in {label for feature in (start, *known) for label in feature.edges}:
-        before = start.edges.get(label, Edge(0.0))
+        before = start.edges.get(label, NEW)
         having = [shard.edges[label] for shard in known if label in shard.edges]
         weight = -others * before.weight  # a shard without the edge contributes minus the base's weight
         for edge in having:

@@ -19,15 +19,14 @@ from tests.reference.feature_focus import FeatureFocusOracle, Row, single
 
 LARGEST = float(np.finfo(np.float32).max)
 LOWEST, HIGHEST = -6.0, 4.0  # of l[f]
+ACQUAINTED = 0.75  # th[f, c] of a new edge
 NEGLIGIBLE = 0.001  # an error up to this is not corrected
-FARTHEST = 40.0  # from the best wrong label: what is below has no share in the softmax, and above, no more
+FARTHEST = 12.0  # from the best wrong label: what is below has no share in the softmax, and above, no more
 
 
 def exp_of(x: float) -> float:
     """Return e to the x: 2**k times ten terms of the Taylor series of the rest."""
-    if x < -700:
-        return 0.0
-    k = math.trunc(x * 1.4426950408889634 + (0.5 if x >= 0 else -0.5))
+    k = math.trunc(x * 1.4426950408889634 + 1024.5) - 1024
     r = (x - k * 0.6931471803691238) - k * 1.9082149292705877e-10
     term = [1 / math.factorial(n) for n in range(11)]
     square = r * r
@@ -160,7 +159,7 @@ class RatedOracle(FeatureFocusOracle):
         self.ratings.setdefault(f, Learned()).step(gradient, self.rate, self.rate_start, LOWEST, HIGHEST)
 
     def update(self, f: int, c: int, v: float) -> None:
-        """Do the feature streaming update; a new edge has no correction yet."""
+        """Do the feature streaming update; a new edge's correction says that feature and label have met at all."""
         super().update(f, c, v)
         before = self.corrections.get(f, {})
-        self.corrections[f] = {label: before.get(label, Learned()) for label, _ in self.edges[f]}
+        self.corrections[f] = {label: before.get(label, Learned(ACQUAINTED)) for label, _ in self.edges[f]}

@@ -5,22 +5,18 @@ from libc.string cimport memcpy
 
 
 cdef inline double exp_of(double x) noexcept nogil:
-    """e to the x, to about 13 digits; 0 below -700."""
-    cdef double k, r, r2, r4, total
-    cdef int64_t bits, whole
-    cdef double power
-    if x < -700.0:
-        return 0.0
-    whole = <int64_t> (x * 1.4426950408889634 + (0.5 if x >= 0.0 else -0.5))     # cut off: floor would be a call
-    k = <double> whole
-    r = (x - k * 0.6931471803691238) - k * 1.9082149292705877e-10   # ln 2 in two parts
+    """e to the x, to about 13 digits, for -700 < x < 700; without a branch, for one cannot guess where votes end."""
+    cdef int64_t whole = <int64_t> (x * 1.4426950408889634 + 1024.5) - 1024   # cut off: floor would be a call
+    cdef double k = <double> whole
+    cdef double r = (x - k * 0.6931471803691238) - k * 1.9082149292705877e-10   # ln 2 in two parts
     # The series up to its tenth power, in parts that do not wait for each other.
-    r2 = r * r
-    r4 = r2 * r2
-    total = (1.0 + r) + r2 * (0.5 + r * 0.16666666666666666)
+    cdef double r2 = r * r
+    cdef double r4 = r2 * r2
+    cdef double total = (1.0 + r) + r2 * (0.5 + r * 0.16666666666666666)
+    cdef int64_t bits = (whole + 1023) << 52    # 2 to the k
+    cdef double power
     total += r4 * ((0.041666666666666664 + r * 0.008333333333333333)
                    + r2 * (0.001388888888888889 + r * 0.0001984126984126984))
     total += (r4 * r4) * ((2.48015873015873e-05 + r * 2.7557319223985893e-06) + r2 * 2.755731922398589e-07)
-    bits = (whole + 1023) << 52             # 2 to the k
     memcpy(&power, &bits, 8)
     return total * power

@@ -26,9 +26,12 @@ cdef extern from *:
     """
     #define ABOUND_SMALLEST 1.1754943508222875e-38
     #define ABOUND_LARGEST 3.4028234663852886e+38
+    #define ABOUND_ACQUAINTED 0.75
     """
     const double SMALLEST "ABOUND_SMALLEST"  # the smallest normal single; a value below it is taken as absent
     const double LARGEST "ABOUND_LARGEST"    # the largest finite single
+    # The correction of a new edge: that a feature has met a label at all counts beside how often it did.
+    const double ACQUAINTED "ABOUND_ACQUAINTED"
 
 cdef enum:
     UNKNOWN = -2
@@ -106,7 +109,7 @@ cdef inline int update_feature(EdgePool pool, Feature* feature, AnyEdge* edges, 
         new_edge.label = label
         new_edge.weight = weight
         if AnyEdge is RatedEdge:
-            new_edge.correction = 0.0
+            new_edge.correction = ACQUAINTED
             new_edge.slope = 0.0
         edges[n] = new_edge
         rise(edges, n)

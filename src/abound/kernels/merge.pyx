@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
-from abound.kernels.lists cimport SMALLEST, AnyEdge, RatedEdge, is_below, rating_of, rise
+from abound.kernels.lists cimport ACQUAINTED, SMALLEST, AnyEdge, RatedEdge, is_below, rating_of, rise
 from abound.kernels.pool cimport (PAGE_BITS, PAGE_MASK, Edge, EdgePool, Feature, edges_of, feature_at, out_of_memory,
                                   prefetch)
 from abound.kernels.prototypes cimport Column, Prototypes, labels_of, traces_of, weights_of
@@ -141,7 +141,7 @@ cdef class Merger:
             self.position[label] = at
             self.n_sums += 1
             self.sums[at].label, self.sums[at].weight, self.sums[at].base_slope = label, 0.0, 0.0
-            begin(&self.sums[at].correction, 0.0, 0.0)
+            begin(&self.sums[at].correction, ACQUAINTED, 0.0)
         return &self.sums[at]
 
     cdef void clear(self) noexcept nogil:

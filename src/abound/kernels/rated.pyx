@@ -3,9 +3,9 @@
 score(c) = sum over active f of kappa * exp(l[f]) * v[f] * w'[f,c] / (W[f] + shrink) + v[f] * th[f,c]
 
 over the d_max heaviest edges of each feature. The ratings l and the corrections th follow the gradient of the softmax
-loss of each true label against the wrong ones that get a vote, by AdaGrad. A row is scored before its own counts are added, so that the gradient
-is honest; in a later pass over the same rows their own counts are taken off again. Rows are the three arrays of a CSR
-matrix. Cost a row is O(active features x d_max) to rank and O(active features x labels / w_min) to learn.
+loss of each true label against the wrong ones that get a vote, by AdaGrad. A row is scored before its own counts are
+added, so that the gradient is honest; in a later pass over the same rows their own counts are taken off again. Rows are
+the three arrays of a CSR matrix. Cost a row is O(active features x d_max) to rank and O(active features x labels / w_min) to learn.
 """
 
 from libc.math cimport INFINITY, sqrt
@@ -29,7 +29,7 @@ cdef enum:
 cdef double NEGLIGIBLE = 0.001              # a label that the softmax gets as right as this is not corrected
 cdef double LOWEST = -6.0                   # of a rating's logarithm
 cdef double HIGHEST = 4.0
-cdef double FARTHEST = 40.0                 # from the best wrong score; what is below has no share in the softmax
+cdef double FARTHEST = 12.0                 # from the best wrong score; what is below has no share in the softmax
 
 
 cdef class RatedSettings:
@@ -215,7 +215,8 @@ cdef double take_errors(Votes votes, const int32_t[::1] labels, int64_t first, i
     for i in range(n):
         best = max(best, sums[i])
     for i in range(n):
-        sums[i] = exp_of(sums[i] - best) if sums[i] - best > -FARTHEST else 0.0
+        away = sums[i] - best
+        sums[i] = exp_of(max(away, -FARTHEST)) * (away > -FARTHEST)
         wrong += sums[i]
     for i in range(first, last):
         slot = &votes.slots[votes.find(labels[i])]

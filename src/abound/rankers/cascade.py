@@ -20,7 +20,7 @@ from abound.store.directory import Source
 
 TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
 FEW_PASSES = 3
-ENOUGH_ROWS = 100_000  # to learn many labels from in one pass; fewer are gone through twice
+ENOUGH_ROWS = 1_000_000  # to learn many labels from in one pass; fewer are gone through twice
 BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
@@ -48,7 +48,7 @@ class CascadeRanker(IndexRanker):
         The heaviest edges of a feature that vote; None lets all of them.
     passes : int or None
         How often `fit` goes through the rows; later passes over few labels go in random order. None takes 3 where
-        labels are few; where they are many, 1, or 2 if there are fewer than 100,000 rows.
+        labels are few; where they are many, 2, or 1 if there are a million rows or more.
     few_labels : int
         Up to so many labels are few. A stream decides by its first 5,000 rows.
     horizon : float or None
@@ -91,8 +91,8 @@ class CascadeRanker(IndexRanker):
     def __init__(
         self,
         *,
-        w_min: float = 0.005,
-        d_max: int | None = 30,
+        w_min: float = 0.002,
+        d_max: int | None = 50,
         passes: int | None = None,
         few_labels: int = 1000,
         horizon: float | None = None,

@@ -30,7 +30,7 @@ from abound.store.directory import Source
 LONGEST_HORIZON = 65536.0
 SAVE_FEATURES = 1 << 17  # features in a block of edges while saving
 # How ratings and corrections are learnt, chosen on 100,000 library titles; other settings nearby do as well.
-LEARNING = {"kappa": 80.0, "shrink": 8.0, "rate": 0.3, "rate_start": 0.1, "step_start": 0.01}
+LEARNING = {"kappa": 65.0, "shrink": 8.0, "rate": 0.3, "rate_start": 0.1, "step_start": 0.01}
 
 
 class IndexRanker(Ranker):
