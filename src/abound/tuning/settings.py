@@ -98,7 +98,7 @@ def space(*, few_labels: bool, stem: str | None, has_names: bool) -> Space:
             {**texts, **names, "ranker": ["mmp"], "passes": [2, 4]},
             {**names, **parts_of_words, "passes": [2, 3]},
         ]
-    index: dict[str, list[Any]] = {"d_max": [10, None, 50, 100], "w_min": [0.001, 0.003, None, 0.03]}
+    index: dict[str, list[Any]] = {"d_max": [10, 25, None, 100], "w_min": [0.0005, None, 0.005, 0.03]}
     passes: dict[str, list[Any]] = {"passes": [None, 2, 3, 4]}
     return [
         {**texts, **names, **index, **passes},
