@@ -371,13 +371,16 @@ def grow(
     with cluster(work) as spark:
         write_rows(resampled(rows, sizes[0]), work / "docs.parquet")
         for shards in shard_counts:
-            params = {"rounds": MERGES}  # as often whatever the shards, and not from an empty base alone
+            params = {"passes": 1, "rounds": MERGES}  # as often whatever the shards, and not from an empty base alone
             found = measured_fit(spark, work / "docs.parquet", work / "model", shards, ranker_params=params)
             result["shards"].append(found)
             save(result)
         for n in sizes:
             write_rows(resampled(rows, n), work / "docs.parquet")
-            result["runs"].append(measured_fit(spark, work / "docs.parquet", work / "model", SHARDS))
+            params = {"passes": 1}  # which is usual with a million rows, not with fewer
+            result["runs"].append(
+                measured_fit(spark, work / "docs.parquet", work / "model", SHARDS, ranker_params=params)
+            )
             if len(result["runs"]) > 1:
                 result |= exponents(result["runs"])
             save(result)
@@ -385,14 +388,7 @@ def grow(
 
 
 def exponents(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the powers of the number of rows as which figures grow, of the runs with as many passes as the largest.
-
-    Below a million rows the ranker makes two passes, which no power of the rows could tell.
-    """
-    passes = [sum(stage["stage"].startswith("learn") for stage in run["stages"]) for run in runs]
-    runs = [run for run, n in zip(runs, passes, strict=True) if n == passes[-1]]
-    if len(runs) < 2:
-        return {}
+    """Return the powers of the number of rows as which figures grow."""
     processor = ("executor_processor_seconds", "task_processor_seconds")
     found: dict[str, Any] = {"exponents_of_rows": [run["rows"] for run in runs]}
     rows = np.log(found["exponents_of_rows"])
