@@ -5,7 +5,8 @@ score(c) = sum over active f of kappa * exp(l[f]) * v[f] * w'[f,c] / (W[f] + shr
 over the d_max heaviest edges of each feature. The ratings l and the corrections th follow the gradient of the softmax
 loss of each true label against the wrong ones that get a vote, by AdaGrad. A row is scored before its own counts are
 added, so that the gradient is honest; in a later pass over the same rows their own counts are taken off again. Rows are
-the three arrays of a CSR matrix. Cost a row is O(active features x d_max) to rank and O(active features x labels / w_min) to learn.
+the three arrays of a CSR matrix. Cost a row is O(active features x d_max) to rank and
+O(active features x labels / w_min) to learn.
 """
 
 from libc.math cimport INFINITY, sqrt

@@ -62,8 +62,8 @@ class CascadeRanker(IndexRanker):
         Ranges of the rows that `fit` learns apart, each from a copy of the same starting model, and merges; None
         takes as many as threads.
     rounds : int or None
-        How often shards are merged in a pass. None takes 1 for two shards and 4 for more, which keeps the accuracy
-        of one; 1 is faster.
+        How often shards are merged in a pass. None takes 1 for two shards and 4 for more, which keeps most of
+        the accuracy of one; 1 is faster.
 
     Attributes
     ----------
