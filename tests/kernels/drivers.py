@@ -3,6 +3,7 @@
 import numpy as np
 
 from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
+from abound.kernels.pairs import PairTables, pairs_explain
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE, RatedSettings, rated_explain, rated_learn, rated_rank
@@ -17,17 +18,19 @@ class Index:
 
     def __init__(self, options, pool=None):
         self.pool, self.votes, self.settings = pool or EdgePool(), Votes(), RatedSettings(**options)
+        self.tables = PairTables() if options.get("n_candidates") else None
 
-    def learn(self, examples, *, again=False, rejections=True):
+    def learn(self, examples, *, again=False, rejections=True, before=0):
         wrong = as_lists([e.wrong for e in examples]) if rejections else NOTHING
         rows, labels = as_rows([e.row for e in examples]), as_lists([e.labels for e in examples])
         n_labels = max(e.n_labels for e in examples)
-        return rated_learn(self.pool, self.votes, self.settings, *rows, *labels, *wrong, n_labels, again)
+        how = (n_labels, again, self.tables, before)
+        return rated_learn(self.pool, self.votes, self.settings, *rows, *labels, *wrong, *how)
 
     def rank(self, row, n_labels, k=10_000):
         k = min(k, max(1, n_labels))
         labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
-        rated_rank(self.pool, self.votes, self.settings, *as_rows([row]), n_labels, labels, scores)
+        rated_rank(self.pool, self.votes, self.settings, *as_rows([row]), n_labels, labels, scores, self.tables)
         return [pair for pair in zip(labels[0].tolist(), scores[0].tolist(), strict=True) if pair[0] >= 0]
 
     def explain(self, row, label):
@@ -64,6 +67,21 @@ def rated_state(oracle, n_features):
     )
 
 
+def table_state(tables):
+    """Return the pairs of candidates as their oracle holds them."""
+    indptr, labels, weights, squares = tables.arrays()
+    features = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)).tolist()
+    keys = zip(features, labels.tolist(), strict=True)
+    return dict(zip(keys, zip(weights.tolist(), squares.tolist(), strict=True), strict=True))
+
+
+def weighed_votes(index, row, label):
+    """Return what each feature of a row adds to what a label weighs, and what all rows have."""
+    _, indices, data = as_rows([row])
+    weights, prior = pairs_explain(index.tables, indices, data, label)
+    return dict(zip(indices.tolist(), weights.tolist(), strict=True)), prior
+
+
 class Pairs:
     """The kernels of the squared hinge, some rows at a time."""
 
@@ -94,10 +112,7 @@ class Pairs:
         return list(zip(indices[positions].tolist(), votes.tolist(), strict=True)), prior
 
     def state(self):
-        indptr, labels, weights, squares = self.store.arrays()
-        features = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)).tolist()
-        keys = zip(features, labels.tolist(), strict=True)
-        return dict(zip(keys, zip(weights.tolist(), squares.tolist(), strict=True), strict=True))
+        return table_state(self.store)
 
 
 def hinge_state(oracle):

@@ -28,8 +28,9 @@ RATED = {"w_min": 0.002, "d_max": 50, "horizon": 65536.0, "leak": True, "boolean
 def test_the_forms_are_what_they_are_called():
     for form, ranker in forms().items():
         assert form_of(ranker) == form
-        assert (ranker.n_pairs_ > 0) == (form != MANY)
-        assert (ranker.n_edges_ > 0) == (form != FEW)
+        assert (ranker._pairs is not None) == (form != MANY)
+        assert (ranker._tables is not None) == (ranker.n_edges_ > 0) == (form != FEW)
+        assert ranker.n_pairs_ > 0
 
 
 # -- however rows come -----------------------------------------------------------------------------
@@ -208,8 +209,8 @@ def test_new_labels_and_features_are_ranked_at_once(form):
 def test_explanations_sum_to_the_score(form):
     ranker, (X, _) = forms()[form], growing(TRIAL + 20)
     for row in range(TRIAL + 20):
-        for label, score in ranker.rank(X[[row]], 100)[0]:
-            assert ranker.explain(X[[row]], label).score == score
+        for label, score in ranker.rank(X[[row]], ranker.candidates)[0]:
+            assert ranker.explain(X[[row]], label).score == pytest.approx(score, rel=1e-12, abs=1e-12)
 
 
 # -- rejections ------------------------------------------------------------------------------------

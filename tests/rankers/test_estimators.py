@@ -151,7 +151,7 @@ def test_explanations_sum_to_the_score(ranker):
     for row in range(30):
         for label, score in ranker.rank(X[[row]], 20)[0]:
             why = ranker.explain(X[[row]], label)
-            assert why.score == score
+            assert why.score == pytest.approx(score, rel=1e-12, abs=1e-12)
             assert why.label == label
             assert set(why.features) <= set(X[[row]].indices)
 

@@ -23,10 +23,11 @@ def test_train_rank_and_export(spark, corpus, tmp_path, capsys):
     rows = corpus.numbered()[:300]
     source, model, ranked = tmp_path / "docs.parquet", tmp_path / "model", tmp_path / "ranked"
     spark.createDataFrame(rows, "row long, text string, labels array<string>").write.parquet(str(source))
-    trained = ("spark", "fit", source, "--model", model, "--shards", 2, "--ranker-param", "few_labels=0", "--ngrams", 1)
+    params = ("--ranker-param", "few_labels=0", "--ranker-param", "candidates=0")
+    trained = ("spark", "fit", source, "--model", model, "--shards", 2, *params, "--ngrams", 1)
     code, out, err = run(capsys, *trained)
     assert code == 0, err
-    tagger = Tagger("cascade", mode="corpus", ranker_params={"few_labels": 0, "shards": 2}, ngrams=1)
+    tagger = Tagger("cascade", mode="corpus", ranker_params={"few_labels": 0, "candidates": 0, "shards": 2}, ngrams=1)
     tagger.fit([row[1] for row in rows], [row[2] for row in rows])
     assert json.loads(out)["state_hash"] == tagger.state_hash()
     assert "write: " in err

@@ -49,7 +49,7 @@ def test_what_cannot_be_ranked_is_said_in_one_sentence(model, frame, tmp_path):
         ("feature-focus", {}),
         ("feature-focus", {"rating": "learned", "d_max": 3}),
         ("feature-focus", {"rating": "none", "boolean": True, "d_max": None}),
-        ("cascade", {"few_labels": 0}),
+        ("cascade", {"few_labels": 0, "candidates": 0}),
     ],
 )
 def test_the_exported_index_ranks_the_same_by_sql(ranker, params, spark, corpus, tmp_path):
@@ -83,6 +83,9 @@ def test_the_exported_index_ranks_the_same_by_sql(ranker, params, spark, corpus,
 def test_a_ranker_that_weighs_every_label_has_no_table(corpus, tmp_path):
     tagger = corpus.fit("cascade", 1, {"few_labels": 100_000})
     with pytest.raises(ValueError, match="this one weighs every label"):
+        export_index(tagger, tmp_path / "index.parquet")
+    tagger = corpus.fit("cascade", 1, {"few_labels": 0})
+    with pytest.raises(ValueError, match="this one weighs its best labels again: train it with candidates=0"):
         export_index(tagger, tmp_path / "index.parquet")
     with pytest.raises(ValueError, match="k must be a whole number"):
         query(0)

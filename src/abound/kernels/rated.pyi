@@ -3,11 +3,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.kernels.pairs import PairTables
 from abound.kernels.pool import EdgePool
 from abound.kernels.votes import Votes
 
 RATED_DTYPE: np.dtype[np.void]
 RATING_DTYPE: np.dtype[np.void]
+SHARE_OF_PAIRS: float
 
 class RatedSettings:
     def __init__(
@@ -24,6 +26,7 @@ class RatedSettings:
         rate_start: float,
         step: float,
         step_start: float,
+        n_candidates: int = ...,
     ) -> None: ...
 
 def rated_rank(
@@ -36,6 +39,7 @@ def rated_rank(
     n_labels: int,
     out_labels: NDArray[np.int32],
     out_scores: NDArray[np.float64],
+    pairs: PairTables | None = ...,
 ) -> None: ...
 def rated_lift(
     pool: EdgePool, s: RatedSettings, indices: NDArray[np.int32], data: NDArray[np.float64], label: int
@@ -53,6 +57,9 @@ def rated_learn(
     wrong: NDArray[np.int32],
     n_labels: int,
     again: bool,
+    pairs: PairTables | None = ...,
+    n_before: int = ...,
+    tidies: bool = ...,
 ) -> float: ...
 def rated_explain(
     pool: EdgePool, s: RatedSettings, indices: NDArray[np.int32], data: NDArray[np.float64], label: int

@@ -4,9 +4,12 @@ score(c) = sum over active f of kappa * exp(l[f]) * v[f] * w'[f,c] / (W[f] + shr
 
 over the d_max heaviest edges of each feature. The ratings l and the corrections th follow the gradient of the softmax
 loss of each true label against the wrong ones that get a vote, by AdaGrad. A row is scored before its own counts are
-added, so that the gradient is honest; in a later pass over the same rows their own counts are taken off again. Rows are
-the three arrays of a CSR matrix. Cost a row is O(active features x d_max) to rank and
-O(active features x labels / w_min) to learn.
+added, so that the gradient is honest; in a later pass over the same rows their own counts are taken off again.
+
+The n_candidates best labels may be weighed again, by pairs (`pairs.pyx`): their score is their votes and PAIR_SHARE times
+what they weigh, and the others stay behind them in the order of their votes. Pairs learn from the candidates of the
+honest scores. Rows are the three arrays of a CSR matrix. Cost a row is O(active features x (d_max + n_candidates)) to rank
+and O(active features x labels / w_min) to learn.
 """
 
 from libc.math cimport INFINITY, sqrt
@@ -15,8 +18,9 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from abound.kernels.exponential cimport exp_of
 from abound.kernels.lists cimport (SMALLEST, UNKNOWN, Rating, RatedEdge, ask_for_headers, find_edge, rating_of,
                                    slope_to_store, update_feature)
+from abound.kernels.pairs cimport PairTables, ask_for_tables, learn_candidates, reject_candidate, weigh
 from abound.kernels.pool cimport EdgePool, Feature, edges_of, feature_at, prefetch
-from abound.kernels.votes cimport Vote, Votes
+from abound.kernels.votes cimport Candidates, Vote, Votes, insert, offer, settle, worst_of
 
 import numpy as np
 
@@ -27,21 +31,27 @@ RATING_DTYPE = np.dtype([("log", "<f4"), ("slope", "<f4")])
 
 cdef enum:
     PLACES = 2                              # of the pool that a rated edge takes
+    FIRST_TIDYING = 1 << 14                 # rows after which pairs are tidied for the first time; then at every doubling
 cdef double NEGLIGIBLE = 0.001              # a label that the softmax gets as right as this is not corrected
 cdef double LOWEST = -6.0                   # of a rating's logarithm
 cdef double HIGHEST = 4.0
+cdef double PAIR_SHARE = 5.0                # of what a candidate weighs in its score
 cdef double FARTHEST = 12.0                 # from the best wrong score; what is below has no share in the softmax
+
+SHARE_OF_PAIRS = PAIR_SHARE
 
 
 cdef class RatedSettings:
     """The options of the rated index, as the kernels read them."""
 
     cdef readonly double w_min, horizon, kappa, shrink, rate, rate_start, step, step_start
-    cdef readonly int64_t d_max
+    cdef readonly int64_t d_max, n_candidates
     cdef readonly bint leak, boolean
 
     def __init__(self, *, double w_min, int64_t d_max, double horizon, bint leak, bint boolean, double kappa,
-                 double shrink, double rate, double rate_start, double step, double step_start):
+                 double shrink, double rate, double rate_start, double step, double step_start,
+                 int64_t n_candidates=0):
+        self.n_candidates = n_candidates
         self.w_min, self.d_max, self.horizon, self.leak, self.boolean = w_min, d_max, horizon, leak, boolean
         self.kappa, self.shrink = kappa, shrink
         self.rate, self.rate_start, self.step, self.step_start = rate, rate_start, step, step_start
@@ -178,8 +188,11 @@ cdef int score_to_learn(EdgePool pool, Votes votes, RatedSettings s, const int32
 
 
 def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
-               const double[::1] data, int64_t n_labels, int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
+               const double[::1] data, int64_t n_labels, int32_t[:, ::1] out_labels, double[:, ::1] out_scores,
+               PairTables pairs=None):
     """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
+    cdef bint weighs = pairs is not None and s.n_candidates > 0
+    cdef int64_t k = max(<int64_t> out_labels.shape[1], s.n_candidates if weighs else 0)
     cdef int64_t row, i, n, n_votes = 0, n_votes_next = 0, n_rows = out_labels.shape[0]
     with nogil:
         if n_rows:
@@ -190,10 +203,58 @@ def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] i
             if row + 1 < n_rows:
                 n_votes_next = count_votes(pool, s, indices, indptr[row + 1], indptr[row + 2])
             score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], min(n_votes, n_labels))
-            n = votes.take_top(out_labels.shape[1])
-            for i in range(n):
+            n = votes.take_top(k)
+            if weighs:
+                weigh_best(pairs, votes, indices, data, indptr[row], indptr[row + 1], n, s)
+            for i in range(min(n, <int64_t> out_labels.shape[1])):
                 out_labels[row, i] = votes.best[i].label
                 out_scores[row, i] = votes.best[i].score
+
+
+cdef int weigh_best(PairTables pairs, Votes votes, const int32_t[::1] indices, const double[::1] data, int64_t start,
+                    int64_t stop, int64_t n, RatedSettings s) except -1 nogil:
+    """Put the first candidates of n sorted labels in the order of votes and weights; none of the rest may pass them."""
+    cdef int64_t i, n_weighed = min(n, s.n_candidates)
+    cdef Candidates* c = votes.make_candidates(n_weighed)
+    cdef Vote* best = votes.best
+    for i in range(n_weighed):
+        c.labels[i] = best[i].label
+    weigh(pairs, indices, data, start, stop, c.labels, c.weights, n_weighed)
+    for i in range(n_weighed):
+        best[i].score += PAIR_SHARE * c.weights[i]
+        insert(best, i)
+    for i in range(n_weighed, n):
+        best[i].score = min(best[i].score, best[n_weighed - 1].score)
+    return 0
+
+
+cdef int learn_pairs(PairTables pairs, Votes votes, const int32_t[::1] indices, const double[::1] data, int64_t start,
+                     int64_t stop, const int32_t[::1] labels, int64_t first, int64_t last, int64_t n_candidates,
+                     double row) except -1 nogil:
+    """Let pairs learn from the wrong labels with the best sums and from labels[first:last], which are true."""
+    cdef int64_t i, n = 0
+    cdef Vote found
+    cdef Vote* best = votes.make_best(n_candidates)
+    cdef Candidates* c
+    for i in range(votes.n_touched):
+        found.score = votes.sums[i]
+        if n == n_candidates and found.score < worst_of(best, n, n_candidates).score:
+            continue                        # before it is looked for among the true ones
+        found.label = votes.slots[votes.touched[i]].label
+        if not is_among(labels, first, last, found.label):
+            n = offer(best, n, n_candidates, &found)
+    settle(best, n, n_candidates)
+    c = votes.make_candidates(n + last - first)
+    for i in range(n):
+        c.labels[i] = best[i].label
+    for i in range(first, last):
+        c.labels[n + i - first] = labels[i]
+    return learn_candidates(pairs, indices, data, start, stop, c, n, last - first, row)
+
+
+cdef inline bint is_time_to_tidy(int64_t row) noexcept nogil:
+    """Tell whether so many rows are a doubling."""
+    return row >= FIRST_TIDYING and (row & (row - 1)) == 0
 
 
 cdef double take_errors(Votes votes, const int32_t[::1] labels, int64_t first, int64_t last) noexcept nogil:
@@ -330,29 +391,40 @@ def rated_lift(EdgePool pool, RatedSettings s, const int32_t[::1] indices, const
 
 def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
                 const double[::1] data, const int64_t[::1] label_indptr, const int32_t[::1] labels,
-                const int64_t[::1] wrong_indptr, const int32_t[::1] wrong, int64_t n_labels, bint again):
+                const int64_t[::1] wrong_indptr, const int32_t[::1] wrong, int64_t n_labels, bint again,
+                PairTables pairs=None, int64_t n_before=0, bint tidies=True):
     """Learn rows in order, in place; return how much of the softmax true labels lacked on average before.
 
     The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending; wrong labels are given the same way,
     or not at all. `again` is a later pass over rows that were learnt before: their counts stay, and are taken off
-    while they are scored.
+    while they are scored. `pairs` learn along, if candidates are weighed; `n_before` rows of the pass came before these.
     """
+    cdef bint weighs = pairs is not None and s.n_candidates > 0
     cdef int64_t row, p, i, start, stop, first, last, n_votes, n_scored = 0
     cdef double loss, total_loss = 0.0
     cdef Feature* feature
     if indices.shape[0]:
         pool.ensure_features(<int64_t> np.max(indices) + 1)
+    if weighs:
+        pairs.ensure_features((<int64_t> np.max(indices) + 1 if indices.shape[0] else 0) + 1)
     with nogil:
         for row in range(indptr.shape[0] - 1):
+            if weighs and tidies and is_time_to_tidy(n_before + row):
+                pairs.tidy()
             ask_for_headers(pool, indptr, indices, row + 2)
             start, stop = indptr[row], indptr[row + 1]
             if row + 2 < indptr.shape[0]:
                 count_votes(pool, s, indices, stop, indptr[row + 2])
+                if weighs:
+                    ask_for_tables(pairs, indices, stop, indptr[row + 2])
             first, last = label_indptr[row], label_indptr[row + 1]
             if first < last:
                 n_votes = count_votes(pool, s, indices, start, stop)
                 score_to_learn(pool, votes, s, indices, data, start, stop, labels, first, last if again else first,
                                n_votes, n_labels)
+                if weighs:
+                    learn_pairs(pairs, votes, indices, data, start, stop, labels, first, last, s.n_candidates,
+                                <double> (n_before + row))
                 loss = take_errors(votes, labels, first, last)
                 if loss >= 0.0:
                     n_scored += 1
@@ -363,6 +435,8 @@ def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] 
             if wrong_indptr.shape[0] and not again:
                 for i in range(wrong_indptr[row], wrong_indptr[row + 1]):
                     reject(pool, s, indices, data, start, stop, wrong[i])
+                    if weighs and 0 <= wrong[i] < n_labels:
+                        reject_candidate(pairs, indices, data, start, stop, wrong[i], <double> (n_before + row))
             for i in range(first, first if again else last):
                 for p in range(start, stop):
                     if data[p] >= SMALLEST:

@@ -12,6 +12,11 @@ cdef struct Vote:
     int32_t label                           # -1 marks an empty slot
     int32_t place                           # among the touched, where a kernel keeps sums of its own
 
+cdef struct Candidates:                     # arrays side by side, for who weighs the best labels again
+    int32_t* labels
+    double* weights
+    double* amounts
+
 cdef class Votes:
     cdef Vote* slots
     cdef int64_t n_slots
@@ -24,12 +29,16 @@ cdef class Votes:
     cdef int64_t position_room
     cdef double* sums                       # and the scores of the touched, side by side
     cdef int64_t sum_room
+    cdef Candidates candidates
+    cdef int64_t candidate_room
 
     cdef int open(self, int64_t n_votes) except -1 nogil
     cdef void clear(self) noexcept nogil
     cdef int64_t find(self, int32_t label) noexcept nogil
     cdef int32_t* make_positions(self, int64_t n) except NULL nogil
     cdef double* make_sums(self, int64_t n) except NULL nogil
+    cdef Vote* make_best(self, int64_t n) except? NULL nogil
+    cdef Candidates* make_candidates(self, int64_t n) except NULL nogil
     cdef int64_t take_top(self, int64_t k) except -1 nogil
 
 

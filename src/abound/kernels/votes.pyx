@@ -27,6 +27,9 @@ cdef class Votes:
         free(self.best)
         free(self.positions)
         free(self.sums)
+        free(self.candidates.labels)
+        free(self.candidates.weights)
+        free(self.candidates.amounts)
 
     cdef int open(self, int64_t n_votes) except -1 nogil:
         """Lay out an empty table for at most n_votes distinct labels: small, so that it stays in cache."""
@@ -70,6 +73,33 @@ cdef class Votes:
             self.sum_room = 2 * (n + 1)
         return self.sums
 
+    cdef Candidates* make_candidates(self, int64_t n) except NULL nogil:
+        """Room for n candidates."""
+        cdef Candidates* c = &self.candidates
+        if n >= self.candidate_room:
+            free(c.labels)
+            free(c.weights)
+            free(c.amounts)
+            self.candidate_room = 0
+            c.labels = <int32_t*> malloc(2 * (n + 1) * sizeof(int32_t))
+            c.weights = <double*> malloc(2 * (n + 1) * sizeof(double))
+            c.amounts = <double*> malloc(2 * (n + 1) * sizeof(double))
+            if c.labels == NULL or c.weights == NULL or c.amounts == NULL:
+                out_of_memory("the candidates of a row")
+            self.candidate_room = 2 * (n + 1)
+        return c
+
+    cdef Vote* make_best(self, int64_t n) except? NULL nogil:
+        """Room for n labels and their scores."""
+        cdef void* room
+        if n > self.best_room:
+            room = realloc(self.best, n * sizeof(Vote))
+            if room == NULL:
+                out_of_memory("the ranking of a row")
+            self.best = <Vote*> room
+            self.best_room = n
+        return self.best
+
     cdef void clear(self) noexcept nogil:
         cdef int64_t i
         cdef Vote* slots = self.slots
@@ -94,15 +124,8 @@ cdef class Votes:
         cdef Vote* slot
         cdef Vote found
         cdef double worst
-        cdef void* room
         cdef bint few = n <= INSERTION_MOST
-        if n > self.best_room:
-            room = realloc(self.best, n * sizeof(Vote))
-            if room == NULL:
-                out_of_memory("the ranking of a row")
-            self.best = <Vote*> room
-            self.best_room = n
-        best = self.best
+        best = self.make_best(n)
         for i in range(n):
             slot = &slots[touched[i]]
             best[i] = slot[0]

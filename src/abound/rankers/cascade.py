@@ -1,4 +1,4 @@
-"""The cascade: the index recalls, learned ratings and corrections rank; where labels are few, every one is weighed."""
+"""The cascade: an index recalls by rated votes, pairs weigh the best again; of few labels every one is weighed."""
 
 from typing import Any, Self
 
@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 from abound.errors import DamagedModel
 from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
+from abound.kernels.pairs import PairTables, pairs_explain, pairs_teach
 from abound.kernels.pool import EdgePool
 from abound.kernels.prototypes import Prototypes, check_prototypes
-from abound.kernels.rated import RatedSettings, rated_lift
+from abound.kernels.rated import SHARE_OF_PAIRS, RatedSettings, rated_explain, rated_lift
 from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number, check_whole
 from abound.rankers.held_out import select
 from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker, cut_lists, cut_rows
 from abound.rankers.labels import Targets
-from abound.rankers.shards import copy_pairs, merge_pairs, usual_rounds
+from abound.rankers.shards import copy_pairs, merge_pairs, merge_tables, usual_rounds
 from abound.store import Model
 from abound.store.directory import Source
 
@@ -25,6 +26,7 @@ BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
 PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
+TABLE_ARRAYS = ("table_indptr", "table_labels", "table_weights", "table_slopes")  # the pairs of candidates
 # The squared hinge of few labels: its margin, the least wrong labels that learn from a row, AdaGrad's step and start.
 HINGE = (1.0, 10, 1.4, 30.0)
 # The value of a feature that every row has, number 0 of the pairs: labels that are frequent everywhere need no word.
@@ -33,12 +35,13 @@ MOMENTS = 10  # of the last pass, whose mean is kept: the last rows weigh no mor
 
 
 class CascadeRanker(IndexRanker):
-    """Rank labels by rated votes and learned corrections, one example at a time.
+    """Rank labels by rated votes and learned weights, one example at a time.
 
     Many labels: each feature keeps the few labels that it was seen with, as in the feature-focus index; a rating for
     each feature and a correction for each edge are learnt beside the counts, so that the true labels of a row win
-    over the others that it recalls. Few labels: every pair of a feature and a label may have a weight of its own, and
-    so may every label without any feature; every label is weighed for every row.
+    over the others that it recalls. The best of them are weighed again: every pair of a feature and a candidate may
+    have a weight of its own, also where they never met, so that a word can speak against a label. Few labels: every
+    label is weighed for every row in this way.
 
     Parameters
     ----------
@@ -49,6 +52,9 @@ class CascadeRanker(IndexRanker):
     passes : int or None
         How often `fit` goes through the rows; later passes over few labels go in random order. None takes 3 where
         labels are few; where they are many, 2, or 1 if there are a million rows or more.
+    candidates : int
+        So many of the labels that the index recalls are weighed again, and rank before the others; 0 ranks by the index
+        alone, which takes about half the time and memory.
     few_labels : int
         Up to so many labels are few. A stream decides by its first 5,000 rows.
     horizon : float or None
@@ -94,6 +100,7 @@ class CascadeRanker(IndexRanker):
         w_min: float = 0.002,
         d_max: int | None = 50,
         passes: int | None = None,
+        candidates: int = 20,
         few_labels: int = 1000,
         horizon: float | None = None,
         random_state: int = 0,
@@ -104,6 +111,7 @@ class CascadeRanker(IndexRanker):
         self.w_min = w_min
         self.d_max = d_max
         self.passes = passes
+        self.candidates = candidates
         self.few_labels = few_labels
         self.horizon = horizon
         self.random_state = random_state
@@ -113,6 +121,7 @@ class CascadeRanker(IndexRanker):
 
     def _check_params(self) -> None:
         check_number("w_min", self.w_min, 0.0, 0.99)
+        check_whole("candidates", self.candidates, 0)
         check_whole("few_labels", self.few_labels, 0)
         check_whole("random_state", self.random_state, 0)
         check_whole("n_jobs", self.n_jobs, 1)
@@ -133,17 +142,20 @@ class CascadeRanker(IndexRanker):
             leak=True,
             boolean=False,
             step=1.0,
+            n_candidates=self.candidates,
             **LEARNING,
         )
 
     # -- few or many -------------------------------------------------------------------------------
 
     # A stream begins with both; one is let go when it turns out not to be needed: `_pairs` is None then, or `_indexed`
-    # False.
+    # False. `_tables` go with the index.
 
     def _reset(self) -> None:
         self._n_learnt = 0
+        self._n_passed = 0  # rows of the pass at hand
         self._indexed = True
+        self._tables = PairTables() if self.candidates else None
         self._pairs: Prototypes | None = Prototypes(traced=True, may_be_dense=True)
         self._pair_scratch: list[RowScores] = []
         super()._reset()
@@ -153,35 +165,43 @@ class CascadeRanker(IndexRanker):
 
     def _let_go_of_index(self) -> None:
         self._indexed = False
+        self._tables = None
         self._use(EdgePool())
 
     @property
     def n_pairs_(self) -> int:
         """The number of (feature, label) pairs with a weight of their own."""
-        return 0 if self._pairs is None else self._pairs.n_pairs
+        return sum(pairs.n_pairs for pairs in self._all_pairs)
 
     @property
     def nbytes_(self) -> int:
         """Bytes of memory that index and pairs hold."""
-        return super().nbytes_ + (0 if self._pairs is None else self._pairs.nbytes)
+        return super().nbytes_ + sum(pairs.nbytes for pairs in self._all_pairs)
+
+    @property
+    def _all_pairs(self) -> list[Prototypes | PairTables]:
+        return [pairs for pairs in (self._pairs, self._tables) if pairs is not None]
 
     def _n_stored(self) -> int:
-        return max(super()._n_stored(), 0 if self._pairs is None else self._pairs.n_features - 1)
+        return max(super()._n_stored(), *(pairs.n_features - N_COMMON for pairs in self._all_pairs), 0)
 
     def _feature_bytes(self) -> NDArray[np.int64]:
         held = super()._feature_bytes()
-        if self._pairs is None:
-            return held
-        lengths = np.diff(self._pairs.arrays()[0])[1:] * BYTES_A_PAIR
-        both = np.zeros(max(len(held), len(lengths)), np.int64)
-        both[: len(held)] += held
-        both[: len(lengths)] += lengths
-        return both
+        for pairs in self._all_pairs:
+            lengths = np.diff(pairs.arrays()[0])[N_COMMON:] * BYTES_A_PAIR
+            both = np.zeros(max(len(held), len(lengths)), np.int64)
+            both[: len(held)] += held
+            both[: len(lengths)] += lengths
+            held = both
+        return held
 
     def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
         super()._keep_features(wanted)
+        kept = np.concatenate([[True] * N_COMMON, wanted])
         if self._pairs is not None:
-            self._pairs = self._pairs.kept(np.concatenate([[True], wanted]))
+            self._pairs = self._pairs.kept(kept)
+        if self._tables is not None:
+            self._tables = self._tables.kept(kept)
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -199,7 +219,7 @@ class CascadeRanker(IndexRanker):
             if self._pairs is not None:
                 self._learn_pairs(part, labels, rejected)
             if self._indexed:
-                self._learn_rated(part, labels, rejected)
+                self._learn_rated(part, labels, rejected, before=self._n_learnt)
             self._n_learnt += stop - start
             start = stop
             if self._indexed and self._pairs is not None:
@@ -258,6 +278,11 @@ class CascadeRanker(IndexRanker):
                 self._learn_pairs(row, labels)
             for label in behind if self._indexed else ():
                 rated_lift(self._pool, self._rated_settings(), row.indices, row.data, int(label))
+            if self._tables is not None:
+                votes = self._borrow_scratch()
+                others = np.setdiff1d(best, labels.ids)
+                pairs_teach(self._tables, votes, row.indices, row.data, others, np.unique(labels.ids))
+                self._scratch.append(votes)
             if self._indexed and done >= LIFTING_ROUNDS:  # what stands in their place must give way
                 self._reject(row, np.setdiff1d(best, labels.ids), pairs=False)
 
@@ -311,7 +336,7 @@ class CascadeRanker(IndexRanker):
         random = np.random.default_rng(self.random_state)
         n_later = self._n_passes(rows.n_rows) - 1
         for number in range(n_later):
-            last = number == n_later - 1
+            last, self._n_passed = number == n_later - 1, 0
             if self._n_shards == 1:
                 self._learn_part(rows, targets, again=True, last=last, order=self._order(random, rows.n_rows))
                 continue
@@ -325,12 +350,14 @@ class CascadeRanker(IndexRanker):
 
     def _as_shard(self) -> Self:
         shard = super()._as_shard()
-        shard._pair_scratch = []
+        shard._pair_scratch, shard._n_passed = [], 0
         return shard
 
     def _leave_base(self) -> None:
         if self._indexed:
             super()._leave_base()
+        if self._tables is not None:
+            self._tables = self._tables.copy()
         if self._pairs is not None:
             self._pairs = copy_pairs(self._pairs, len(self.labels_))
 
@@ -344,7 +371,12 @@ class CascadeRanker(IndexRanker):
         order: NDArray[np.int64] | None = None,
     ) -> None:
         if self._indexed:
-            self._learn_rated(rows, targets, again=again)
+            if last:
+                self._begin_mean()
+            self._learn_rated(rows, targets, again=again, before=self._n_passed)
+            self._n_passed += rows.n_rows
+            if last:
+                self._take_mean()
         if self._pairs is None:
             return
         if order is None:
@@ -354,9 +386,25 @@ class CascadeRanker(IndexRanker):
         else:
             self._learn_pairs(*select(rows, targets, order))
 
+    def _begin_mean(self) -> None:
+        """Begin the last of several passes, over which the weights of candidates are averaged."""
+        self._n_passed = 0
+        if self._tables is not None:
+            self._tables.forget_traces()
+
+    def _take_mean(self) -> None:
+        """Keep the mean of the pass, so that its last rows weigh no more than the others."""
+        if self._tables is not None and self._n_passed:
+            self._tables.take_mean(self._n_passed)
+            if self._tidies:
+                self._tables.tidied()
+
     def _take(self, shards: list[Self]) -> None:
         if self._indexed:
             super()._take(shards)
+        if self._tables is not None:
+            tables = [shard._tables for shard in shards if shard._tables is not None]
+            self._tables = merge_tables(self._tables, tables, len(self.labels_))
         if self._pairs is not None:
             pairs = [shard._pairs for shard in shards if shard._pairs is not None]
             self._pairs = merge_pairs(self._pairs, pairs, len(self.labels_))
@@ -373,9 +421,21 @@ class CascadeRanker(IndexRanker):
 
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         if self._pairs is None:
-            return super()._explain(rows, label)
+            positions, votes, prior = self._explain_candidate(rows, label)
+            return rows.indices[positions].astype(np.int64), votes, prior
         positions, votes, prior = prototypes_explain(self._pairs, rows.indices, rows.data, label, COMMON)
         return rows.indices[positions].astype(np.int64), votes, prior
+
+    def _explain_candidate(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        """Return the places of a row that speak for or against a label, what they say, and what all rows have."""
+        positions, votes, _ = rated_explain(self._pool, self._rated_settings(), rows.indices, rows.data, label)
+        if self._tables is None or not len(positions):  # what gets no vote is not weighed
+            return positions, votes, 0.0
+        weights, prior = pairs_explain(self._tables, rows.indices, rows.data, label)
+        both = SHARE_OF_PAIRS * weights
+        both[positions] += votes
+        places = np.union1d(positions, np.flatnonzero(weights))
+        return places, both[places], SHARE_OF_PAIRS * prior
 
     # -- saving ------------------------------------------------------------------------------------
 
@@ -383,8 +443,9 @@ class CascadeRanker(IndexRanker):
         state: dict[str, Source] = {"rows_learnt": np.array([self._n_learnt, self._indexed, N_COMMON], np.int64)}
         if self._indexed:
             state |= super()._state()
-        if self._pairs is not None:
-            state |= dict(zip(PAIR_ARRAYS, self._pairs.arrays(), strict=True))
+        for names, pairs in ((PAIR_ARRAYS, self._pairs), (TABLE_ARRAYS, self._tables)):
+            if pairs is not None:
+                state |= dict(zip(names, pairs.arrays(), strict=True))
         return state
 
     def _restore(self, model: Model) -> None:
@@ -397,19 +458,27 @@ class CascadeRanker(IndexRanker):
         if indexed:
             super()._restore(model)
             self._cut_to(self.d_max, model.content["params"].get("d_max"))
+            if self.candidates and TABLE_ARRAYS[0] in model.arrays:
+                self._tables = PairTables.from_arrays(*self._checked_pairs(model, TABLE_ARRAYS))
         else:
             self._let_go_of_index()
-        if "pair_indptr" in model.arrays:
-            indptr, labels, weights, slopes = (model.arrays[name] for name in PAIR_ARRAYS)
+        if PAIR_ARRAYS[0] in model.arrays:
+            indptr, labels, weights, slopes = self._checked_pairs(model, PAIR_ARRAYS)
             n_labels = len(self.labels_)
-            wrong = check_prototypes(indptr, labels, weights, n_labels, slopes)
-            if wrong:
-                raise DamagedModel(f"the pairs are damaged: {wrong}")
             self._pairs = Prototypes.from_arrays(indptr, labels, weights, n_labels, slopes, may_be_dense=True)
         elif indexed:
             self._let_go_of_pairs()
         else:
             raise DamagedModel("the model holds neither an index nor pairs")
+
+    def _checked_pairs(
+        self, model: Model, names: tuple[str, ...]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
+        indptr, labels, weights, slopes = (model.arrays[name] for name in names)
+        wrong = check_prototypes(indptr, labels, weights, len(self.labels_), slopes)
+        if wrong:
+            raise DamagedModel(f"the pairs are damaged: {wrong}")
+        return indptr, labels, weights, slopes
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_pair_scratch": []}

@@ -126,6 +126,7 @@ class FeatureFocusRanker(IndexRanker):
             leak=self.leak,
             boolean=self.boolean,
             step=0.0,
+            n_candidates=0,
             **LEARNING,
         )
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from abound.errors import DamagedModel
 from abound.kernels.index import IndexSettings, index_explain, index_rank
+from abound.kernels.pairs import PairTables
 from abound.kernels.pool import EDGE_DTYPE, EdgePool, check_arrays
 from abound.kernels.rated import (
     RATED_DTYPE,
@@ -36,6 +37,9 @@ LEARNING = {"kappa": 65.0, "shrink": 8.0, "rate": 0.3, "rate_start": 0.1, "step_
 
 class IndexRanker(Ranker):
     """Rank by an index: of plain edges, or of rated ones, which take two of the pool's places each."""
+
+    _tables: PairTables | None = None  # the pairs that candidates are weighed by
+    _tidies = True  # whether pairs are dropped while they learn
 
     def _is_rated(self) -> bool:
         return False
@@ -125,9 +129,9 @@ class IndexRanker(Ranker):
         """Take the form in which so many rows are learnt from scratch; all their labels are known."""
 
     def _as_shard(self) -> Self:
-        """Return a ranker that stands where this one does, and halves nothing."""
+        """Return a ranker that stands where this one does, and neither halves nor tidies anything."""
         shard = object.__new__(type(self))
-        shard.__dict__.update(self.__dict__, horizon=SHARD_HORIZON)
+        shard.__dict__.update(self.__dict__, horizon=SHARD_HORIZON, _tidies=False)
         shard._use(self._pool)
         return shard
 
@@ -149,6 +153,12 @@ class IndexRanker(Ranker):
         `again` is a later pass, which may go through them in another order, and `last` the last of these.
         """
         raise NotImplementedError
+
+    def _begin_mean(self) -> None:
+        """Begin the last of several passes, whose mean may be kept."""
+
+    def _take_mean(self) -> None:
+        """Keep the mean of the last pass, where there is one."""
 
     def _take(self, shards: list[Self]) -> None:
         """Become what shards merge to that all began here."""
@@ -175,19 +185,23 @@ class IndexRanker(Ranker):
 
     # -- the kernels -------------------------------------------------------------------------------
 
-    def _learn_rated(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING, *, again: bool = False) -> float:
+    def _learn_rated(
+        self, rows: Rows, targets: Targets, wrong: Lists = NOTHING, *, again: bool = False, before: int = 0
+    ) -> float:
+        """Learn rows, before which so many others of the pass came."""
         votes = self._borrow_scratch()
         settings = self._rated_settings()
-        wrong_indptr, wrong_ids = wrong
-        lists = (*rows, targets.indptr, targets.ids, wrong_indptr, wrong_ids)
-        loss = rated_learn(self._pool, votes, settings, *lists, len(self.labels_), again)
+        lists = (*rows, targets.indptr, targets.ids, *wrong)
+        how = (again, self._tables, before, self._tidies)
+        loss = rated_learn(self._pool, votes, settings, *lists, len(self.labels_), *how)
         self._scratch.append(votes)
         return loss
 
     def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
         votes = self._borrow_scratch()
         if self._is_rated():
-            rated_rank(self._pool, votes, self._rated_settings(), *rows, len(self.labels_), out_labels, out_scores)
+            settings, out = self._rated_settings(), (out_labels, out_scores)
+            rated_rank(self._pool, votes, settings, *rows, len(self.labels_), *out, self._tables)
         else:
             index_rank(self._pool, votes, self._settings(), *rows, len(self.labels_), out_labels, out_scores)
         self._scratch.append(votes)

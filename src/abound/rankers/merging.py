@@ -1,21 +1,23 @@
 """Join rankers that were trained on different days or in different places; labels are matched by name."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abound.kernels.merge import renumbered
+from abound.kernels.pairs import PairTables
 from abound.kernels.prototypes import Prototypes
 from abound.rankers.base import Ranker
 from abound.rankers.cascade import TRIAL_ROWS, CascadeRanker
 from abound.rankers.frequency import FrequencyRanker
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import LabelBook
-from abound.rankers.shards import merge_pairs, merge_pools
+from abound.rankers.shards import merge_pairs, merge_pools, merge_tables
 
 AnyRanker = TypeVar("AnyRanker", bound=Ranker)
+PairArrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]
 # Parameters of `fit` alone, which leave no trace in how a model ranks and goes on learning.
 FREE = ("n_jobs", "shards", "rounds", "passes", "random_state")
 
@@ -120,25 +122,37 @@ def _merge_cascades(
             paired = False
         elif merged._n_learnt >= TRIAL_ROWS:
             indexed = False
+    n_labels = len(merged.labels_)
+
+    def renumbered_arrays(kept: Sequence[Prototypes | PairTables | None]) -> list[PairArrays]:
+        found = []
+        for place, (pairs, labels) in enumerate(zip(kept, maps, strict=True)):
+            assert pairs is not None
+            features = None if numbers is None else numbers[place]
+            found.append(_renumbered_pairs(cast("PairArrays", pairs.arrays()), labels, features))
+        return found
+
     if indexed:
         _merge_indexes(merged, rankers, maps, numbers)
+        if merged._tables is not None and all(ranker._tables is not None for ranker in rankers):
+            tables = [PairTables.from_arrays(*found) for found in renumbered_arrays([r._tables for r in rankers])]
+            several = sum(one.n_pairs > 0 for one in tables) > 1  # one alone stays as it is
+            merged._tables = merge_tables(PairTables(), tables, n_labels, tidy=several)
     else:
         merged._let_go_of_index()
     if not paired:
         merged._let_go_of_pairs()
         return
-    n_labels, stores = len(merged.labels_), []
-    for place, (ranker, labels) in enumerate(zip(rankers, maps, strict=True)):
-        assert ranker._pairs is not None
-        stores.append(_renumbered_pairs(ranker._pairs, labels, None if numbers is None else numbers[place], n_labels))
+    stores = [
+        Prototypes.from_arrays(indptr, found, weights, n_labels, slopes, may_be_dense=True)
+        for indptr, found, weights, slopes in renumbered_arrays([ranker._pairs for ranker in rankers])
+    ]
     merged._pairs = merge_pairs(Prototypes(traced=True, may_be_dense=True), stores, n_labels)
 
 
-def _renumbered_pairs(
-    pairs: Prototypes, labels: NDArray[np.int32], features: NDArray[np.int32] | None, n_labels: int
-) -> Prototypes:
-    """Return pairs with other numbers, in their order."""
-    indptr, found, weights, slopes = pairs.arrays()
+def _renumbered_pairs(arrays: PairArrays, labels: NDArray[np.int32], features: NDArray[np.int32] | None) -> PairArrays:
+    """Return the arrays of pairs with other numbers, in their order."""
+    indptr, found, weights, slopes = arrays
     owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     n_features = len(indptr) - 1
     if features is not None:
@@ -148,6 +162,4 @@ def _renumbered_pairs(
     order = np.lexsort((found, owners))
     lengths = np.bincount(owners, minlength=n_features)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Prototypes.from_arrays(
-        indptr, found[order], weights[order], n_labels, slopes[order], may_be_dense=pairs.may_be_dense
-    )
+    return indptr, found[order], weights[order], slopes[order]

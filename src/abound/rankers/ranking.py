@@ -71,7 +71,7 @@ class Explanation:
 
     @property
     def score(self) -> float:
-        """The score that `rank` gives the label."""
+        """The score that `rank` gives the label, up to rounding, if it is among the candidates."""
         total = self.prior
         for vote in self.votes.tolist():
             total += vote

@@ -9,8 +9,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abound.kernels.merge import merge_features, merge_prototypes
+from abound.kernels.pairs import LEAST_WEIGHT, PairTables
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
 
@@ -124,3 +126,22 @@ def copy_pairs(pairs: Prototypes, n_labels: int) -> Prototypes:
     """Return a store of its own with the same pairs."""
     indptr, labels, weights, slopes = pairs.arrays()
     return Prototypes.from_arrays(indptr, labels, weights, n_labels, slopes, may_be_dense=pairs.may_be_dense)
+
+
+def merge_tables(base: PairTables, shards: Sequence[PairTables], n_labels: int, *, tidy: bool = True) -> PairTables:
+    """Return the pairs of candidates that shards make together which all began with `base`."""
+
+    def sorted_by_label(tables: PairTables) -> Prototypes:
+        indptr, labels, weights, slopes = tables.arrays()
+        return Prototypes.from_arrays(indptr, labels, weights, n_labels, slopes)
+
+    stores = [sorted_by_label(tables) for tables in shards]
+    merged = merge_prototypes(sorted_by_label(base), stores, n_labels)
+    return PairTables.from_arrays(*(without_light(*merged) if tidy else merged))
+
+
+def without_light(indptr: NDArray[np.int64], *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Drop the pairs of candidates that weigh next to nothing, as tidying does; weights are the second column."""
+    kept = np.abs(columns[1].astype(np.float64)) >= LEAST_WEIGHT
+    places = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return places[indptr], *(column[kept] for column in columns)

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.kernels.merge import merge_features
+from abound.kernels.pairs import PairTables
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
 from abound.rankers.cascade import N_COMMON
-from abound.rankers.shards import Pruning, merge_pairs
+from abound.rankers.shards import Pruning, merge_pairs, without_light
 from abound.spark.layout import Layout
 
-INDEX, PAIRS = "index", "pairs"
+INDEX, PAIRS, TABLES = "index", "pairs", "tables"  # the last are the pairs of candidates
 PAIR_DTYPE = np.dtype([("label", "<i4"), ("weight", "<f4"), ("slope", "<f4")])
 AS_IT_IS = {"w_min": 0.0, "horizon": float("inf"), "leak": True}  # one shard alone has pruned by itself
 
@@ -24,7 +25,7 @@ AS_IT_IS = {"w_min": 0.0, "horizon": float("inf"), "leak": True}  # one shard al
 class Shape(NamedTuple):
     """What a merge must know of a model beside its arrays."""
 
-    kinds: tuple[str, ...]  # what it keeps of features: an index, pairs, or both
+    kinds: tuple[str, ...]  # what it keeps of features: an index, pairs, or several
     n_labels: int
     n_shards: int
     pruning: Pruning
@@ -63,8 +64,8 @@ def index_deltas(pool: EdgePool, met: NDArray[np.bool_], layout: Layout) -> Iter
             yield Delta(block, chosen.astype(np.int32), lengths[chosen].astype(np.int32), totals[at], seen[at], entries)
 
 
-def pair_deltas(pairs: Prototypes, met: NDArray[np.bool_], layout: Layout) -> Iterator[Delta]:
-    """Yield the pairs of few labels for the features that were met, and for what all rows have."""
+def pair_deltas(pairs: Prototypes | PairTables, met: NDArray[np.bool_], layout: Layout) -> Iterator[Delta]:
+    """Yield the pairs for the features that were met, and for what all rows have."""
     met = np.concatenate([np.ones(N_COMMON, bool), met])
     indptr, labels, weights, slopes = pairs.arrays()
     none, nobody = np.zeros(0), np.zeros(0, np.int64)
@@ -135,10 +136,13 @@ class PairMerge:
     """Merge the deltas of the pairs of few labels, a block at a time; see `IndexMerge`."""
 
     entry = PAIR_DTYPE
+    prefix = "pair"
+    may_be_dense = True
 
     def __init__(self, base: Mapping[str, NDArray[Any]], shape: "Shape") -> None:
         self.shape = shape
-        self.indptr, *self.columns = (base[f"pair_{name}"] for name in ("indptr", "labels", "weights", "slopes"))
+        columns = (base[f"{self.prefix}_{name}"] for name in ("indptr", "labels", "weights", "slopes"))
+        self.indptr, *self.columns = columns
 
     @property
     def width(self) -> int:
@@ -147,12 +151,13 @@ class PairMerge:
 
     def _store(self, indptr: NDArray[np.int64], columns: Any) -> Prototypes:
         labels, weights, slopes = (np.ascontiguousarray(column) for column in columns)
-        return Prototypes.from_arrays(indptr, labels, weights, self.shape.n_labels, slopes, may_be_dense=True)
+        how = {"may_be_dense": self.may_be_dense}
+        return Prototypes.from_arrays(indptr, labels, weights, self.shape.n_labels, slopes, **how)
 
     def merge(self, block: int, start: int, stop: int, deltas: dict[int, Delta]) -> Delta:
         """Merge what shards say of a block; a shard that says nothing has learnt nothing."""
         n, last = stop - start, min(stop, self.width)
-        base = Prototypes(traced=True, may_be_dense=True)
+        base = Prototypes(traced=True, may_be_dense=self.may_be_dense)
         if start < last and not self.shape.alone:
             span = slice(self.indptr[start], self.indptr[last])
             base = self._store(self.indptr[start : last + 1] - self.indptr[start], [c[span] for c in self.columns])
@@ -163,10 +168,25 @@ class PairMerge:
             indptr = np.concatenate([[0], np.cumsum(lengths)])
             stores.append(self._store(indptr, [delta.entries[name] for name in PAIR_DTYPE.names or ()]))
         merged = stores[0] if self.shape.alone and stores else merge_pairs(base, stores, self.shape.n_labels)
-        indptr, *columns = merged.arrays()
+        indptr, *columns = self.kept(merged)
         found = np.zeros(n, np.int32)
         found[: len(indptr) - 1] = np.diff(indptr)
         entries = np.empty(len(columns[0]), PAIR_DTYPE)
         for name, column in zip(PAIR_DTYPE.names or (), columns, strict=True):
             entries[name] = column
         return Delta(block, np.arange(n, dtype=np.int32), found, np.zeros(0), np.zeros(0, np.int64), entries)
+
+    def kept(self, merged: Prototypes) -> tuple[NDArray[Any], ...]:
+        """Return what is left of a merged block, as arrays."""
+        return tuple(merged.arrays())
+
+
+class TableMerge(PairMerge):
+    """Merge the deltas of the pairs of candidates, and drop those that weigh next to nothing."""
+
+    prefix = "table"
+    may_be_dense = False
+
+    def kept(self, merged: Prototypes) -> tuple[NDArray[Any], ...]:
+        """Return what is left of a merged block; one shard alone has tidied by itself."""
+        return super().kept(merged) if self.shape.alone else without_light(*merged.arrays())

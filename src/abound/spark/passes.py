@@ -14,7 +14,18 @@ from abound.rankers.cascade import CascadeRanker
 from abound.rankers.held_out import Part
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets
-from abound.spark.deltas import INDEX, PAIRS, Delta, IndexMerge, PairMerge, Shape, index_deltas, pair_deltas
+from abound.spark.deltas import (
+    INDEX,
+    PAIRS,
+    TABLES,
+    Delta,
+    IndexMerge,
+    PairMerge,
+    Shape,
+    TableMerge,
+    index_deltas,
+    pair_deltas,
+)
 from abound.spark.jobs import Batches, measured, numbers, result_batch
 from abound.spark.layout import Layout
 from abound.spark.rows import read_rows
@@ -50,7 +61,8 @@ def kinds_of(ranker: IndexRanker) -> tuple[str, ...]:
     """Return what a ranker keeps of features."""
     if not isinstance(ranker, CascadeRanker):
         return (INDEX,)
-    return (*((INDEX,) if ranker._indexed else ()), *((PAIRS,) if ranker._pairs is not None else ()))
+    kept = {INDEX: ranker._indexed, PAIRS: ranker._pairs is not None, TABLES: ranker._tables is not None}
+    return tuple(kind for kind, is_kept in kept.items() if is_kept)
 
 
 class Learn:
@@ -72,8 +84,10 @@ class Learn:
         found = []
         if INDEX in self.step.shape.kinds:
             found.append((INDEX, ranker._pool.n_features, index_deltas(ranker._pool, met, layout)))
-        if isinstance(ranker, CascadeRanker) and ranker._pairs is not None:
-            found.append((PAIRS, ranker._pairs.n_features, pair_deltas(ranker._pairs, met, layout)))
+        if isinstance(ranker, CascadeRanker):
+            for kind, pairs in ((PAIRS, ranker._pairs), (TABLES, ranker._tables)):
+                if pairs is not None:
+                    found.append((kind, pairs.n_features, pair_deltas(pairs, met, layout)))
         for kind, width, deltas in found:
             for delta in deltas:
                 n_bytes += delta.nbytes
@@ -91,6 +105,9 @@ class Learn:
         met = np.full(encoder.n_terms, alone)
         n_labels, known = len(ranker.labels_), 0
         waiting: list[Part] = []
+        averaged = step.orders is None and step.again and step.last
+        if averaged:
+            ranker._begin_mean()
         for texts, labels in read_rows(step.runs, *step.spans[shard]):
             rows = Rows(*encoder.rows(texts))
             met[rows.indices] = True
@@ -101,6 +118,8 @@ class Learn:
                 ranker._learn_part(rows, targets, again=step.again)
             else:
                 waiting.append((rows, targets))
+        if averaged:
+            ranker._take_mean()
         if step.orders is not None:
             random = np.random.default_rng()
             random.bit_generator.state = step.orders[shard]
@@ -138,7 +157,7 @@ class Merge:
                 return
             bucket, widths = first.bucket, {}
             base = open_model(self.step.base).arrays
-            makers: dict[str, type[IndexMerge | PairMerge]] = {INDEX: IndexMerge, PAIRS: PairMerge}
+            makers: dict[str, type[IndexMerge | PairMerge]] = {INDEX: IndexMerge, PAIRS: PairMerge, TABLES: TableMerge}
             merges = {kind: makers[kind](base, self.step.shape) for kind in self.step.shape.kinds}
             with new_folder(Path(self.step.parts) / f"bucket-{bucket:05d}") as folder:
                 for kind, group in groupby(chain([first], sent), key=lambda row: row.kind):

@@ -60,6 +60,11 @@ def export_index(tagger: Tagger, path: str | Path) -> int:
     ranker = tagger.ranker
     if not isinstance(ranker, IndexRanker) or (isinstance(ranker, CascadeRanker) and ranker._pairs is not None):
         raise ValueError("only a ranker that votes by an index alone has a table; this one weighs every label")
+    if ranker._tables is not None:
+        raise ValueError(
+            "only a ranker that votes by an index alone has a table; this one weighs its best labels again: train it "
+            "with candidates=0"
+        )
     names = pa.array([str(name) for name in ranker.labels_.names], pa.string())
     fields = [("feature", pa.string()), ("label", pa.string()), ("label_number", pa.int32()), ("weight", pa.float64())]
     schema, n = pa.schema(fields), 0

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from abound.kernels.pool import EDGE_DTYPE
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
-from abound.spark.deltas import INDEX, PAIR_DTYPE, PAIRS
+from abound.spark.deltas import INDEX, PAIR_DTYPE, PAIRS, TABLES, PairMerge, TableMerge
 from abound.spark.jobs import Progress, run_tasks
 from abound.spark.layout import Layout
 from abound.store.directory import Blocks, carry_array, read_manifest, write_array, write_manifest
@@ -35,12 +35,11 @@ class WriteArrays:
             "edges": (INDEX, "entries", edge, edge, None),
             "feature_totals": (INDEX, "totals", np.dtype("<f8"), np.dtype("<f8"), None),
             sightings[0]: (INDEX, "seen", sightings[1], sightings[1], None),
-            "pair_indptr": (PAIRS, "lengths", np.dtype("<i4"), np.dtype("<i8"), None),
-            **{
-                f"pair_{name}s": (PAIRS, "entries", PAIR_DTYPE, PAIR_DTYPE[name], name)
-                for name in PAIR_DTYPE.names or ()
-            },
         }
+        for kind, merge in ((PAIRS, PairMerge), (TABLES, TableMerge)):
+            arrays[f"{merge.prefix}_indptr"] = (kind, "lengths", np.dtype("<i4"), np.dtype("<i8"), None)
+            for name in PAIR_DTYPE.names or ():
+                arrays[f"{merge.prefix}_{name}s"] = (kind, "entries", PAIR_DTYPE, PAIR_DTYPE[name], name)
         self.arrays = {name: how for name, how in arrays.items() if how[0] in self.widths}
 
     @property

@@ -1,0 +1,376 @@
+"""Weigh candidates: a weight for each (feature, label) pair, looked up for the few labels that an index recalls.
+
+Every row has one more feature than its own, of the value COMMON and number 0; the others come one later. A label's
+weight for a row is the sum of value * weight over the row's features. By the squared hinge, true labels should weigh 2,
+and candidates that are wrong at most 0; weights follow by AdaGrad.
+
+Each feature has a small hash table from labels to pairs, because a row asks for few labels and changes fewer: a row costs
+O(active features x candidates), whatever the features hold. A store that was opened points into its sorted arrays until a
+feature learns, so that processes share what is mapped.
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memset
+
+from abound.kernels.lists cimport SMALLEST, slope_to_store, weight_to_store
+from abound.kernels.pool cimport CHECKED, out_of_memory, out_of_range, prefetch
+from abound.kernels.votes cimport Candidates, Votes
+
+import numpy as np
+
+cdef enum:
+    FEWEST_SLOTS = 4
+    RIVALS = 5                              # wrong labels that learn from a row, at the least
+    RIVALS_A_LABEL = 3
+cdef double TRUE_WEIGHT = 2.0               # what true labels should weigh; wrong ones should not weigh anything
+cdef double COMMON = 0.1                    # value of the feature that every row has
+cdef double STEP = 1.4                      # of AdaGrad, and what its sum of squares starts with
+cdef double STEP_START = 30.0
+cdef double LEAST = 0.05                    # a weight nearer to 0 is dropped when the store is tidied
+
+LEAST_WEIGHT = LEAST
+
+
+cdef inline bint has_room(int64_t n_pairs, int64_t n_slots) noexcept nogil:
+    """Tell whether so many pairs leave a quarter of the slots empty."""
+    return 4 * n_pairs <= 3 * n_slots
+
+
+cdef class PairTables:
+    """Hold the weights of (feature, label) pairs, to be looked up label by label."""
+
+    def __dealloc__(self):
+        cdef int64_t f
+        for f in range(self.n_features):
+            free(self.tables[f].slots)
+        free(self.tables)
+
+    cdef int ensure_features(self, int64_t n) except -1 nogil:
+        """Make features 0 .. n-1 exist; new ones have no pairs."""
+        cdef Table* tables
+        cdef int64_t room
+        if n > self.room:
+            room = max(n, self.room + self.room // 2)
+            tables = <Table*> realloc(self.tables, room * sizeof(Table))
+            if tables == NULL:
+                out_of_memory("more features")
+            self.tables, self.room = tables, room
+        if n > self.n_features:
+            memset(self.tables + self.n_features, 0, (n - self.n_features) * sizeof(Table))
+            self.n_features = n
+        return 0
+
+    cdef int make_slots(self, Table* t, int64_t size) except -1 nogil:
+        """Give a table so many empty slots instead of those that it has, which are the caller's now."""
+        cdef int64_t i
+        cdef Pair* slots = <Pair*> malloc(size * sizeof(Pair))
+        if slots == NULL:
+            out_of_memory("more weights")
+        for i in range(size):
+            slots[i].label, slots[i].weight, slots[i].slope, slots[i].trace = -1, 0.0, 0.0, 0.0
+        self.n_slots += size - (0 if t.slots == NULL else <int64_t> t.mask + 1)
+        t.slots, t.mask = slots, <int32_t> (size - 1)
+        return 0
+
+    cdef int own(self, Table* t, int64_t n_more) except -1 nogil:
+        """Let a table have slots of its own, with room for so many more pairs."""
+        cdef int64_t i, at, n_old = 0 if t.slots == NULL else <int64_t> t.mask + 1
+        cdef int64_t size = FEWEST_SLOTS
+        cdef Pair* old = t.slots
+        cdef Pair* found
+        while not has_room(t.length + n_more, size):
+            size *= 2
+        if size <= n_old:
+            return 0
+        self.make_slots(t, size)
+        for i in range(n_old):
+            if old[i].label >= 0:
+                find_pair(t, old[i].label)[0] = old[i]
+        free(old)
+        if n_old == 0:
+            for i in range(t.length):
+                at = t.start + i
+                found = find_pair(t, self.labels[at])
+                found.label, found.weight, found.slope = self.labels[at], self.weights[at], self.slopes[at]
+        return 0
+
+    cdef int move(self, Table* t, int32_t label, double gradient, double row) except -1 nogil:
+        """One AdaGrad step of a pair."""
+        cdef Pair* pair
+        cdef double slope, change
+        if t.slots == NULL:
+            self.own(t, 1)
+        pair = find_pair(t, label)
+        if pair.label < 0:
+            if not has_room(t.length + 1, <int64_t> t.mask + 1):
+                self.own(t, 1)
+                pair = find_pair(t, label)
+            pair.label = label
+            t.length += 1
+            self.n_pairs += 1
+        slope = pair.slope + gradient * gradient
+        change = STEP * gradient / sqrt(slope + STEP_START)
+        pair.slope = slope_to_store(slope)
+        pair.weight = weight_to_store(pair.weight + change)
+        pair.trace = weight_to_store(pair.trace + row * change)
+        return 0
+
+    cdef int drop(self, Table* t, double least) except -1 nogil:
+        """Drop the pairs of a table whose weight is nearer to 0 than `least`."""
+        cdef int64_t i, n = 0, n_old, before = t.length, size = FEWEST_SLOTS
+        cdef Pair* old
+        self.own(t, 0)
+        old, n_old = t.slots, <int64_t> t.mask + 1
+        for i in range(n_old):
+            n += old[i].label >= 0 and not -least < old[i].weight < least
+        if n == before:
+            return 0
+        self.n_pairs -= before - n
+        t.length = <int32_t> n
+        while not has_room(n, size):
+            size *= 2
+        self.make_slots(t, size)
+        for i in range(n_old):
+            if old[i].label >= 0 and not -least < old[i].weight < least:
+                find_pair(t, old[i].label)[0] = old[i]
+        free(old)
+        return 0
+
+    cdef int tidy(self) except -1 nogil:
+        """Drop what weighs next to nothing."""
+        cdef int64_t f
+        for f in range(self.n_features):
+            if self.tables[f].length:
+                self.drop(&self.tables[f], LEAST)
+        return 0
+
+    def tidied(self):
+        """Drop what weighs next to nothing, and return the store."""
+        self.tidy()
+        return self
+
+    # -- the mean of a pass ------------------------------------------------------------------------
+
+    def forget_traces(self):
+        """Begin a mean here."""
+        cdef int64_t f, i
+        cdef Table* t
+        for f in range(self.n_features):
+            t = &self.tables[f]
+            for i in range(0 if t.slots == NULL else <int64_t> t.mask + 1):
+                t.slots[i].trace = 0.0
+
+    def take_mean(self, double n_rows):
+        """Let each weight be its mean over the rows that were numbered 0 .. n_rows-1 since `forget_traces`."""
+        cdef int64_t f, i
+        cdef Table* t
+        for f in range(self.n_features):
+            t = &self.tables[f]
+            for i in range(0 if t.slots == NULL else <int64_t> t.mask + 1):
+                t.slots[i].weight = weight_to_store(t.slots[i].weight - t.slots[i].trace / n_rows)
+                t.slots[i].trace = 0.0
+
+    # -- in and out --------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self):
+        """Bytes of memory in use, but for borrowed arrays."""
+        return self.room * sizeof(Table) + self.n_slots * sizeof(Pair)
+
+    def arrays(self):
+        """Return (indptr, labels, weights, slopes) by feature, then label."""
+        cdef int64_t f, i, n = 0, at
+        cdef Table* t
+        cdef Pair* sorted_
+        indptr_ = np.zeros(self.n_features + 1, np.int64)
+        labels_, weights_ = np.empty(self.n_pairs, np.int32), np.empty(self.n_pairs, np.float32)
+        slopes_ = np.empty(self.n_pairs, np.float32)
+        cdef int64_t[::1] indptr = indptr_
+        cdef int32_t[::1] labels = labels_
+        cdef float[::1] weights = weights_, slopes = slopes_
+        cdef int64_t longest = 1
+        for f in range(self.n_features):
+            longest = max(longest, self.tables[f].length)
+        sorted_ = <Pair*> malloc(longest * sizeof(Pair))
+        if sorted_ == NULL:
+            raise MemoryError("no memory for the pairs of a feature")
+        for f in range(self.n_features):
+            t = &self.tables[f]
+            if t.slots == NULL:
+                for i in range(t.length):
+                    at = t.start + i
+                    labels[n + i], weights[n + i], slopes[n + i] = self.labels[at], self.weights[at], self.slopes[at]
+            else:
+                at = 0
+                for i in range(<int64_t> t.mask + 1):
+                    if t.slots[i].label >= 0:
+                        sorted_[at] = t.slots[i]
+                        at += 1
+                qsort(sorted_, at, sizeof(Pair), by_label)
+                for i in range(at):
+                    labels[n + i], weights[n + i] = sorted_[i].label, sorted_[i].weight
+                    slopes[n + i] = sorted_[i].slope
+            n += t.length
+            indptr[f + 1] = n
+        free(sorted_)
+        return indptr_, labels_, weights_, slopes_
+
+    @classmethod
+    def from_arrays(cls, const int64_t[::1] indptr, const int32_t[::1] labels, const float[::1] weights,
+                    const float[::1] slopes):
+        """Return a store that points into what `arrays` gave."""
+        cdef PairTables store = cls()
+        cdef int64_t f
+        store.ensure_features(indptr.shape[0] - 1)
+        for f in range(store.n_features):
+            store.tables[f].start = indptr[f]
+            store.tables[f].length = <int32_t> (indptr[f + 1] - indptr[f])
+        store.n_pairs = labels.shape[0]
+        if store.n_pairs:
+            store._borrowed = (labels, weights, slopes)
+            store.labels, store.weights, store.slopes = &labels[0], &weights[0], &slopes[0]
+        return store
+
+    def copy(self):
+        """Return a store of its own with the same pairs."""
+        return PairTables.from_arrays(*self.arrays())
+
+    def kept(self, wanted):
+        """Return a store of the wanted features alone, numbered anew in their order."""
+        indptr, *columns = self.arrays()
+        wanted, lengths = wanted[: self.n_features], np.diff(indptr)
+        chosen = np.repeat(wanted, lengths)
+        kept_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
+        return PairTables.from_arrays(kept_indptr, *(column[chosen] for column in columns))
+
+    def __reduce__(self):
+        return PairTables.from_arrays, self.arrays()
+
+
+cdef int by_label(const void* a, const void* b) noexcept nogil:
+    cdef int32_t first = (<const Pair*> a).label, second = (<const Pair*> b).label
+    return (first > second) - (first < second)
+
+
+cdef inline Table* table_at(PairTables store, const int32_t[::1] indices, int64_t p, int64_t start) except NULL nogil:
+    """The table of the feature at place p of a row; before the first one comes what all rows have."""
+    cdef int64_t f = 0 if p < start else <int64_t> indices[p] + 1
+    if CHECKED and not 0 <= f < store.n_features:
+        out_of_range("feature outside the pairs")
+    return &store.tables[f]
+
+
+cdef inline bint is_known(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t p,
+                          int64_t start) noexcept nogil:
+    """Tell whether place p of a row has a value, and a table."""
+    if p < start:
+        return store.n_features > 0
+    return indices[p] + 1 < store.n_features and data[p] >= SMALLEST
+
+
+cdef int weigh(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start, int64_t stop,
+               const int32_t* labels, double* scores, int64_t n) except -1 nogil:
+    """Weigh n labels for a row."""
+    cdef int64_t p, i
+    cdef double value
+    cdef Table* t
+    for p in range(start - 1, stop):        # all slots are asked for before the first is looked at
+        if is_known(store, indices, data, p, start):
+            t = table_at(store, indices, p, start)
+            if t.slots != NULL:
+                for i in range(n):
+                    prefetch(&t.slots[slot_of(labels[i], t.mask)])
+    for i in range(n):
+        scores[i] = 0.0
+    for p in range(start - 1, stop):
+        if not is_known(store, indices, data, p, start):
+            continue
+        t = table_at(store, indices, p, start)
+        value = COMMON if p < start else data[p]
+        if t.slots != NULL:
+            for i in range(n):
+                scores[i] += value * find_pair(t, labels[i]).weight
+        elif t.length:
+            for i in range(n):
+                scores[i] += value * borrowed_weight(store, t, labels[i])
+    return 0
+
+
+cdef int change_all(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start, int64_t stop,
+                    const int32_t* labels, const double* amounts, int64_t n, double row) except -1 nogil:
+    """Add value * amount to the weights of a row's features, a step of AdaGrad each; amounts of 0 change nothing."""
+    cdef int64_t p, i
+    cdef double value
+    cdef Table* t
+    for p in range(start - 1, stop):
+        if not is_known(store, indices, data, p, start):
+            continue
+        t = table_at(store, indices, p, start)
+        value = COMMON if p < start else data[p]
+        for i in range(n):
+            if amounts[i] != 0.0:
+                store.move(t, labels[i], value * amounts[i], row)
+    return 0
+
+
+cdef int learn_candidates(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
+                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true, double row) except -1 nogil:
+    """Learn from a row, whose wrong candidates are given and then its true labels.
+
+    Of the wrong ones only those learn that weigh most, of equals the earlier ones.
+    """
+    cdef int64_t i, heaviest
+    cdef double most
+    weigh(store, indices, data, start, stop, c.labels, c.weights, n_wrong + n_true)
+    for i in range(n_wrong):
+        c.amounts[i] = 0.0
+    for i in range(n_wrong, n_wrong + n_true):
+        c.amounts[i] = max(0.0, TRUE_WEIGHT - c.weights[i])
+    for _ in range(max(<int64_t> RIVALS, RIVALS_A_LABEL * n_true)):
+        heaviest, most = -1, 0.0
+        for i in range(n_wrong):
+            if c.weights[i] > most and c.amounts[i] == 0.0:
+                heaviest, most = i, c.weights[i]
+        if heaviest < 0:
+            break
+        c.amounts[heaviest] = -most
+    return change_all(store, indices, data, start, stop, c.labels, c.amounts, n_wrong + n_true, row)
+
+
+cdef int reject_candidate(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
+                          int64_t stop, int32_t label, double row) except -1 nogil:
+    """Push a label down whatever it weighs for a row."""
+    cdef double amount = 0.0
+    weigh(store, indices, data, start, stop, &label, &amount, 1)
+    amount = -1.0 - max(0.0, amount)
+    return change_all(store, indices, data, start, stop, &label, &amount, 1, row)
+
+
+def pairs_teach(PairTables store, Votes votes, const int32_t[::1] indices, const double[::1] data,
+                const int32_t[::1] wrong, const int32_t[::1] true):
+    """Learn from one row what its labels are, and which others must not stand before them."""
+    cdef int64_t i, n = wrong.shape[0], m = true.shape[0]
+    cdef Candidates* c = votes.make_candidates(n + m)
+    store.ensure_features((<int64_t> np.max(indices) + 1 if indices.shape[0] else 0) + 1)
+    for i in range(n):
+        c.labels[i] = wrong[i]
+    for i in range(m):
+        c.labels[n + i] = true[i]
+    learn_candidates(store, indices, data, 0, indices.shape[0], c, n, m, 0.0)
+
+
+def pairs_explain(PairTables store, const int32_t[::1] indices, const double[::1] data, int32_t label):
+    """Return what each place of a row adds to a label's weight, and what all rows have for it."""
+    cdef int64_t p
+    cdef double prior = 0.0
+    weights_ = np.zeros(indices.shape[0])
+    cdef double[::1] weights = weights_
+    for p in range(-1, indices.shape[0]):
+        if is_known(store, indices, data, p, 0):
+            if p < 0:
+                prior = COMMON * weight_in(store, table_at(store, indices, p, 0), label)
+            else:
+                weights[p] = data[p] * weight_in(store, table_at(store, indices, p, 0), label)
+    return weights_, prior
