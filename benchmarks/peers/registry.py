@@ -38,7 +38,7 @@ VOTED = EMBEDDED[:4]
 
 PEERS = {
     OURS: Peer("abound_cascade", None, kind="ours"),
-    "abound-more": Peer("abound_cascade", None, "more", kind="ours"),
+    "abound-fast": Peer("abound_cascade", None, "fast", kind="ours"),
     "abound-index": Peer("abound_index", None, kind="ours"),
     "abound-mmp": Peer("abound_mmp", None, kind="ours", most_labels=FEW),
     **{f"abound-{n}": Peer("abound_cascade", None, f"passes-{n}", kind="passes") for n in (1, 2, 3, 5, 8)},

@@ -108,19 +108,19 @@ class Unclustered:
         )
 
 
+@pytest.mark.parametrize("passes", [1, 2])
 @pytest.mark.parametrize("lists", [1 << 16, 300])
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("case", CASES)
-def test_blocks_and_buckets_do_not_change_the_model(case, shards, lists, tmp_path, monkeypatch):
+def test_blocks_and_buckets_do_not_change_the_model(case, shards, lists, passes, tmp_path, monkeypatch):
     monkeypatch.setattr(layouts, "LISTS_A_BLOCK", lists)
     ranker, params = CASES[case]
-    cluster = Unclustered(tmp_path, ranker, params, shards)
-    for passes in (1, 2):
+    cluster = Unclustered(tmp_path, ranker, {**params, "passes": passes}, shards)
+    for _ in range(passes):
         found, _ = cluster.merge(cluster.learn())
         cluster.publish(found)
-        cluster.tagger.ranker.passes = passes
-        local = cluster.tagger.fit(cluster.texts, cluster.labels)
-        assert open_ranker(cluster.step.base).state_hash() == local.ranker.state_hash()
+    local = cluster.tagger.fit(cluster.texts, cluster.labels)
+    assert open_ranker(cluster.step.base).state_hash() == local.ranker.state_hash()
 
 
 def test_a_shard_sends_only_what_it_has_met(tmp_path):

@@ -1,4 +1,4 @@
-"""The cascade of abound: its defaults; twice the edges, for many labels; and a number of passes."""
+"""The cascade of abound: its defaults; votes alone, for many labels; and a number of passes."""
 
 import harness
 import ours
@@ -10,7 +10,7 @@ class System(ours.Ours):
     name = "abound cascade"
     settings = {  # noqa: RUF012
         "default": ("defaults", {}),
-        "more": ("w_min=0.001, d_max=100, two passes", {"w_min": 0.001, "d_max": 100, "passes": 2}),
+        "fast": ("candidates=0", {"candidates": 0}),
         **{f"passes-{n}": (f"passes={n}", {"passes": n}) for n in (1, 2, 3, 5, 8)},
     }
 

@@ -127,9 +127,12 @@ def fit(
     rule, options = parse_holdout(holdout), reader_options(text_field, labels_field, id_field, label_separator)
     documents = Inputs(inputs, format_, on_error, options, limit, rule)
     apart = None if rule.file is None else Inputs([rule.file], format_, on_error, options)
+    given = parse_pairs(ranker_param or ()) | ({} if passes is None else {"passes": passes})
+    if limit_bytes is not None and ranker in (None, "cascade"):  # more words are worth more than weights a word
+        given.setdefault("candidates", 0)
     tagger = make_tagger(
         ranker=ranker,
-        ranker_params=parse_pairs(ranker_param or ()) | ({} if passes is None else {"passes": passes}),
+        ranker_params=given,
         mode=mode,
         name_weight=name_weight,
         ngrams=ngrams,

@@ -5,14 +5,17 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from abound.kernels.pool cimport prefetch
 from abound.kernels.votes cimport Candidates
 
-cdef struct Pair:                           # four a cache line
+cdef struct Pair:                           # all that ranking reads; eight a cache line
     int32_t label                           # -1 marks an empty slot, whose weight is 0
     float weight
+
+cdef struct Past:
     float slope                             # sum of its squared gradients
     float trace                             # sum of row * change, for the mean of a pass
 
 cdef struct Table:
-    Pair* slots                             # NULL as long as nothing was learnt since the store was opened
+    Pair* slots                             # and then as many Pasts; NULL as long as nothing was learnt since
+                                            # the store was opened
     int64_t start                           # of its pairs in the borrowed arrays
     int32_t length                          # pairs
     int32_t mask                            # slots - 1
@@ -21,7 +24,7 @@ cdef class PairTables:
     cdef Table* tables
     cdef int64_t room
     cdef readonly int64_t n_features, n_pairs
-    cdef int64_t n_slots
+    cdef int64_t n_slots, n_borrowed
     cdef object _borrowed                   # sorted arrays that tables without slots point into
     cdef const int32_t* labels
     cdef const float* weights
@@ -40,30 +43,33 @@ cdef inline int64_t slot_of(int32_t label, int32_t mask) noexcept nogil:
     return (<uint32_t> label * <uint32_t> 2654435769 >> 7) & mask
 
 
-cdef inline Pair* find_pair(const Table* t, int32_t label) noexcept nogil:
+cdef inline int64_t find_slot(const Table* t, int32_t label) noexcept nogil:
     """The slot of a label in a table that has slots, or the empty one where it belongs."""
     cdef int64_t at = slot_of(label, t.mask)
     while t.slots[at].label != label and t.slots[at].label != -1:
         at = (at + 1) & t.mask
-    return &t.slots[at]
+    return at
+
+
+cdef inline Past* pasts_of(const Table* t) noexcept nogil:
+    return <Past*> (t.slots + t.mask + 1)
 
 
 cdef inline float borrowed_weight(PairTables store, const Table* t, int32_t label) noexcept nogil:
-    """The weight of a label in a table without slots."""
-    cdef int64_t low = t.start, high = t.start + t.length, middle
-    while low < high:
-        middle = (low + high) >> 1
-        if store.labels[middle] < label:
-            low = middle + 1
-        else:
-            high = middle
-    return store.weights[low] if low < t.start + t.length and store.labels[low] == label else <float> 0.0
+    """The weight of a label in a table without slots, of which there are some; halved without a branch."""
+    cdef const int32_t* labels = store.labels + t.start
+    cdef int64_t n = t.length, half
+    while n > 1:
+        half = n >> 1
+        labels += half if labels[half] <= label else 0
+        n -= half
+    return store.weights[labels - store.labels] if labels[0] == label else <float> 0.0
 
 
 cdef inline float weight_in(PairTables store, const Table* t, int32_t label) noexcept nogil:
     """The weight of a label in a table."""
     if t.slots != NULL:
-        return find_pair(t, label).weight
+        return t.slots[find_slot(t, label)].weight
     return borrowed_weight(store, t, label) if t.length else <float> 0.0
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 cdef enum:
     FEWEST_SLOTS = 4
+    SMALL_TABLE = 8                         # slots that lie in one cache line
     RIVALS = 5                              # wrong labels that learn from a row, at the least
     RIVALS_A_LABEL = 3
 cdef double TRUE_WEIGHT = 2.0               # what true labels should weigh; wrong ones should not weigh anything
@@ -31,11 +32,19 @@ cdef double STEP_START = 30.0
 cdef double LEAST = 0.05                    # a weight nearer to 0 is dropped when the store is tidied
 
 LEAST_WEIGHT = LEAST
+cdef int64_t SLOT_BYTES = sizeof(Pair) + sizeof(Past)
+cdef int64_t BORROWED_BYTES = sizeof(Pair) + sizeof(float)
 
 
 cdef inline bint has_room(int64_t n_pairs, int64_t n_slots) noexcept nogil:
-    """Tell whether so many pairs leave a quarter of the slots empty."""
-    return 4 * n_pairs <= 3 * n_slots
+    """Tell whether so many pairs leave enough slots empty for a label that is not there to be missed soon."""
+    return 4 * n_pairs <= 3 * n_slots if n_slots <= SMALL_TABLE else 2 * n_pairs <= n_slots
+
+
+cdef inline void put(Table* t, Pair pair, Past past) noexcept nogil:
+    """Put a pair that is not there into its slot."""
+    cdef int64_t at = find_slot(t, pair.label)
+    t.slots[at], pasts_of(t)[at] = pair, past
 
 
 cdef class PairTables:
@@ -65,66 +74,70 @@ cdef class PairTables:
     cdef int make_slots(self, Table* t, int64_t size) except -1 nogil:
         """Give a table so many empty slots instead of those that it has, which are the caller's now."""
         cdef int64_t i
-        cdef Pair* slots = <Pair*> malloc(size * sizeof(Pair))
+        cdef Pair* slots = <Pair*> malloc(size * SLOT_BYTES)
         if slots == NULL:
             out_of_memory("more weights")
         for i in range(size):
-            slots[i].label, slots[i].weight, slots[i].slope, slots[i].trace = -1, 0.0, 0.0, 0.0
+            slots[i].label, slots[i].weight = -1, 0.0
         self.n_slots += size - (0 if t.slots == NULL else <int64_t> t.mask + 1)
         t.slots, t.mask = slots, <int32_t> (size - 1)
         return 0
 
     cdef int own(self, Table* t, int64_t n_more) except -1 nogil:
         """Let a table have slots of its own, with room for so many more pairs."""
-        cdef int64_t i, at, n_old = 0 if t.slots == NULL else <int64_t> t.mask + 1
-        cdef int64_t size = FEWEST_SLOTS
-        cdef Pair* old = t.slots
-        cdef Pair* found
+        cdef int64_t i, n_old = 0 if t.slots == NULL else <int64_t> t.mask + 1, size = FEWEST_SLOTS
+        cdef Table old = t[0]
+        cdef Pair pair
+        cdef Past past
         while not has_room(t.length + n_more, size):
             size *= 2
         if size <= n_old:
             return 0
         self.make_slots(t, size)
         for i in range(n_old):
-            if old[i].label >= 0:
-                find_pair(t, old[i].label)[0] = old[i]
-        free(old)
-        if n_old == 0:
-            for i in range(t.length):
-                at = t.start + i
-                found = find_pair(t, self.labels[at])
-                found.label, found.weight, found.slope = self.labels[at], self.weights[at], self.slopes[at]
+            if old.slots[i].label >= 0:
+                put(t, old.slots[i], pasts_of(&old)[i])
+        free(old.slots)
+        past.trace = 0.0
+        for i in range(t.length if n_old == 0 else 0):
+            pair.label, pair.weight = self.labels[t.start + i], self.weights[t.start + i]
+            past.slope = self.slopes[t.start + i]
+            put(t, pair, past)
         return 0
 
     cdef int move(self, Table* t, int32_t label, double gradient, double row) except -1 nogil:
         """One AdaGrad step of a pair."""
+        cdef int64_t at
         cdef Pair* pair
+        cdef Past* past
         cdef double slope, change
         if t.slots == NULL:
             self.own(t, 1)
-        pair = find_pair(t, label)
-        if pair.label < 0:
+        at = find_slot(t, label)
+        if t.slots[at].label != label:
             if not has_room(t.length + 1, <int64_t> t.mask + 1):
                 self.own(t, 1)
-                pair = find_pair(t, label)
-            pair.label = label
+                at = find_slot(t, label)
+            t.slots[at].label = label
+            pasts_of(t)[at].slope = pasts_of(t)[at].trace = 0.0
             t.length += 1
             self.n_pairs += 1
-        slope = pair.slope + gradient * gradient
+        pair, past = &t.slots[at], &pasts_of(t)[at]
+        slope = past.slope + gradient * gradient
         change = STEP * gradient / sqrt(slope + STEP_START)
-        pair.slope = slope_to_store(slope)
+        past.slope = slope_to_store(slope)
         pair.weight = weight_to_store(pair.weight + change)
-        pair.trace = weight_to_store(pair.trace + row * change)
+        past.trace = weight_to_store(past.trace + row * change)
         return 0
 
     cdef int drop(self, Table* t, double least) except -1 nogil:
         """Drop the pairs of a table whose weight is nearer to 0 than `least`."""
         cdef int64_t i, n = 0, n_old, before = t.length, size = FEWEST_SLOTS
-        cdef Pair* old
+        cdef Table old
         self.own(t, 0)
-        old, n_old = t.slots, <int64_t> t.mask + 1
+        old, n_old = t[0], <int64_t> t.mask + 1
         for i in range(n_old):
-            n += old[i].label >= 0 and not -least < old[i].weight < least
+            n += old.slots[i].label >= 0 and not -least < old.slots[i].weight < least
         if n == before:
             return 0
         self.n_pairs -= before - n
@@ -133,9 +146,9 @@ cdef class PairTables:
             size *= 2
         self.make_slots(t, size)
         for i in range(n_old):
-            if old[i].label >= 0 and not -least < old[i].weight < least:
-                find_pair(t, old[i].label)[0] = old[i]
-        free(old)
+            if old.slots[i].label >= 0 and not -least < old.slots[i].weight < least:
+                put(t, old.slots[i], pasts_of(&old)[i])
+        free(old.slots)
         return 0
 
     cdef int tidy(self) except -1 nogil:
@@ -160,7 +173,7 @@ cdef class PairTables:
         for f in range(self.n_features):
             t = &self.tables[f]
             for i in range(0 if t.slots == NULL else <int64_t> t.mask + 1):
-                t.slots[i].trace = 0.0
+                pasts_of(t)[i].trace = 0.0
 
     def take_mean(self, double n_rows):
         """Let each weight be its mean over the rows that were numbered 0 .. n_rows-1 since `forget_traces`."""
@@ -169,21 +182,22 @@ cdef class PairTables:
         for f in range(self.n_features):
             t = &self.tables[f]
             for i in range(0 if t.slots == NULL else <int64_t> t.mask + 1):
-                t.slots[i].weight = weight_to_store(t.slots[i].weight - t.slots[i].trace / n_rows)
-                t.slots[i].trace = 0.0
+                if t.slots[i].label >= 0:
+                    t.slots[i].weight = weight_to_store(t.slots[i].weight - pasts_of(t)[i].trace / n_rows)
+                    pasts_of(t)[i].trace = 0.0
 
     # -- in and out --------------------------------------------------------------------------------
 
     @property
     def nbytes(self):
-        """Bytes of memory in use, but for borrowed arrays."""
-        return self.room * sizeof(Table) + self.n_slots * sizeof(Pair)
+        """Bytes of memory in use, with the borrowed arrays."""
+        return self.room * sizeof(Table) + self.n_slots * SLOT_BYTES + self.n_borrowed * BORROWED_BYTES
 
     def arrays(self):
         """Return (indptr, labels, weights, slopes) by feature, then label."""
         cdef int64_t f, i, n = 0, at
         cdef Table* t
-        cdef Pair* sorted_
+        cdef int64_t* order
         indptr_ = np.zeros(self.n_features + 1, np.int64)
         labels_, weights_ = np.empty(self.n_pairs, np.int32), np.empty(self.n_pairs, np.float32)
         slopes_ = np.empty(self.n_pairs, np.float32)
@@ -193,8 +207,8 @@ cdef class PairTables:
         cdef int64_t longest = 1
         for f in range(self.n_features):
             longest = max(longest, self.tables[f].length)
-        sorted_ = <Pair*> malloc(longest * sizeof(Pair))
-        if sorted_ == NULL:
+        order = <int64_t*> malloc(longest * sizeof(int64_t))
+        if order == NULL:
             raise MemoryError("no memory for the pairs of a feature")
         for f in range(self.n_features):
             t = &self.tables[f]
@@ -205,16 +219,17 @@ cdef class PairTables:
             else:
                 at = 0
                 for i in range(<int64_t> t.mask + 1):
-                    if t.slots[i].label >= 0:
-                        sorted_[at] = t.slots[i]
+                    if t.slots[i].label >= 0:   # label and place in one number, to be sorted
+                        order[at] = (<int64_t> t.slots[i].label << 32) | i
                         at += 1
-                qsort(sorted_, at, sizeof(Pair), by_label)
+                qsort(order, at, sizeof(int64_t), by_number)
                 for i in range(at):
-                    labels[n + i], weights[n + i] = sorted_[i].label, sorted_[i].weight
-                    slopes[n + i] = sorted_[i].slope
+                    labels[n + i] = <int32_t> (order[i] >> 32)
+                    weights[n + i] = t.slots[order[i] & 0xffffffff].weight
+                    slopes[n + i] = pasts_of(t)[order[i] & 0xffffffff].slope
             n += t.length
             indptr[f + 1] = n
-        free(sorted_)
+        free(order)
         return indptr_, labels_, weights_, slopes_
 
     @classmethod
@@ -227,7 +242,7 @@ cdef class PairTables:
         for f in range(store.n_features):
             store.tables[f].start = indptr[f]
             store.tables[f].length = <int32_t> (indptr[f + 1] - indptr[f])
-        store.n_pairs = labels.shape[0]
+        store.n_pairs = store.n_borrowed = labels.shape[0]
         if store.n_pairs:
             store._borrowed = (labels, weights, slopes)
             store.labels, store.weights, store.slopes = &labels[0], &weights[0], &slopes[0]
@@ -249,8 +264,8 @@ cdef class PairTables:
         return PairTables.from_arrays, self.arrays()
 
 
-cdef int by_label(const void* a, const void* b) noexcept nogil:
-    cdef int32_t first = (<const Pair*> a).label, second = (<const Pair*> b).label
+cdef int by_number(const void* a, const void* b) noexcept nogil:
+    cdef int64_t first = (<const int64_t*> a)[0], second = (<const int64_t*> b)[0]
     return (first > second) - (first < second)
 
 
@@ -291,7 +306,7 @@ cdef int weigh(PairTables store, const int32_t[::1] indices, const double[::1] d
         value = COMMON if p < start else data[p]
         if t.slots != NULL:
             for i in range(n):
-                scores[i] += value * find_pair(t, labels[i]).weight
+                scores[i] += value * t.slots[find_slot(t, labels[i])].weight
         elif t.length:
             for i in range(n):
                 scores[i] += value * borrowed_weight(store, t, labels[i])

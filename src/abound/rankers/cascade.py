@@ -149,7 +149,7 @@ class CascadeRanker(IndexRanker):
     # -- few or many -------------------------------------------------------------------------------
 
     # A stream begins with both; one is let go when it turns out not to be needed: `_pairs` is None then, or `_indexed`
-    # False. `_tables` go with the index.
+    # False. `_tables` are the pairs of candidates, which go with the index.
 
     def _reset(self) -> None:
         self._n_learnt = 0
@@ -162,6 +162,8 @@ class CascadeRanker(IndexRanker):
 
     def _let_go_of_pairs(self) -> None:
         self._pairs, self._pair_scratch = None, []
+        if self._tables is None and self.candidates:
+            self._tables = PairTables()
 
     def _let_go_of_index(self) -> None:
         self._indexed = False
@@ -181,6 +183,12 @@ class CascadeRanker(IndexRanker):
     @property
     def _all_pairs(self) -> list[Prototypes | PairTables]:
         return [pairs for pairs in (self._pairs, self._tables) if pairs is not None]
+
+    def compact(self) -> None:
+        """Give spare room back; what is ranked and learnt stays the same."""
+        super().compact()
+        if self._tables is not None:
+            self._tables = self._tables.copy()
 
     def _n_stored(self) -> int:
         return max(super()._n_stored(), *(pairs.n_features - N_COMMON for pairs in self._all_pairs), 0)
@@ -312,6 +320,8 @@ class CascadeRanker(IndexRanker):
             self._let_go_of_pairs()
         elif n_rows >= TRIAL_ROWS:  # what a stream would have let go by then
             self._let_go_of_index()
+        elif self._n_passes(n_rows) > 1:  # no stream; pairs rank, and candidates can be learnt when labels grow many
+            self._tables = None
 
     def _is_few(self) -> bool:
         return len(self.labels_) <= self.few_labels
@@ -370,7 +380,7 @@ class CascadeRanker(IndexRanker):
         last: bool = False,
         order: NDArray[np.int64] | None = None,
     ) -> None:
-        if self._indexed:
+        if self._indexed and (self._pairs is None or not again):  # as long as pairs rank, the index only counts
             if last:
                 self._begin_mean()
             self._learn_rated(rows, targets, again=again, before=self._n_passed)
@@ -458,18 +468,19 @@ class CascadeRanker(IndexRanker):
         if indexed:
             super()._restore(model)
             self._cut_to(self.d_max, model.content["params"].get("d_max"))
-            if self.candidates and TABLE_ARRAYS[0] in model.arrays:
-                self._tables = PairTables.from_arrays(*self._checked_pairs(model, TABLE_ARRAYS))
         else:
             self._let_go_of_index()
         if PAIR_ARRAYS[0] in model.arrays:
             indptr, labels, weights, slopes = self._checked_pairs(model, PAIR_ARRAYS)
             n_labels = len(self.labels_)
             self._pairs = Prototypes.from_arrays(indptr, labels, weights, n_labels, slopes, may_be_dense=True)
-        elif indexed:
-            self._let_go_of_pairs()
-        else:
+        elif not indexed:
             raise DamagedModel("the model holds neither an index nor pairs")
+        self._tables = None
+        if indexed and self.candidates and TABLE_ARRAYS[0] in model.arrays:
+            self._tables = PairTables.from_arrays(*self._checked_pairs(model, TABLE_ARRAYS))
+        if PAIR_ARRAYS[0] not in model.arrays:
+            self._let_go_of_pairs()
 
     def _checked_pairs(
         self, model: Model, names: tuple[str, ...]

@@ -127,17 +127,16 @@ def _merge_cascades(
     def renumbered_arrays(kept: Sequence[Prototypes | PairTables | None]) -> list[PairArrays]:
         found = []
         for place, (pairs, labels) in enumerate(zip(kept, maps, strict=True)):
-            assert pairs is not None
-            features = None if numbers is None else numbers[place]
-            found.append(_renumbered_pairs(cast("PairArrays", pairs.arrays()), labels, features))
+            if pairs is not None:  # a young model may have no pairs of candidates
+                features = None if numbers is None else numbers[place]
+                found.append(_renumbered_pairs(cast("PairArrays", pairs.arrays()), labels, features))
         return found
 
     if indexed:
         _merge_indexes(merged, rankers, maps, numbers)
-        if merged._tables is not None and all(ranker._tables is not None for ranker in rankers):
-            tables = [PairTables.from_arrays(*found) for found in renumbered_arrays([r._tables for r in rankers])]
-            several = sum(one.n_pairs > 0 for one in tables) > 1  # one alone stays as it is
-            merged._tables = merge_tables(PairTables(), tables, n_labels, tidy=several)
+        tables = [PairTables.from_arrays(*found) for found in renumbered_arrays([r._tables for r in rankers])]
+        several = sum(one.n_pairs > 0 for one in tables) > 1  # one alone stays as it is
+        merged._tables = merge_tables(PairTables(), tables, n_labels, tidy=several) if tables else None
     else:
         merged._let_go_of_index()
     if not paired:
