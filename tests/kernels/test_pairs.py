@@ -14,7 +14,7 @@ from tests.reference.weighed import COMMON, SHARE, WeighedOracle
 
 pytestmark = pytest.mark.kernel
 
-FIRST_TIDYING = 1 << 15
+FIRST_TIDYING = 1 << 16
 options = st.fixed_dictionaries(
     {
         "n_candidates": st.sampled_from((1, 2, 20, 40)),

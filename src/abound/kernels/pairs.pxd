@@ -33,7 +33,7 @@ cdef class PairTables:
     cdef int ensure_features(self, int64_t n) except -1 nogil
     cdef int make_slots(self, Table* t, int64_t size) except -1 nogil
     cdef int own(self, Table* t, int64_t n_more) except -1 nogil
-    cdef int move(self, Table* t, int32_t label, double gradient, double row) except -1 nogil
+    cdef int64_t add(self, Table* t, int32_t label) except -1 nogil
     cdef int drop(self, Table* t, double least) except -1 nogil
     cdef int tidy(self) except -1 nogil
 

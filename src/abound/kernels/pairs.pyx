@@ -105,30 +105,17 @@ cdef class PairTables:
             put(t, pair, past)
         return 0
 
-    cdef int move(self, Table* t, int32_t label, double gradient, double row) except -1 nogil:
-        """One AdaGrad step of a pair."""
+    cdef int64_t add(self, Table* t, int32_t label) except -1 nogil:
+        """Add the pair of a label to a table that has slots, and return its place; it weighs nothing yet."""
         cdef int64_t at
-        cdef Pair* pair
-        cdef Past* past
-        cdef double slope, change
-        if t.slots == NULL:
+        if not has_room(t.length + 1, <int64_t> t.mask + 1):
             self.own(t, 1)
         at = find_slot(t, label)
-        if t.slots[at].label != label:
-            if not has_room(t.length + 1, <int64_t> t.mask + 1):
-                self.own(t, 1)
-                at = find_slot(t, label)
-            t.slots[at].label = label
-            pasts_of(t)[at].slope = pasts_of(t)[at].trace = 0.0
-            t.length += 1
-            self.n_pairs += 1
-        pair, past = &t.slots[at], &pasts_of(t)[at]
-        slope = past.slope + gradient * gradient
-        change = STEP * gradient / sqrt(slope + STEP_START)
-        past.slope = slope_to_store(slope)
-        pair.weight = weight_to_store(pair.weight + change)
-        past.trace = weight_to_store(past.trace + row * change)
-        return 0
+        t.slots[at].label = label
+        pasts_of(t)[at].slope = pasts_of(t)[at].trace = 0.0
+        t.length += 1
+        self.n_pairs += 1
+        return at
 
     cdef int drop(self, Table* t, double least) except -1 nogil:
         """Drop the pairs of a table whose weight is nearer to 0 than `least`."""
@@ -313,20 +300,48 @@ cdef int weigh(PairTables store, const int32_t[::1] indices, const double[::1] d
     return 0
 
 
+cdef inline void move(Pair* pair, Past* past, double gradient, double row) noexcept nogil:
+    """One AdaGrad step of a pair."""
+    cdef double slope = past.slope + gradient * gradient
+    cdef double change = STEP * gradient / sqrt(slope + STEP_START)
+    past.slope = slope_to_store(slope)
+    pair.weight = weight_to_store(pair.weight + change)
+    past.trace = weight_to_store(past.trace + row * change)
+
+
 cdef int change_all(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start, int64_t stop,
-                    const int32_t* labels, const double* amounts, int64_t n, double row) except -1 nogil:
-    """Add value * amount to the weights of a row's features, a step of AdaGrad each; amounts of 0 change nothing."""
-    cdef int64_t p, i
+                    int32_t* labels, double* amounts, int64_t n, double row) except -1 nogil:
+    """Add value * amount to the weights of a row's features, a step of AdaGrad each.
+
+    Amounts of 0 change nothing, and are taken out of both lists.
+    """
+    cdef int64_t p, i, at, n_moved = 0
     cdef double value
     cdef Table* t
+    for i in range(n):
+        if amounts[i] != 0.0:
+            labels[n_moved], amounts[n_moved] = labels[i], amounts[i]
+            n_moved += 1
+    if n_moved == 0:
+        return 0
+    for p in range(start - 1, stop):        # the slots were asked for to weigh; what is behind them was not
+        if is_known(store, indices, data, p, start):
+            t = table_at(store, indices, p, start)
+            if t.slots != NULL:
+                for i in range(n_moved):
+                    prefetch(&pasts_of(t)[slot_of(labels[i], t.mask)])
     for p in range(start - 1, stop):
         if not is_known(store, indices, data, p, start):
             continue
         t = table_at(store, indices, p, start)
         value = COMMON if p < start else data[p]
-        for i in range(n):
-            if amounts[i] != 0.0:
-                store.move(t, labels[i], value * amounts[i], row)
+        if t.slots == NULL:
+            store.own(t, 1)
+        for i in range(n_moved):
+            at = find_slot(t, labels[i])
+            if t.slots[at].label != labels[i]:
+                at = store.add(t, labels[i])
+            move(&t.slots[at], &pasts_of(t)[at], value * amounts[i], row)
     return 0
 
 

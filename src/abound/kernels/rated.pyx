@@ -31,7 +31,7 @@ RATING_DTYPE = np.dtype([("log", "<f4"), ("slope", "<f4")])
 
 cdef enum:
     PLACES = 2                              # of the pool that a rated edge takes
-    FIRST_TIDYING = 1 << 15                 # rows after which pairs are tidied for the first time; then at every doubling
+    FIRST_TIDYING = 1 << 16                 # rows after which pairs are tidied for the first time; then at every doubling
 cdef double NEGLIGIBLE = 0.001              # a label that the softmax gets as right as this is not corrected
 cdef double LOWEST = -6.0                   # of a rating's logarithm
 cdef double HIGHEST = 4.0
