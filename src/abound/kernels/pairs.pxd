@@ -20,17 +20,31 @@ cdef struct Table:
     int32_t length                          # pairs
     int32_t mask                            # slots - 1
 
+cdef enum:
+    FEWEST_SLOTS = 4
+    N_SIZES = 32
+
+cdef struct Spare:
+    Spare* next
+
 cdef class PairTables:
     cdef Table* tables
     cdef int64_t room
     cdef readonly int64_t n_features, n_pairs
-    cdef int64_t n_slots, n_borrowed
+    cdef int64_t n_borrowed
+    cdef void** arenas                      # memory that blocks are cut from
+    cdef int64_t n_arenas, arena_bytes
+    cdef char* fresh                        # the part of the last arena that was never a block
+    cdef int64_t fresh_bytes
+    cdef Spare* spares[N_SIZES]                # blocks that were given back, of FEWEST_SLOTS slots, twice as many, ...
     cdef object _borrowed                   # sorted arrays that tables without slots point into
     cdef const int32_t* labels
     cdef const float* weights
     cdef const float* slopes
 
     cdef int ensure_features(self, int64_t n) except -1 nogil
+    cdef void* take_block(self, int size) except NULL nogil
+    cdef void give_block(self, void* block, int size) noexcept nogil
     cdef int make_slots(self, Table* t, int64_t size) except -1 nogil
     cdef int own(self, Table* t, int64_t n_more) except -1 nogil
     cdef int64_t add(self, Table* t, int32_t label) except -1 nogil

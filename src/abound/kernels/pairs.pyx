@@ -15,16 +15,17 @@ from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memset
 
 from abound.kernels.lists cimport SMALLEST, slope_to_store, weight_to_store
-from abound.kernels.pool cimport CHECKED, out_of_memory, out_of_range, prefetch
+from abound.kernels.pool cimport CHECKED, ask_for_large_pages, out_of_memory, out_of_range, prefetch
 from abound.kernels.votes cimport Candidates, Votes
 
 import numpy as np
 
 cdef enum:
-    FEWEST_SLOTS = 4
     SMALL_TABLE = 8                         # slots that lie in one cache line
     RIVALS = 5                              # wrong labels that learn from a row, at the least
     RIVALS_A_LABEL = 3
+cdef int64_t SMALLEST_ARENA = 1 << 12
+cdef int64_t LARGEST_ARENA = 1 << 25
 cdef double TRUE_WEIGHT = 2.0               # what true labels should weigh; wrong ones should not weigh anything
 cdef double COMMON = 0.1                    # value of the feature that every row has
 cdef double STEP = 1.4                      # of AdaGrad, and what its sum of squares starts with
@@ -41,6 +42,14 @@ cdef inline bint has_room(int64_t n_pairs, int64_t n_slots) noexcept nogil:
     return 4 * n_pairs <= 3 * n_slots if n_slots <= SMALL_TABLE else 2 * n_pairs <= n_slots
 
 
+cdef inline int size_of(int64_t n_slots) noexcept nogil:
+    """The size of a block of so many slots, 0 if there are none."""
+    cdef int size = 0
+    while (<int64_t> FEWEST_SLOTS << size) < n_slots:
+        size += 1
+    return size
+
+
 cdef inline void put(Table* t, Pair pair, Past past) noexcept nogil:
     """Put a pair that is not there into its slot."""
     cdef int64_t at = find_slot(t, pair.label)
@@ -51,9 +60,10 @@ cdef class PairTables:
     """Hold the weights of (feature, label) pairs, to be looked up label by label."""
 
     def __dealloc__(self):
-        cdef int64_t f
-        for f in range(self.n_features):
-            free(self.tables[f].slots)
+        cdef int64_t i
+        for i in range(self.n_arenas):
+            free(self.arenas[i])
+        free(self.arenas)
         free(self.tables)
 
     cdef int ensure_features(self, int64_t n) except -1 nogil:
@@ -71,15 +81,55 @@ cdef class PairTables:
             self.n_features = n
         return 0
 
+    cdef void* take_block(self, int size) except NULL nogil:
+        """A block of FEWEST_SLOTS << size slots: a spare one, half of a larger one, or a fresh one."""
+        cdef int larger = size
+        cdef int64_t n_bytes = (FEWEST_SLOTS * SLOT_BYTES) << size, n
+        cdef char* block
+        cdef void** arenas
+        while larger < N_SIZES and self.spares[larger] == NULL:
+            larger += 1
+        if larger < N_SIZES:
+            block = <char*> self.spares[larger]
+            self.spares[larger] = self.spares[larger].next
+            while larger > size:
+                larger -= 1
+                self.give_block(block + ((FEWEST_SLOTS * SLOT_BYTES) << larger), larger)
+            return block
+        if self.fresh_bytes < n_bytes:
+            for larger in range(N_SIZES - 1, -1, -1):       # what is left of the last arena is spare
+                n = (FEWEST_SLOTS * SLOT_BYTES) << larger
+                if self.fresh_bytes >= n:
+                    self.give_block(self.fresh, larger)
+                    self.fresh, self.fresh_bytes = self.fresh + n, self.fresh_bytes - n
+            n = max(n_bytes, min(LARGEST_ARENA, max(SMALLEST_ARENA, self.arena_bytes)))
+            arenas = <void**> realloc(self.arenas, (self.n_arenas + 1) * sizeof(void*))
+            if arenas != NULL:
+                self.arenas = arenas
+                arenas[self.n_arenas] = malloc(n)
+            if arenas == NULL or arenas[self.n_arenas] == NULL:
+                out_of_memory("more weights")
+            ask_for_large_pages(arenas[self.n_arenas], n)
+            self.fresh, self.fresh_bytes = <char*> arenas[self.n_arenas], n
+            self.n_arenas += 1
+            self.arena_bytes += n
+        block = self.fresh
+        self.fresh, self.fresh_bytes = self.fresh + n_bytes, self.fresh_bytes - n_bytes
+        return block
+
+    cdef void give_block(self, void* block, int size) noexcept nogil:
+        """Take a block back."""
+        cdef Spare* spare = <Spare*> block
+        if block != NULL:
+            spare.next = self.spares[size]
+            self.spares[size] = spare
+
     cdef int make_slots(self, Table* t, int64_t size) except -1 nogil:
         """Give a table so many empty slots instead of those that it has, which are the caller's now."""
         cdef int64_t i
-        cdef Pair* slots = <Pair*> malloc(size * SLOT_BYTES)
-        if slots == NULL:
-            out_of_memory("more weights")
+        cdef Pair* slots = <Pair*> self.take_block(size_of(size))
         for i in range(size):
             slots[i].label, slots[i].weight = -1, 0.0
-        self.n_slots += size - (0 if t.slots == NULL else <int64_t> t.mask + 1)
         t.slots, t.mask = slots, <int32_t> (size - 1)
         return 0
 
@@ -97,7 +147,7 @@ cdef class PairTables:
         for i in range(n_old):
             if old.slots[i].label >= 0:
                 put(t, old.slots[i], pasts_of(&old)[i])
-        free(old.slots)
+        self.give_block(old.slots, size_of(n_old))
         past.trace = 0.0
         for i in range(t.length if n_old == 0 else 0):
             pair.label, pair.weight = self.labels[t.start + i], self.weights[t.start + i]
@@ -135,7 +185,7 @@ cdef class PairTables:
         for i in range(n_old):
             if old.slots[i].label >= 0 and not -least < old.slots[i].weight < least:
                 put(t, old.slots[i], pasts_of(&old)[i])
-        free(old.slots)
+        self.give_block(old.slots, size_of(n_old))
         return 0
 
     cdef int tidy(self) except -1 nogil:
@@ -178,7 +228,7 @@ cdef class PairTables:
     @property
     def nbytes(self):
         """Bytes of memory in use, with the borrowed arrays."""
-        return self.room * sizeof(Table) + self.n_slots * SLOT_BYTES + self.n_borrowed * BORROWED_BYTES
+        return self.room * sizeof(Table) + self.arena_bytes + self.n_borrowed * BORROWED_BYTES
 
     def arrays(self):
         """Return (indptr, labels, weights, slopes) by feature, then label."""

@@ -9,6 +9,22 @@ cdef extern from *:
     #else
     #define ABOUND_CHECKED 0
     #endif
+    #include <stddef.h>
+    #include <stdint.h>
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    #endif
+    /* Random lookups in much memory wait for page tables more than for memory, unless its pages are large. */
+    static inline void abound_ask_for_large_pages(void* address, int64_t n_bytes) {
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        const uintptr_t page = (uintptr_t) 1 << 21;
+        uintptr_t start = ((uintptr_t) address + page - 1) & ~(page - 1);
+        uintptr_t end = ((uintptr_t) address + (uintptr_t) n_bytes) & ~(page - 1);
+        if (start < end) (void) madvise((void*) start, end - start, MADV_HUGEPAGE);
+    #else
+        (void) address, (void) n_bytes;
+    #endif
+    }
     #if defined(__GNUC__) || defined(__clang__)
     #define ABOUND_PREFETCH(address) __builtin_prefetch(address)
     #else
@@ -17,6 +33,7 @@ cdef extern from *:
     """
     const bint CHECKED "ABOUND_CHECKED"
     void prefetch "ABOUND_PREFETCH"(const void* address) noexcept nogil
+    void ask_for_large_pages "abound_ask_for_large_pages"(void* address, int64_t n_bytes) noexcept nogil
 
 cdef enum:
     SLAB_EDGES = 1 << 12                    # 32 KiB

@@ -101,6 +101,7 @@ cdef class EdgePool:
             arenas[self.n_arenas] = malloc(n_bytes)
         if arenas == NULL or arenas[self.n_arenas] == NULL:
             out_of_memory("more edges")
+        ask_for_large_pages(arenas[self.n_arenas], n_bytes)
         self.n_arenas += 1
         self.arena_bytes += n_bytes
         return arenas[self.n_arenas - 1]
