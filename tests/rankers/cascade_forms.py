@@ -58,7 +58,7 @@ def forms():
     """Rankers in every form, with what brought them there; the trial must be short."""
     X, Y = growing(TRIAL + 20)
     return {
-        BOTH: learn(Cascade(few_labels=30), X[:40], Y[:40], rejections(Y[:40])),
-        FEW: learn(Cascade(few_labels=30), X, Y, rejections(Y)),
-        MANY: learn(Cascade(few_labels=5), X, Y, rejections(Y)),
+        BOTH: learn(Cascade(few_labels=30, candidates=20), X[:40], Y[:40], rejections(Y[:40])),
+        FEW: learn(Cascade(few_labels=30, candidates=20), X, Y, rejections(Y)),
+        MANY: learn(Cascade(few_labels=5, candidates=20), X, Y, rejections(Y)),
     }

@@ -151,7 +151,7 @@ def texts(n=300, seed=0):
 @pytest.mark.parametrize(("few_labels", "trial", "form"), [(1000, 100, FEW), (5, 100, MANY), (1000, 10**6, BOTH)])
 def test_a_tagger_is_pruned_in_every_form(few_labels, trial, form, monkeypatch, tmp_path):
     monkeypatch.setattr(cascade, "TRIAL_ROWS", trial)
-    tagger = Tagger("cascade", ranker_params={"few_labels": few_labels, "passes": 1}, min_count=1)
+    tagger = Tagger("cascade", ranker_params={"few_labels": few_labels, "candidates": 20}, min_count=1)
     tagger.learn_many(*texts())
     assert form_of(tagger.ranker) == form
     before = [[(e.label, e.score) for e in entries] for entries in tagger.rank_many([f"{i}word" for i in range(20)])]

@@ -21,6 +21,7 @@ from abound.store.directory import Source
 
 TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
 FEW_PASSES = 3
+CANDIDATES = 20
 ENOUGH_ROWS = 1_000_000  # to learn many labels from in one pass; fewer are gone through twice
 BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
@@ -52,9 +53,10 @@ class CascadeRanker(IndexRanker):
     passes : int or None
         How often `fit` goes through the rows; later passes over few labels go in random order. None takes 3 where
         labels are few; where they are many, 2, or 1 if there are a million rows or more.
-    candidates : int
+    candidates : int or None
         So many of the labels that the index recalls are weighed again, and rank before the others; 0 ranks by the index
-        alone, which takes about half the time and memory.
+        alone. None takes 20 where `fit` goes through the rows more than once, and 0 in a stream: what weighing wins in
+        one pass is not worth three times the time and memory.
     few_labels : int
         Up to so many labels are few. A stream decides by its first 5,000 rows.
     horizon : float or None
@@ -100,7 +102,7 @@ class CascadeRanker(IndexRanker):
         w_min: float = 0.002,
         d_max: int | None = 50,
         passes: int | None = None,
-        candidates: int = 20,
+        candidates: int | None = None,
         few_labels: int = 1000,
         horizon: float | None = None,
         random_state: int = 0,
@@ -121,13 +123,14 @@ class CascadeRanker(IndexRanker):
 
     def _check_params(self) -> None:
         check_number("w_min", self.w_min, 0.0, 0.99)
-        check_whole("candidates", self.candidates, 0)
         check_whole("few_labels", self.few_labels, 0)
         check_whole("random_state", self.random_state, 0)
         check_whole("n_jobs", self.n_jobs, 1)
         for name in ("d_max", "passes", "shards", "rounds"):
             if getattr(self, name) is not None:
                 check_whole(name, getattr(self, name), 1)
+        if self.candidates is not None:
+            check_whole("candidates", self.candidates, 0)
         if self.horizon is not None:
             check_number("horizon", self.horizon, 1.0, LONGEST_HORIZON)
 
@@ -142,14 +145,14 @@ class CascadeRanker(IndexRanker):
             leak=True,
             boolean=False,
             step=1.0,
-            n_candidates=self.candidates,
+            n_candidates=CANDIDATES if self.candidates is None else self.candidates,
             **LEARNING,
         )
 
     # -- few or many -------------------------------------------------------------------------------
 
     # A stream begins with both; one is let go when it turns out not to be needed: `_pairs` is None then, or `_indexed`
-    # False. `_tables` are the pairs of candidates, which go with the index.
+    # False. `_tables` are the pairs of candidates, which go with the index, where it has them.
 
     def _reset(self) -> None:
         self._n_learnt = 0
@@ -318,6 +321,8 @@ class CascadeRanker(IndexRanker):
     def _settle(self, n_rows: int) -> None:
         if not self._is_few():
             self._let_go_of_pairs()
+            if self.candidates is None and self._n_passes(n_rows) > 1:
+                self._tables = PairTables()
         elif n_rows >= TRIAL_ROWS:  # what a stream would have let go by then
             self._let_go_of_index()
         elif self._n_passes(n_rows) > 1:  # no stream; pairs rank, and candidates can be learnt when labels grow many
@@ -477,7 +482,7 @@ class CascadeRanker(IndexRanker):
         elif not indexed:
             raise DamagedModel("the model holds neither an index nor pairs")
         self._tables = None
-        if indexed and self.candidates and TABLE_ARRAYS[0] in model.arrays:
+        if indexed and self.candidates != 0 and TABLE_ARRAYS[0] in model.arrays:
             self._tables = PairTables.from_arrays(*self._checked_pairs(model, TABLE_ARRAYS))
         if PAIR_ARRAYS[0] not in model.arrays:
             self._let_go_of_pairs()
