@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from abound import load
 from abound.cli import memory
 from abound.cli.fit import make_tagger, parse_pairs, parse_span
 from tests.cli.running import Run, write_rows
@@ -96,6 +97,8 @@ def test_memory_is_kept_to_the_limit(run: Run, tmp_path: Path, monkeypatch: pyte
     assert kept.json["dropped"]["terms"] > 0
     assert "raise it" not in kept.err
     assert free["dropped"] is None
+    assert load(tmp_path / "free").ranker.candidates is None
+    assert load(tmp_path / "kept").ranker.candidates == 0  # words before weights
 
 
 def test_a_limit_that_cannot_be_kept_is_told(run: Run, docs: Path, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_chunks_of_any_size_reach_the_same_state(options, stream, seed, data):
 
 @settings(deadline=None, max_examples=60)
 @given(options, any_stream, st.data())
-def test_a_store_that_was_opened_ranks_and_learns_as_before(options, stream, data):
+def test_a_store_that_was_opened_ranks_and_explains_as_before(options, stream, data):
     examples = numbered(stream)
     index = Index(options)
     cut = data.draw(st.integers(1, len(examples)), label="rows before")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import abound
 from abound import Cascade
+from abound.kernels.pairs import LEAST_WEIGHT
 from abound.rankers import cascade
 from abound.rankers.index import LEARNING
 from tests.kernels.drivers import Index, Pairs, hinge_state, rated_state
@@ -31,6 +32,35 @@ def test_the_forms_are_what_they_are_called():
         assert (ranker._pairs is not None) == (form != MANY)
         assert (ranker._tables is not None) == (ranker.n_edges_ > 0) == (form != FEW)
         assert ranker.n_pairs_ > 0
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_candidates_are_weighed_where_rows_are_gone_through_twice(shards):
+    X, Y = growing(200)
+    for params, weighed in (({}, True), ({"passes": 1}, False), ({"candidates": 0}, False)):
+        ranker = Cascade(few_labels=5, shards=shards, **params).fit(X, Y)
+        assert (ranker.n_pairs_ > 0) == weighed
+        assert all(abs(weight) >= LEAST_WEIGHT for weight in (ranker._tables.arrays()[2] if weighed else []))
+    stream = learn(Cascade(few_labels=5), X, Y)
+    assert stream.n_pairs_ == 0
+    assert learn(Cascade(few_labels=5, candidates=20), X, Y).n_pairs_ > 0
+
+
+def test_a_weighed_ranker_goes_on_as_if_it_had_not_been_saved(tmp_path):
+    X, Y = growing(200)
+    ranker = Cascade(few_labels=5).fit(X[:150], Y[:150])
+    ranker.save(tmp_path / "model")
+    loaded = abound.load(tmp_path / "model")
+    assert loaded.n_pairs_ == ranker.n_pairs_ > 0
+    ranker.compact()
+    for one in (ranker, loaded):
+        learn(one, X[150:], Y[150:])
+    assert loaded.state_hash() == ranker.state_hash()
+
+
+def test_candidates_may_not_be_fewer_than_none():
+    with pytest.raises(ValueError, match="candidates must be at least 0, got -1"):
+        Cascade(candidates=-1).fit([[1.0]], [["a"]])
 
 
 # -- however rows come -----------------------------------------------------------------------------

@@ -36,7 +36,7 @@ cdef class PairTables:
     cdef int64_t n_arenas, arena_bytes
     cdef char* fresh                        # the part of the last arena that was never a block
     cdef int64_t fresh_bytes
-    cdef Spare* spares[N_SIZES]                # blocks that were given back, of FEWEST_SLOTS slots, twice as many, ...
+    cdef Spare* spares[N_SIZES]             # blocks that were given back, of FEWEST_SLOTS slots, twice as many, ...
     cdef object _borrowed                   # sorted arrays that tables without slots point into
     cdef const int32_t* labels
     cdef const float* weights
@@ -87,7 +87,8 @@ cdef inline float weight_in(PairTables store, const Table* t, int32_t label) noe
     return borrowed_weight(store, t, label) if t.length else <float> 0.0
 
 
-cdef inline void ask_for_tables(PairTables store, const int32_t[::1] indices, int64_t start, int64_t stop) noexcept nogil:
+cdef inline void ask_for_tables(PairTables store, const int32_t[::1] indices, int64_t start,
+                                int64_t stop) noexcept nogil:
     """Ask memory for the tables of a row."""
     cdef int64_t p
     for p in range(start, stop):
@@ -99,7 +100,8 @@ cdef int weigh(PairTables store, const int32_t[::1] indices, const double[::1] d
                const int32_t* labels, double* scores, int64_t n) except -1 nogil
 
 cdef int learn_candidates(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true, double row) except -1 nogil
+                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true,
+                          double row) except -1 nogil
 
 cdef int reject_candidate(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
                           int64_t stop, int32_t label, double row) except -1 nogil

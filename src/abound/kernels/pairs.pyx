@@ -4,9 +4,9 @@ Every row has one more feature than its own, of the value COMMON and number 0; t
 weight for a row is the sum of value * weight over the row's features. By the squared hinge, true labels should weigh 2,
 and candidates that are wrong at most 0; weights follow by AdaGrad.
 
-Each feature has a small hash table from labels to pairs, because a row asks for few labels and changes fewer: a row costs
-O(active features x candidates), whatever the features hold. A store that was opened points into its sorted arrays until a
-feature learns, so that processes share what is mapped.
+Each feature has a small hash table from labels to pairs, because a row asks for few labels and changes fewer: a row
+costs O(active features x candidates), whatever the features hold. A store that was opened points into its sorted arrays
+until a feature learns, so that processes share what is mapped.
 """
 
 from libc.math cimport sqrt
@@ -396,7 +396,8 @@ cdef int change_all(PairTables store, const int32_t[::1] indices, const double[:
 
 
 cdef int learn_candidates(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true, double row) except -1 nogil:
+                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true,
+                          double row) except -1 nogil:
     """Learn from a row, whose wrong candidates are given and then its true labels.
 
     Of the wrong ones only those learn that weigh most, of equals the earlier ones.

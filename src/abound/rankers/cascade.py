@@ -385,7 +385,7 @@ class CascadeRanker(IndexRanker):
         last: bool = False,
         order: NDArray[np.int64] | None = None,
     ) -> None:
-        if self._indexed and (self._pairs is None or not again):  # as long as pairs rank, the index only counts
+        if self._indexed and (self._pairs is None or not again):  # as long as pairs rank, the index learns once
             if last:
                 self._begin_mean()
             self._learn_rated(rows, targets, again=again, before=self._n_passed)
