@@ -128,14 +128,15 @@ def test_an_opened_store_goes_on_as_the_one_that_was_not_saved(exact):
         assert saved.tables.n_pairs == plain.tables.n_pairs
 
 
-def test_the_mean_of_a_pass_is_that_of_the_states_after_each_row():
+@pytest.mark.parametrize("again", [True, False], ids=["later pass", "tables that grow"])
+def test_the_mean_of_a_pass_is_that_of_the_states_after_each_row(again):
     examples = numbered(long_stream(4, 80, 12, 40, exact=False))
     index, states = Index(CANDIDATES), []
-    index.learn(examples)
+    index.learn(examples if again else examples[:1])
     index.tables.forget_traces()
     n_labels = examples[-1].n_labels
     for number, e in enumerate(examples):
-        index.learn([e._replace(n_labels=n_labels)], again=True, before=number)
+        index.learn([e._replace(n_labels=n_labels)], again=again, before=number)
         states.append(table_state(index.tables))
     index.tables.take_mean(len(examples))
     for key, (weight, squares) in table_state(index.tables).items():

@@ -5,24 +5,69 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from abound.kernels.pool cimport prefetch
 from abound.kernels.votes cimport Candidates
 
-cdef struct Pair:                           # all that ranking reads; eight a cache line
-    int32_t label                           # -1 marks an empty slot, whose weight is 0
-    float weight
-
-cdef struct Past:
-    float slope                             # sum of its squared gradients
-    float trace                             # sum of row * change, for the mean of a pass
-
-cdef struct Table:
-    Pair* slots                             # and then as many Pasts; NULL as long as nothing was learnt since
-                                            # the store was opened
-    int64_t start                           # of its pairs in the borrowed arrays
-    int32_t length                          # pairs
-    int32_t mask                            # slots - 1
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    #define ABOUND_LANES 8
+    #if defined(__GNUC__)
+    typedef int32_t abound_four __attribute__((vector_size(16)));
+    typedef int64_t abound_two __attribute__((vector_size(16)));
+    #endif
+    /* The bits that stand where a label stands among eight, or 0. Vectors are spelt out, because compilers unroll such
+       a loop into eight comparisons; one label has one place, so that "or" picks. */
+    static inline int32_t abound_beside(const int32_t* labels, const void* numbers, int32_t label) {
+    #if defined(__GNUC__)
+        abound_four l0, l1, n0, n1, wanted = {label, label, label, label};
+        abound_two found;
+        memcpy(&l0, labels, 16);
+        memcpy(&l1, labels + 4, 16);
+        memcpy(&n0, numbers, 16);
+        memcpy(&n1, (const char*) numbers + 16, 16);
+        found = (abound_two) ((n0 & (l0 == wanted)) | (n1 & (l1 == wanted)));
+        found[0] |= found[1];
+        return (int32_t) (found[0] | found[0] >> 32);
+    #else
+        int32_t n[ABOUND_LANES], found = 0, j;
+        memcpy(n, numbers, sizeof(n));
+        for (j = 0; j < ABOUND_LANES; j++) found |= n[j] & -(int32_t) (labels[j] == label);
+        return found;
+    #endif
+    }
+    static inline float abound_weight_beside(const int32_t* labels, const float* weights, int32_t label) {
+        int32_t found = abound_beside(labels, weights, label);
+        float weight;
+        memcpy(&weight, &found, sizeof(weight));
+        return weight;
+    }
+    static inline int32_t abound_lane_of(const int32_t* labels, int32_t label) {
+        static const int32_t lanes[ABOUND_LANES] = {1, 2, 3, 4, 5, 6, 7, 8};
+        return abound_beside(labels, lanes, label) - 1;
+    }
+    """
+    const int LANES "ABOUND_LANES"
+    float weight_beside "abound_weight_beside"(const int32_t* labels, const float* weights,
+                                               int32_t label) noexcept nogil
+    int32_t lane_of "abound_lane_of"(const int32_t* labels, int32_t label) noexcept nogil   # -1 if it has none
 
 cdef enum:
-    FEWEST_SLOTS = 4
     N_SIZES = 32
+
+cdef struct Bucket:                         # two cache lines, of which ranking reads the first
+    int32_t labels[8]                       # the first lanes are taken; -1 marks an empty one, whose weight is 0
+    float weights[8]
+    float slopes[8]                         # sums of squared gradients
+    float traces[8]                         # sums of row * change, for the mean of a pass
+
+cdef struct Table:
+    Bucket* buckets                         # NULL as long as nothing was learnt since the store was opened
+    int64_t start                           # of its pairs in the borrowed arrays
+    int32_t length                          # pairs
+    int32_t mask                            # buckets - 1
+
+cdef struct Place:                          # of a pair
+    Bucket* bucket
+    int64_t lane
 
 cdef struct Spare:
     Spare* next
@@ -36,8 +81,8 @@ cdef class PairTables:
     cdef int64_t n_arenas, arena_bytes
     cdef char* fresh                        # the part of the last arena that was never a block
     cdef int64_t fresh_bytes
-    cdef Spare* spares[N_SIZES]             # blocks that were given back, of FEWEST_SLOTS slots, twice as many, ...
-    cdef object _borrowed                   # sorted arrays that tables without slots point into
+    cdef Spare* spares[N_SIZES]             # blocks that were given back, of one bucket, of two, four, ...
+    cdef object _borrowed                   # sorted arrays that tables without buckets point into
     cdef const int32_t* labels
     cdef const float* weights
     cdef const float* slopes
@@ -45,32 +90,42 @@ cdef class PairTables:
     cdef int ensure_features(self, int64_t n) except -1 nogil
     cdef void* take_block(self, int size) except NULL nogil
     cdef void give_block(self, void* block, int size) noexcept nogil
-    cdef int make_slots(self, Table* t, int64_t size) except -1 nogil
+    cdef int make_buckets(self, Table* t, int64_t n) except -1 nogil
     cdef int own(self, Table* t, int64_t n_more) except -1 nogil
-    cdef int64_t add(self, Table* t, int32_t label) except -1 nogil
+    cdef int add(self, Table* t, int32_t label, Place* at) except -1 nogil
     cdef int drop(self, Table* t, double least) except -1 nogil
     cdef int tidy(self) except -1 nogil
 
 
-cdef inline int64_t slot_of(int32_t label, int32_t mask) noexcept nogil:
-    """Where a label's search begins; neighbouring numbers, often labels of the same rows, go far apart."""
+cdef inline int64_t home_of(int32_t label, int32_t mask) noexcept nogil:
+    """The bucket where a label's search begins; neighbouring numbers, often labels of the same rows, go far apart."""
     return (<uint32_t> label * <uint32_t> 2654435769 >> 7) & mask
 
 
-cdef inline int64_t find_slot(const Table* t, int32_t label) noexcept nogil:
-    """The slot of a label in a table that has slots, or the empty one where it belongs."""
-    cdef int64_t at = slot_of(label, t.mask)
-    while t.slots[at].label != label and t.slots[at].label != -1:
+cdef inline bint is_full(const Bucket* b) noexcept nogil:
+    return b.labels[LANES - 1] != -1
+
+
+cdef inline float owned_weight(const Table* t, int32_t label) noexcept nogil:
+    """The weight of a label in a table that has buckets: in the first one, or behind those that are full."""
+    cdef int64_t at = home_of(label, t.mask)
+    cdef float weight = weight_beside(t.buckets[at].labels, t.buckets[at].weights, label)
+    while is_full(&t.buckets[at]) and weight == 0.0:
         at = (at + 1) & t.mask
-    return at
+        weight = weight_beside(t.buckets[at].labels, t.buckets[at].weights, label)
+    return weight
 
 
-cdef inline Past* pasts_of(const Table* t) noexcept nogil:
-    return <Past*> (t.slots + t.mask + 1)
+cdef inline int64_t n_taken(const Bucket* b) noexcept nogil:
+    """How many lanes of a bucket are taken."""
+    cdef int64_t j, n = 0
+    for j in range(LANES):
+        n += b.labels[j] != -1
+    return n
 
 
 cdef inline float borrowed_weight(PairTables store, const Table* t, int32_t label) noexcept nogil:
-    """The weight of a label in a table without slots, of which there are some; halved without a branch."""
+    """The weight of a label in a table without buckets, of which there are some; halved without a branch."""
     cdef const int32_t* labels = store.labels + t.start
     cdef int64_t n = t.length, half
     while n > 1:
@@ -82,19 +137,13 @@ cdef inline float borrowed_weight(PairTables store, const Table* t, int32_t labe
 
 cdef inline float weight_in(PairTables store, const Table* t, int32_t label) noexcept nogil:
     """The weight of a label in a table."""
-    if t.slots != NULL:
-        return t.slots[find_slot(t, label)].weight
+    if t.buckets != NULL:
+        return owned_weight(t, label)
     return borrowed_weight(store, t, label) if t.length else <float> 0.0
 
 
-cdef inline void ask_for_tables(PairTables store, const int32_t[::1] indices, int64_t start,
-                                int64_t stop) noexcept nogil:
-    """Ask memory for the tables of a row."""
-    cdef int64_t p
-    for p in range(start, stop):
-        if indices[p] + 1 < store.n_features:
-            prefetch(&store.tables[indices[p] + 1])
-
+cdef void ask_for_pairs(PairTables store, const int32_t[::1] indices, int64_t start, int64_t stop,
+                        const int32_t* labels, int64_t n) noexcept nogil
 
 cdef int weigh(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start, int64_t stop,
                const int32_t* labels, double* scores, int64_t n) except -1 nogil

@@ -5,8 +5,9 @@ weight for a row is the sum of value * weight over the row's features. By the sq
 and candidates that are wrong at most 0; weights follow by AdaGrad.
 
 Each feature has a small hash table from labels to pairs, because a row asks for few labels and changes fewer: a row
-costs O(active features x candidates), whatever the features hold. A store that was opened points into its sorted arrays
-until a feature learns, so that processes share what is mapped.
+costs O(active features x candidates), whatever the features hold. Eight labels and their weights fill a cache line and
+are compared at once: whether a label is there, which no processor can foresee, decides no branch. A store that was
+opened points into its sorted arrays until a feature learns, so that processes share what is mapped.
 """
 
 from libc.math cimport sqrt
@@ -21,9 +22,10 @@ from abound.kernels.votes cimport Candidates, Votes
 import numpy as np
 
 cdef enum:
-    SMALL_TABLE = 8                         # slots that lie in one cache line
+    AHEAD = 8                               # tables that are asked for before a walk over all comes to them
     RIVALS = 5                              # wrong labels that learn from a row, at the least
     RIVALS_A_LABEL = 3
+cdef int64_t FULLEST = 6                    # eighths of the lanes that may be taken, where there are several buckets
 cdef int64_t SMALLEST_ARENA = 1 << 12
 cdef int64_t LARGEST_ARENA = 1 << 25
 cdef double TRUE_WEIGHT = 2.0               # what true labels should weigh; wrong ones should not weigh anything
@@ -33,27 +35,65 @@ cdef double STEP_START = 30.0
 cdef double LEAST = 0.05                    # a weight nearer to 0 is dropped when the store is tidied
 
 LEAST_WEIGHT = LEAST
-cdef int64_t SLOT_BYTES = sizeof(Pair) + sizeof(Past)
-cdef int64_t BORROWED_BYTES = sizeof(Pair) + sizeof(float)
+cdef int64_t BUCKET_BYTES = sizeof(Bucket)
+cdef int64_t BORROWED_BYTES = sizeof(int32_t) + 2 * sizeof(float)
 
 
-cdef inline bint has_room(int64_t n_pairs, int64_t n_slots) noexcept nogil:
-    """Tell whether so many pairs leave enough slots empty for a label that is not there to be missed soon."""
-    return 4 * n_pairs <= 3 * n_slots if n_slots <= SMALL_TABLE else 2 * n_pairs <= n_slots
+cdef inline bint has_room(int64_t n_pairs, int64_t n_buckets) noexcept nogil:
+    """Tell whether so many pairs leave few buckets full, so that a label that is not there is soon missed."""
+    return n_pairs < LANES if n_buckets == 1 else 8 * n_pairs <= FULLEST * n_buckets * LANES
 
 
-cdef inline int size_of(int64_t n_slots) noexcept nogil:
-    """The size of a block of so many slots, 0 if there are none."""
+cdef inline int64_t buckets_for(int64_t n_pairs) noexcept nogil:
+    """How many buckets so many pairs need."""
+    cdef int64_t n = 1
+    while not has_room(n_pairs, n):
+        n *= 2
+    return n
+
+
+cdef inline int size_of(int64_t n_buckets) noexcept nogil:
+    """The size of a block of so many buckets, 0 if there are none."""
     cdef int size = 0
-    while (<int64_t> FEWEST_SLOTS << size) < n_slots:
+    while (<int64_t> 1 << size) < n_buckets:
         size += 1
     return size
 
 
-cdef inline void put(Table* t, Pair pair, Past past) noexcept nogil:
-    """Put a pair that is not there into its slot."""
-    cdef int64_t at = find_slot(t, pair.label)
-    t.slots[at], pasts_of(t)[at] = pair, past
+cdef inline int64_t n_buckets_of(const Table* t) noexcept nogil:
+    return 0 if t.buckets == NULL else <int64_t> t.mask + 1
+
+
+cdef inline Place find_place(const Table* t, int32_t label) noexcept nogil:
+    """The lane of a label in a table that has buckets, or the empty one where it belongs."""
+    cdef int64_t at = home_of(label, t.mask)
+    cdef int64_t lane = lane_of(t.buckets[at].labels, label)
+    cdef Place place
+    while lane < 0 and is_full(&t.buckets[at]):
+        at = (at + 1) & t.mask
+        lane = lane_of(t.buckets[at].labels, label)
+    if lane < 0:
+        lane = n_taken(&t.buckets[at])
+    place.bucket, place.lane = &t.buckets[at], lane
+    return place
+
+
+cdef inline void put(Table* t, int32_t label, float weight, float slope, float trace) noexcept nogil:
+    """Put a pair that is not there into its lane."""
+    cdef int64_t at = home_of(label, t.mask), lane
+    cdef Bucket* b
+    while is_full(&t.buckets[at]):
+        at = (at + 1) & t.mask
+    b = &t.buckets[at]
+    lane = n_taken(b)
+    b.labels[lane], b.weights[lane], b.slopes[lane], b.traces[lane] = label, weight, slope, trace
+
+
+cdef inline void ask_for_table(const Table* t) noexcept nogil:
+    """Ask memory for the first bucket of a table."""
+    if t.buckets != NULL:
+        prefetch(t.buckets[0].labels)
+        prefetch(t.buckets[0].slopes)
 
 
 cdef class PairTables:
@@ -82,9 +122,9 @@ cdef class PairTables:
         return 0
 
     cdef void* take_block(self, int size) except NULL nogil:
-        """A block of FEWEST_SLOTS << size slots: a spare one, half of a larger one, or a fresh one."""
+        """A block of 1 << size buckets: a spare one, half of a larger one, or a fresh one."""
         cdef int larger = size
-        cdef int64_t n_bytes = (FEWEST_SLOTS * SLOT_BYTES) << size, n
+        cdef int64_t n_bytes = BUCKET_BYTES << size, n
         cdef char* block
         cdef void** arenas
         while larger < N_SIZES and self.spares[larger] == NULL:
@@ -94,11 +134,11 @@ cdef class PairTables:
             self.spares[larger] = self.spares[larger].next
             while larger > size:
                 larger -= 1
-                self.give_block(block + ((FEWEST_SLOTS * SLOT_BYTES) << larger), larger)
+                self.give_block(block + (BUCKET_BYTES << larger), larger)
             return block
         if self.fresh_bytes < n_bytes:
             for larger in range(N_SIZES - 1, -1, -1):       # what is left of the last arena is spare
-                n = (FEWEST_SLOTS * SLOT_BYTES) << larger
+                n = BUCKET_BYTES << larger
                 if self.fresh_bytes >= n:
                     self.give_block(self.fresh, larger)
                     self.fresh, self.fresh_bytes = self.fresh + n, self.fresh_bytes - n
@@ -106,11 +146,12 @@ cdef class PairTables:
             arenas = <void**> realloc(self.arenas, (self.n_arenas + 1) * sizeof(void*))
             if arenas != NULL:
                 self.arenas = arenas
-                arenas[self.n_arenas] = malloc(n)
+                arenas[self.n_arenas] = malloc(n + BUCKET_BYTES)
             if arenas == NULL or arenas[self.n_arenas] == NULL:
                 out_of_memory("more weights")
-            ask_for_large_pages(arenas[self.n_arenas], n)
+            ask_for_large_pages(arenas[self.n_arenas], n + BUCKET_BYTES)
             self.fresh, self.fresh_bytes = <char*> arenas[self.n_arenas], n
+            self.fresh += -<int64_t> self.fresh & (BUCKET_BYTES - 1)     # no half of a bucket lies across two lines
             self.n_arenas += 1
             self.arena_bytes += n
         block = self.fresh
@@ -124,74 +165,62 @@ cdef class PairTables:
             spare.next = self.spares[size]
             self.spares[size] = spare
 
-    cdef int make_slots(self, Table* t, int64_t size) except -1 nogil:
-        """Give a table so many empty slots instead of those that it has, which are the caller's now."""
+    cdef int make_buckets(self, Table* t, int64_t n) except -1 nogil:
+        """Give a table so many empty buckets instead of those that it has, which are the caller's now."""
         cdef int64_t i
-        cdef Pair* slots = <Pair*> self.take_block(size_of(size))
-        for i in range(size):
-            slots[i].label, slots[i].weight = -1, 0.0
-        t.slots, t.mask = slots, <int32_t> (size - 1)
+        cdef Bucket* buckets = <Bucket*> self.take_block(size_of(n))
+        for i in range(n):
+            memset(buckets[i].labels, 0xff, sizeof(buckets[i].labels))
+            memset(buckets[i].weights, 0, sizeof(buckets[i].weights))
+        t.buckets, t.mask = buckets, <int32_t> (n - 1)
         return 0
 
     cdef int own(self, Table* t, int64_t n_more) except -1 nogil:
-        """Let a table have slots of its own, with room for so many more pairs."""
-        cdef int64_t i, n_old = 0 if t.slots == NULL else <int64_t> t.mask + 1, size = FEWEST_SLOTS
+        """Let a table have buckets of its own, with room for so many more pairs."""
+        cdef int64_t i, n = buckets_for(t.length + n_more)
         cdef Table old = t[0]
-        cdef Pair pair
-        cdef Past past
-        while not has_room(t.length + n_more, size):
-            size *= 2
-        if size <= n_old:
+        if n <= n_buckets_of(t):
             return 0
-        self.make_slots(t, size)
-        for i in range(n_old):
-            if old.slots[i].label >= 0:
-                put(t, old.slots[i], pasts_of(&old)[i])
-        self.give_block(old.slots, size_of(n_old))
-        past.trace = 0.0
-        for i in range(t.length if n_old == 0 else 0):
-            pair.label, pair.weight = self.labels[t.start + i], self.weights[t.start + i]
-            past.slope = self.slopes[t.start + i]
-            put(t, pair, past)
+        self.make_buckets(t, n)
+        if old.buckets != NULL:
+            refill(t, &old, 0.0)
+            self.give_block(old.buckets, size_of(n_buckets_of(&old)))
+        else:
+            for i in range(t.start, t.start + t.length):
+                put(t, self.labels[i], self.weights[i], self.slopes[i], 0.0)
         return 0
 
-    cdef int64_t add(self, Table* t, int32_t label) except -1 nogil:
-        """Add the pair of a label to a table that has slots, and return its place; it weighs nothing yet."""
-        cdef int64_t at
-        if not has_room(t.length + 1, <int64_t> t.mask + 1):
+    cdef int add(self, Table* t, int32_t label, Place* at) except -1 nogil:
+        """Add the pair of a label to a table that has buckets, at the place where it belongs; it weighs nothing yet."""
+        if not has_room(t.length + 1, n_buckets_of(t)):
             self.own(t, 1)
-        at = find_slot(t, label)
-        t.slots[at].label = label
-        pasts_of(t)[at].slope = pasts_of(t)[at].trace = 0.0
+            at[0] = find_place(t, label)
+        at.bucket.labels[at.lane] = label
+        at.bucket.slopes[at.lane] = at.bucket.traces[at.lane] = 0.0
         t.length += 1
         self.n_pairs += 1
-        return at
+        return 0
 
     cdef int drop(self, Table* t, double least) except -1 nogil:
         """Drop the pairs of a table whose weight is nearer to 0 than `least`."""
-        cdef int64_t i, n = 0, n_old, before = t.length, size = FEWEST_SLOTS
+        cdef int64_t n_kept
         cdef Table old
         self.own(t, 0)
-        old, n_old = t[0], <int64_t> t.mask + 1
-        for i in range(n_old):
-            n += old.slots[i].label >= 0 and not -least < old.slots[i].weight < least
-        if n == before:
+        old, n_kept = t[0], n_at_least(t, least)
+        if n_kept == t.length:
             return 0
-        self.n_pairs -= before - n
-        t.length = <int32_t> n
-        while not has_room(n, size):
-            size *= 2
-        self.make_slots(t, size)
-        for i in range(n_old):
-            if old.slots[i].label >= 0 and not -least < old.slots[i].weight < least:
-                put(t, old.slots[i], pasts_of(&old)[i])
-        self.give_block(old.slots, size_of(n_old))
+        self.n_pairs -= t.length - n_kept
+        t.length = <int32_t> n_kept
+        self.make_buckets(t, buckets_for(n_kept))
+        refill(t, &old, least)
+        self.give_block(old.buckets, size_of(n_buckets_of(&old)))
         return 0
 
     cdef int tidy(self) except -1 nogil:
         """Drop what weighs next to nothing."""
         cdef int64_t f
         for f in range(self.n_features):
+            ask_for_table(&self.tables[min(f + AHEAD, self.n_features - 1)])
             if self.tables[f].length:
                 self.drop(&self.tables[f], LEAST)
         return 0
@@ -209,19 +238,22 @@ cdef class PairTables:
         cdef Table* t
         for f in range(self.n_features):
             t = &self.tables[f]
-            for i in range(0 if t.slots == NULL else <int64_t> t.mask + 1):
-                pasts_of(t)[i].trace = 0.0
+            for i in range(n_buckets_of(t)):
+                memset(t.buckets[i].traces, 0, sizeof(t.buckets[i].traces))
 
     def take_mean(self, double n_rows):
         """Let each weight be its mean over the rows that were numbered 0 .. n_rows-1 since `forget_traces`."""
-        cdef int64_t f, i
-        cdef Table* t
+        cdef int64_t f, i, j
+        cdef Bucket* b
         for f in range(self.n_features):
-            t = &self.tables[f]
-            for i in range(0 if t.slots == NULL else <int64_t> t.mask + 1):
-                if t.slots[i].label >= 0:
-                    t.slots[i].weight = weight_to_store(t.slots[i].weight - pasts_of(t)[i].trace / n_rows)
-                    pasts_of(t)[i].trace = 0.0
+            ask_for_table(&self.tables[min(f + AHEAD, self.n_features - 1)])
+            for i in range(n_buckets_of(&self.tables[f])):
+                b = &self.tables[f].buckets[i]
+                for j in range(LANES):
+                    if b.labels[j] == -1:
+                        break
+                    b.weights[j] = weight_to_store(b.weights[j] - b.traces[j] / n_rows)
+                    b.traces[j] = 0.0
 
     # -- in and out --------------------------------------------------------------------------------
 
@@ -232,7 +264,7 @@ cdef class PairTables:
 
     def arrays(self):
         """Return (indptr, labels, weights, slopes) by feature, then label."""
-        cdef int64_t f, i, n = 0, at
+        cdef int64_t f, i, n = 0, at, place
         cdef Table* t
         cdef int64_t* order
         indptr_ = np.zeros(self.n_features + 1, np.int64)
@@ -249,21 +281,21 @@ cdef class PairTables:
             raise MemoryError("no memory for the pairs of a feature")
         for f in range(self.n_features):
             t = &self.tables[f]
-            if t.slots == NULL:
+            if t.buckets == NULL:
                 for i in range(t.length):
                     at = t.start + i
                     labels[n + i], weights[n + i], slopes[n + i] = self.labels[at], self.weights[at], self.slopes[at]
             else:
                 at = 0
-                for i in range(<int64_t> t.mask + 1):
-                    if t.slots[i].label >= 0:   # label and place in one number, to be sorted
-                        order[at] = (<int64_t> t.slots[i].label << 32) | i
+                for i in range(LANES * n_buckets_of(t)):
+                    if t.buckets[i // LANES].labels[i % LANES] != -1:   # label and place in one number, to be sorted
+                        order[at] = (<int64_t> t.buckets[i // LANES].labels[i % LANES] << 32) | i
                         at += 1
                 qsort(order, at, sizeof(int64_t), by_number)
                 for i in range(at):
-                    labels[n + i] = <int32_t> (order[i] >> 32)
-                    weights[n + i] = t.slots[order[i] & 0xffffffff].weight
-                    slopes[n + i] = pasts_of(t)[order[i] & 0xffffffff].slope
+                    labels[n + i], place = <int32_t> (order[i] >> 32), order[i] & 0xffffffff
+                    weights[n + i] = t.buckets[place // LANES].weights[place % LANES]
+                    slopes[n + i] = t.buckets[place // LANES].slopes[place % LANES]
             n += t.length
             indptr[f + 1] = n
         free(order)
@@ -301,6 +333,30 @@ cdef class PairTables:
         return PairTables.from_arrays, self.arrays()
 
 
+cdef int64_t n_at_least(const Table* t, double least) noexcept nogil:
+    """Count the pairs of a table whose weight is not nearer to 0."""
+    cdef int64_t i, j, n = 0
+    cdef const Bucket* b
+    for i in range(n_buckets_of(t)):
+        b = &t.buckets[i]
+        for j in range(LANES):
+            n += b.labels[j] != -1 and not -least < b.weights[j] < least
+    return n
+
+
+cdef void refill(Table* t, const Table* old, double least) noexcept nogil:
+    """Put the pairs of an old table whose weight is not nearer to 0 into one that is empty."""
+    cdef int64_t i, j
+    cdef const Bucket* b
+    for i in range(n_buckets_of(old)):
+        b = &old.buckets[i]
+        for j in range(LANES):
+            if b.labels[j] == -1:
+                break
+            if not -least < b.weights[j] < least:
+                put(t, b.labels[j], b.weights[j], b.slopes[j], b.traces[j])
+
+
 cdef int by_number(const void* a, const void* b) noexcept nogil:
     cdef int64_t first = (<const int64_t*> a)[0], second = (<const int64_t*> b)[0]
     return (first > second) - (first < second)
@@ -322,18 +378,25 @@ cdef inline bint is_known(PairTables store, const int32_t[::1] indices, const do
     return indices[p] + 1 < store.n_features and data[p] >= SMALLEST
 
 
+cdef void ask_for_pairs(PairTables store, const int32_t[::1] indices, int64_t start, int64_t stop,
+                        const int32_t* labels, int64_t n) noexcept nogil:
+    """Ask memory for the pairs of n > 0 labels and a row's features, which will be weighed soon."""
+    cdef int64_t p, i
+    cdef const Table* t
+    for p in range(start, stop):
+        if indices[p] + 1 < store.n_features:
+            t = &store.tables[indices[p] + 1]
+            if t.buckets != NULL:
+                for i in range(n if t.mask else 1):
+                    prefetch(&t.buckets[home_of(labels[i], t.mask)])
+
+
 cdef int weigh(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start, int64_t stop,
                const int32_t* labels, double* scores, int64_t n) except -1 nogil:
     """Weigh n labels for a row."""
     cdef int64_t p, i
     cdef double value
-    cdef Table* t
-    for p in range(start - 1, stop):        # all slots are asked for before the first is looked at
-        if is_known(store, indices, data, p, start):
-            t = table_at(store, indices, p, start)
-            if t.slots != NULL:
-                for i in range(n):
-                    prefetch(&t.slots[slot_of(labels[i], t.mask)])
+    cdef const Table* t
     for i in range(n):
         scores[i] = 0.0
     for p in range(start - 1, stop):
@@ -341,22 +404,22 @@ cdef int weigh(PairTables store, const int32_t[::1] indices, const double[::1] d
             continue
         t = table_at(store, indices, p, start)
         value = COMMON if p < start else data[p]
-        if t.slots != NULL:
+        if t.buckets != NULL:
             for i in range(n):
-                scores[i] += value * t.slots[find_slot(t, labels[i])].weight
+                scores[i] += value * owned_weight(t, labels[i])
         elif t.length:
             for i in range(n):
                 scores[i] += value * borrowed_weight(store, t, labels[i])
     return 0
 
 
-cdef inline void move(Pair* pair, Past* past, double gradient, double row) noexcept nogil:
+cdef inline void move(Place at, double gradient, double row) noexcept nogil:
     """One AdaGrad step of a pair."""
-    cdef double slope = past.slope + gradient * gradient
+    cdef double slope = at.bucket.slopes[at.lane] + gradient * gradient
     cdef double change = STEP * gradient / sqrt(slope + STEP_START)
-    past.slope = slope_to_store(slope)
-    pair.weight = weight_to_store(pair.weight + change)
-    past.trace = weight_to_store(past.trace + row * change)
+    at.bucket.slopes[at.lane] = slope_to_store(slope)
+    at.bucket.weights[at.lane] = weight_to_store(at.bucket.weights[at.lane] + change)
+    at.bucket.traces[at.lane] = weight_to_store(at.bucket.traces[at.lane] + row * change)
 
 
 cdef int change_all(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start, int64_t stop,
@@ -365,33 +428,34 @@ cdef int change_all(PairTables store, const int32_t[::1] indices, const double[:
 
     Amounts of 0 change nothing, and are taken out of both lists.
     """
-    cdef int64_t p, i, at, n_moved = 0
+    cdef int64_t p, i, n_moved = 0
     cdef double value
     cdef Table* t
+    cdef Place at
     for i in range(n):
         if amounts[i] != 0.0:
             labels[n_moved], amounts[n_moved] = labels[i], amounts[i]
             n_moved += 1
     if n_moved == 0:
         return 0
-    for p in range(start - 1, stop):        # the slots were asked for to weigh; what is behind them was not
+    for p in range(start - 1, stop):        # to weigh only the first halves were asked for
         if is_known(store, indices, data, p, start):
             t = table_at(store, indices, p, start)
-            if t.slots != NULL:
-                for i in range(n_moved):
-                    prefetch(&pasts_of(t)[slot_of(labels[i], t.mask)])
+            if t.buckets != NULL:
+                for i in range(n_moved if t.mask else 1):
+                    prefetch(t.buckets[home_of(labels[i], t.mask)].slopes)
     for p in range(start - 1, stop):
         if not is_known(store, indices, data, p, start):
             continue
         t = table_at(store, indices, p, start)
         value = COMMON if p < start else data[p]
-        if t.slots == NULL:
+        if t.buckets == NULL:
             store.own(t, 1)
         for i in range(n_moved):
-            at = find_slot(t, labels[i])
-            if t.slots[at].label != labels[i]:
-                at = store.add(t, labels[i])
-            move(&t.slots[at], &pasts_of(t)[at], value * amounts[i], row)
+            at = find_place(t, labels[i])
+            if at.bucket.labels[at.lane] != labels[i]:
+                store.add(t, labels[i], &at)
+            move(at, value * amounts[i], row)
     return 0
 
 

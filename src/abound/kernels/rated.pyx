@@ -18,7 +18,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from abound.kernels.exponential cimport exp_of
 from abound.kernels.lists cimport (SMALLEST, UNKNOWN, Rating, RatedEdge, ask_for_headers, find_edge, rating_of,
                                    slope_to_store, update_feature)
-from abound.kernels.pairs cimport PairTables, ask_for_tables, learn_candidates, reject_candidate, weigh
+from abound.kernels.pairs cimport PairTables, ask_for_pairs, learn_candidates, reject_candidate, weigh
 from abound.kernels.pool cimport EdgePool, Feature, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Candidates, Vote, Votes, insert, offer, settle, worst_of
 
@@ -187,38 +187,61 @@ cdef int score_to_learn(EdgePool pool, Votes votes, RatedSettings s, const int32
     return 0
 
 
+cdef int64_t score_ahead(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr,
+                         const int32_t[::1] indices, const double[::1] data, int64_t row, int64_t n_votes,
+                         int64_t n_labels) except -1 nogil:
+    """Score a row of so many votes, if there is such a row; ask memory for the next and count its votes."""
+    cdef int64_t n_votes_next = 0
+    if row + 1 >= indptr.shape[0]:
+        return 0
+    ask_for_headers(pool, indptr, indices, row + 2)
+    if row + 2 < indptr.shape[0]:
+        n_votes_next = count_votes(pool, s, indices, indptr[row + 1], indptr[row + 2])
+    score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], min(n_votes, n_labels))
+    return n_votes_next
+
+
 def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
                const double[::1] data, int64_t n_labels, int32_t[:, ::1] out_labels, double[:, ::1] out_scores,
                PairTables pairs=None):
     """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
     cdef bint weighs = pairs is not None and s.n_candidates > 0
     cdef int64_t k = max(<int64_t> out_labels.shape[1], s.n_candidates if weighs else 0)
-    cdef int64_t row, i, n, n_votes = 0, n_votes_next = 0, n_rows = out_labels.shape[0]
+    cdef int64_t row, i, n, n_votes = 0, n_rows = out_labels.shape[0]
     with nogil:
         if n_rows:
-            n_votes_next = count_votes(pool, s, indices, indptr[0], indptr[1])
+            n_votes = count_votes(pool, s, indices, indptr[0], indptr[1])
+            n_votes = score_ahead(pool, votes, s, indptr, indices, data, 0, n_votes, n_labels)
         for row in range(n_rows):
-            n_votes = n_votes_next
-            ask_for_headers(pool, indptr, indices, row + 2)
-            if row + 1 < n_rows:
-                n_votes_next = count_votes(pool, s, indices, indptr[row + 1], indptr[row + 2])
-            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], min(n_votes, n_labels))
             n = votes.take_top(k)
+            if weighs:                      # memory brings the pairs while the next row is scored
+                choose_best(pairs, votes, indices, indptr[row], indptr[row + 1], min(n, s.n_candidates))
+            n_votes = score_ahead(pool, votes, s, indptr, indices, data, row + 1, n_votes, n_labels)
             if weighs:
-                weigh_best(pairs, votes, indices, data, indptr[row], indptr[row + 1], n, s)
+                weigh_best(pairs, votes, indices, data, indptr[row], indptr[row + 1], n, min(n, s.n_candidates))
             for i in range(min(n, <int64_t> out_labels.shape[1])):
                 out_labels[row, i] = votes.best[i].label
                 out_scores[row, i] = votes.best[i].score
 
 
+cdef int choose_best(PairTables pairs, Votes votes, const int32_t[::1] indices, int64_t start, int64_t stop,
+                     int64_t n) except -1 nogil:
+    """Let the first n of the best labels be the candidates of a row, and ask memory for their pairs."""
+    cdef int64_t i
+    cdef Candidates* c = votes.make_candidates(n)
+    for i in range(n):
+        c.labels[i] = votes.best[i].label
+    if n:
+        ask_for_pairs(pairs, indices, start, stop, c.labels, n)
+    return 0
+
+
 cdef int weigh_best(PairTables pairs, Votes votes, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                    int64_t stop, int64_t n, RatedSettings s) except -1 nogil:
-    """Put the first candidates of n sorted labels in the order of votes and weights; none of the rest may pass them."""
-    cdef int64_t i, n_weighed = min(n, s.n_candidates)
-    cdef Candidates* c = votes.make_candidates(n_weighed)
+                    int64_t stop, int64_t n, int64_t n_weighed) except -1 nogil:
+    """Put the candidates, the first of n sorted labels, in the order of votes and weights; the rest may not pass."""
+    cdef int64_t i
+    cdef Candidates* c = &votes.candidates
     cdef Vote* best = votes.best
-    for i in range(n_weighed):
-        c.labels[i] = best[i].label
     weigh(pairs, indices, data, start, stop, c.labels, c.weights, n_weighed)
     for i in range(n_weighed):
         best[i].score += PAIR_SHARE * c.weights[i]
@@ -228,10 +251,12 @@ cdef int weigh_best(PairTables pairs, Votes votes, const int32_t[::1] indices, c
     return 0
 
 
-cdef int learn_pairs(PairTables pairs, Votes votes, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                     int64_t stop, const int32_t[::1] labels, int64_t first, int64_t last, int64_t n_candidates,
-                     double row) except -1 nogil:
-    """Let pairs learn from the wrong labels with the best sums and from labels[first:last], which are true."""
+cdef int64_t choose_to_learn(Votes votes, const int32_t[::1] labels, int64_t first, int64_t last,
+                             int64_t n_candidates) except -1 nogil:
+    """Let the wrong labels with the best sums be candidates, and after them labels[first:last], which are true.
+
+    Return how many are wrong.
+    """
     cdef int64_t i, n = 0
     cdef Vote found
     cdef Vote* best = votes.make_best(n_candidates)
@@ -249,7 +274,7 @@ cdef int learn_pairs(PairTables pairs, Votes votes, const int32_t[::1] indices, 
         c.labels[i] = best[i].label
     for i in range(first, last):
         c.labels[n + i - first] = labels[i]
-    return learn_candidates(pairs, indices, data, start, stop, c, n, last - first, row)
+    return n
 
 
 cdef inline bint is_time_to_tidy(int64_t row) noexcept nogil:
@@ -400,7 +425,7 @@ def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] 
     while they are scored. `pairs` learn along, if candidates are weighed; `n_before` rows of the pass came before these.
     """
     cdef bint weighs = pairs is not None and s.n_candidates > 0
-    cdef int64_t row, p, i, start, stop, first, last, n_votes, n_scored = 0
+    cdef int64_t row, p, i, start, stop, first, last, n_votes, n_wrong = 0, n_scored = 0
     cdef double loss, total_loss = 0.0
     cdef Feature* feature
     if indices.shape[0]:
@@ -415,16 +440,14 @@ def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] 
             start, stop = indptr[row], indptr[row + 1]
             if row + 2 < indptr.shape[0]:
                 count_votes(pool, s, indices, stop, indptr[row + 2])
-                if weighs:
-                    ask_for_tables(pairs, indices, stop, indptr[row + 2])
             first, last = label_indptr[row], label_indptr[row + 1]
             if first < last:
                 n_votes = count_votes(pool, s, indices, start, stop)
                 score_to_learn(pool, votes, s, indices, data, start, stop, labels, first, last if again else first,
                                n_votes, n_labels)
-                if weighs:
-                    learn_pairs(pairs, votes, indices, data, start, stop, labels, first, last, s.n_candidates,
-                                <double> (n_before + row))
+                if weighs:                  # memory brings the pairs while the index learns
+                    n_wrong = choose_to_learn(votes, labels, first, last, s.n_candidates)
+                    ask_for_pairs(pairs, indices, start, stop, votes.candidates.labels, n_wrong + last - first)
                 loss = take_errors(votes, labels, first, last)
                 if loss >= 0.0:
                     n_scored += 1
@@ -432,6 +455,9 @@ def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] 
                     follow_gradient(pool, votes, s, indices, data, start, stop, labels, first,
                                     last if again else first)
                 votes.clear()
+                if weighs:
+                    learn_candidates(pairs, indices, data, start, stop, &votes.candidates, n_wrong, last - first,
+                                     <double> (n_before + row))
             if wrong_indptr.shape[0] and not again:
                 for i in range(wrong_indptr[row], wrong_indptr[row + 1]):
                     reject(pool, s, indices, data, start, stop, wrong[i])
