@@ -209,9 +209,9 @@ cdef class PairTables:
         old, n_kept = t[0], n_at_least(t, least)
         if n_kept == t.length:
             return 0
+        self.make_buckets(t, buckets_for(n_kept))
         self.n_pairs -= t.length - n_kept
         t.length = <int32_t> n_kept
-        self.make_buckets(t, buckets_for(n_kept))
         refill(t, &old, least)
         self.give_block(old.buckets, size_of(n_buckets_of(&old)))
         return 0
