@@ -45,7 +45,7 @@ cdef extern from *:
         return abound_beside(labels, lanes, label) - 1;
     }
     """
-    const int LANES "ABOUND_LANES"
+    const int LANES "ABOUND_LANES"          # the arrays of a bucket are as long
     float weight_beside "abound_weight_beside"(const int32_t* labels, const float* weights,
                                                int32_t label) noexcept nogil
     int32_t lane_of "abound_lane_of"(const int32_t* labels, int32_t label) noexcept nogil   # -1 if it has none

@@ -56,7 +56,7 @@ class CascadeRanker(IndexRanker):
     candidates : int or None
         So many of the labels that the index recalls are weighed again, and rank before the others; 0 ranks by the index
         alone. None takes 20 where `fit` goes through the rows more than once, and 0 in a stream: what weighing wins in
-        one pass is not worth three times the time and memory.
+        one pass is not worth twice the time and several times the memory.
     few_labels : int
         Up to so many labels are few. A stream decides by its first 5,000 rows.
     horizon : float or None
