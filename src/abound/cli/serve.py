@@ -31,6 +31,13 @@ def serve(
         int | None,
         typer.Option("--snapshot-every", min=1, metavar="N", help="Records after which a snapshot is written."),
     ] = None,
+    trust_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--trust-proxy",
+            help="Without keys, answer what a proxy on this machine forwards; it must decide who may come in.",
+        ),
+    ] = False,
 ) -> None:
     """Serve a model over HTTP: rank, learn every correction at once, and lose none."""
     import asyncio
@@ -38,7 +45,7 @@ def serve(
     serving = load_server()
     home = serving.open_home(model, state)
     snapshots = {} if snapshot_every is None else {"snapshot_every": snapshot_every}
-    settings = serving.Settings(str(home.path), host, port, workers, closed, **snapshots)
+    settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **snapshots)
     asyncio.run(serving.serve(settings, note))
 
 

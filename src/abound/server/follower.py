@@ -1,6 +1,6 @@
 """A process that ranks beside the writer: a replica that reads the same journal."""
 
-from abound.server.home import Home, follow
+from abound.server.home import Home, Progress, follow
 from abound.store.journal import Journal
 
 LEASE_EVERY = 1000  # records after which older ones are let go
@@ -12,6 +12,8 @@ class Follower:
     Parameters
     ----------
     home : Home
+    progress : callable, optional
+        Told of each record that is applied while this opens, and of the last one that there is.
 
     Attributes
     ----------
@@ -19,10 +21,10 @@ class Follower:
         At the last record that was there when it was opened, or last caught up with.
     """
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, progress: Progress | None = None) -> None:
         self._journal = Journal(home.journal_path)
         try:
-            self.replica, self._lease = home.open_replica(self._journal)
+            self.replica, self._lease = home.open_replica(self._journal, progress=progress)
         except BaseException:
             self._journal.close()
             raise

@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from abound.errors import CompactedAway, DamagedJournal, JournalError, ModelError
@@ -23,6 +23,7 @@ from abound.tagger import Tagger
 KEPT_SNAPSHOTS = 2  # the second is there for the day on which the first turns out to be damaged
 SNAPSHOT_NAME = re.compile(r"\d{20}")
 LEASE_NAME = re.compile(r"(\d{20})-[0-9a-f]+")
+Progress = Callable[[int, int], None]  # told of the record that was applied last, and of the last one that there is
 
 
 class Lease:
@@ -164,7 +165,9 @@ class Home:
             return replica
         raise ModelError(f"{self.path} has no sound snapshot" + "".join(f"; {words}" for words in found))
 
-    def open_replica(self, journal: Journal, problems: list[str] | None = None) -> tuple[Replica, Lease]:
+    def open_replica(
+        self, journal: Journal, problems: list[str] | None = None, progress: Progress | None = None
+    ) -> tuple[Replica, Lease]:
         """Load a replica and bring it to the end of the journal; its lease keeps the journal from passing it by."""
         while True:
             newest = max(self.snapshots(), default=-1)
@@ -182,7 +185,7 @@ class Home:
         try:
             with contextlib.suppress(CompactedAway):  # between two of our steps; then less is remembered
                 recall(replica, journal)
-            follow(replica, journal)
+            follow(replica, journal, progress=progress)
         except BaseException:
             lease.release()
             raise
@@ -221,12 +224,15 @@ class Home:
         return journal.compact(max(journal.base, min([*kept, *leased])))
 
 
-def follow(replica: Replica, journal: Journal, upto: int | None = None) -> None:
+def follow(replica: Replica, journal: Journal, upto: int | None = None, progress: Progress | None = None) -> None:
     """Apply the records that a replica does not have yet, up to a sequence or to the journal's end."""
+    last = journal.last if progress is not None else 0
     for stored in journal.read(replica.sequence):
         if upto is not None and stored.sequence > upto:
             return
         replica.apply(stored.sequence, stored.record)
+        if progress is not None:
+            progress(stored.sequence, max(last, stored.sequence))
 
 
 def recall(replica: Replica, journal: Journal) -> None:

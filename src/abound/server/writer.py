@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from abound.errors import AboundError, JournalBusy, JournalUnavailable
-from abound.server.home import Home
+from abound.server.home import Home, Progress
 from abound.server.snapshotter import start_snapshot
 from abound.store.journal import Journal, Receipt
 from abound.store.journal.records import SURGERY, Record
@@ -42,6 +42,9 @@ class Writer:
     report : callable, optional
         Called with a sentence for what an operator should know: a snapshot that failed, or was found damaged. Such
         sentences go to the log if it is left out.
+    progress : callable, optional
+        Told of each record that is applied while this opens, and of the last one that there is; what it raises ends
+        the opening.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Writer:
         closed: bool = False,
         snapshot_every: int | None = SNAPSHOT_EVERY,
         report: Callable[[str], None] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.home = home
         self.closed = closed
@@ -71,7 +75,7 @@ class Writer:
         try:
             home.tidy()
             problems: list[str] = []
-            self.replica, lease = home.open_replica(self.journal, problems)
+            self.replica, lease = home.open_replica(self.journal, problems, progress)
             lease.release()  # the writer is the one who compacts, and has applied all there is
         except BaseException:
             self.journal.close()

@@ -13,7 +13,8 @@ import pytest
 from abound.client import Client
 from abound.errors import ServerError
 from abound.server import Home
-from abound.server.http.keys import KeyFile
+from abound.server.http.endpoints import Scope
+from abound.server.http.keys import KeyFile, LoopbackDoor
 from abound.store.journal import Journal
 from tests.server.http.running import Running
 from tests.server.streams import base, trained
@@ -148,3 +149,30 @@ def test_a_server_without_keys_answers_to_this_machine_only(tmp_path):
         with server.client() as client:
             assert client.learn("apple pie", added=["dessert"]).sequence == 1
         assert server.stop() == 0
+
+
+@pytest.mark.parametrize("host", ["LOCALHOST", "LocalHost.", "localhost.:8000", "127.0.0.1", "[::1]:80"])
+def test_every_way_to_write_this_machine_is_its_name(host):
+    LoopbackDoor().check({b"host": host.encode()}, Scope.ADMIN)
+
+
+FORWARDED = ["X-Forwarded-For", "x-forwarded-host", "X-Forwarded-Anything", "Forwarded", "Via", "X-Real-IP"]
+
+
+def test_a_server_without_keys_refuses_what_a_proxy_forwards(tmp_path):
+    home = Home.create(tmp_path / "home", base())
+    with Running(home.path) as server, httpx.Client(base_url=server.url) as client:
+        for header in FORWARDED:
+            answer = client.get("/v1/model", headers={header: "192.0.2.7"})
+            assert answer.status_code == 403, header
+            assert "--trust-proxy" in answer.json()["detail"]
+        assert client.get("/healthz", headers={"X-Forwarded-For": "192.0.2.7"}).status_code == 200
+        assert client.get("/v1/model", headers={"Host": "LOCALHOST"}).status_code == 200
+    with Running(home.path, "--trust-proxy") as server, httpx.Client(base_url=server.url) as client:
+        forwarded = {"X-Forwarded-For": "192.0.2.7"}
+        assert client.get("/v1/model", headers=forwarded).status_code == 200
+        assert client.get("/v1/model", headers={**forwarded, "Host": "evil.example"}).status_code == 403
+    key = KeyFile(home.path).add("me", "read")
+    with Running(home.path) as server, httpx.Client(base_url=server.url) as client:
+        forwarded["Authorization"] = f"Bearer {key}"
+        assert client.get("/v1/model", headers=forwarded).status_code == 200

@@ -15,12 +15,16 @@ from abound.errors import JournalError
 from abound.server.http.endpoints import Scope
 from abound.server.http.problems import Problem
 from abound.store.directory import sync_directory
+from abound.store.locks import FileLock
 
 FILE = "keys.json"
 PREFIX = "abound_"  # so that a key that leaked is recognised
 SCOPES = {"read": Scope.READ, "learn": Scope.LEARN, "admin": Scope.ADMIN}
 MOST_HOSTS = 16
 LOOK_AGAIN = 1.0  # seconds until a change of the file is noticed
+LOCK_SECONDS = 30.0  # for which a change waits for others to end
+# Headers that a proxy adds: whoever sends one speaks for somebody else.
+FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip"})  # and all that begin with x-forwarded-
 
 
 @dataclass(frozen=True)
@@ -61,20 +65,33 @@ class KeyFile:
         """Make a key and return it; it is not kept, and cannot be shown again."""
         if scope not in SCOPES:
             raise ValueError(f"a scope must be one of {', '.join(SCOPES)}, got {scope!r}")
-        keys = self.read()
-        if not name or any(key.name == name for key in keys):
-            raise ValueError(f"a key needs a name that no other has, got {name!r}")
         secret = PREFIX + secrets.token_urlsafe(32)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self._write([*keys, Key(name, scope, _hash(secret.encode()), created)])
+        with self._changing():
+            keys = self.read()
+            if not name or any(key.name == name for key in keys):
+                raise ValueError(f"a key needs a name that no other has, got {name!r}")
+            self._write([*keys, Key(name, scope, _hash(secret.encode()), created)])
         return secret
 
     def remove(self, name: str) -> None:
         """Forget a key; servers refuse it within a second."""
-        keys = self.read()
-        if all(key.name != name for key in keys):
-            raise ValueError(f"there is no key {name!r}; there are {', '.join(key.name for key in keys) or 'none'}")
-        self._write([key for key in keys if key.name != name])
+        with self._changing():
+            keys = self.read()
+            if all(key.name != name for key in keys):
+                raise ValueError(f"there is no key {name!r}; there are {', '.join(key.name for key in keys) or 'none'}")
+            self._write([key for key in keys if key.name != name])
+
+    def _changing(self) -> FileLock:
+        """Wait until nobody else changes the keys: two who read the same file would each write without the other."""
+        ends = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                return FileLock(self.path.with_suffix(".lock"))
+            except BlockingIOError:
+                if time.monotonic() > ends:
+                    raise JournalError(f"another process is changing {self.path}; try again later") from None
+                time.sleep(0.01)
 
     def _write(self, keys: list[Key]) -> None:
         new = self.path.with_suffix(".new")
@@ -140,16 +157,30 @@ class LoopbackDoor:
     """Without keys: everything is allowed, on this machine.
 
     A web page from elsewhere must not reach it through somebody's browser under a name of its own, so the Host has
-    to be a loopback address.
+    to be a loopback address. A proxy on this machine speaks for others, so what it forwards is refused too.
+
+    Parameters
+    ----------
+    trust_proxy : bool
+        Whether forwarded requests are answered: the proxy has to decide who may send them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, trust_proxy: bool = False) -> None:
+        self._trust_proxy = trust_proxy
         self._known: set[bytes] = set()  # hosts that were let in: looking at an address takes a while
 
     def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> None:
-        """Raise the problem of a request that was sent to another name."""
+        """Raise the problem of a request that was sent to another name, or by a proxy for somebody else."""
+        if needed == Scope.OPEN:
+            return
+        if not self._trust_proxy and any(map(_is_forwarded, headers)):
+            raise Problem(
+                403,
+                "a server without keys refuses what a proxy forwards; make keys with `abound keys add`, "
+                "or start it with --trust-proxy if the proxy decides who may come in",
+            )
         host = headers.get(b"host")
-        if host in self._known or needed == Scope.OPEN or host is None:
+        if host in self._known or host is None:
             return
         name = host.decode("latin-1")
         name = name[: name.index("]") + 1] if name.startswith("[") and "]" in name else name.partition(":")[0]
@@ -159,11 +190,22 @@ class LoopbackDoor:
             self._known.add(host)
 
 
+def _is_forwarded(header: bytes) -> bool:
+    return header.startswith(b"x-forwarded-") or header in FORWARDED
+
+
 def is_loopback(host: str) -> bool:
-    """Tell whether an address is reached from this machine only."""
-    if host == "localhost":
+    """Tell whether an address is reached from this machine only.
+
+    Examples
+    --------
+    >>> [is_loopback(host) for host in ("127.0.0.1", "LocalHost.", "[::1]", "localhost.example")]
+    [True, True, True, False]
+    """
+    name = host.lower().removesuffix(".")
+    if name == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
     except ValueError:
         return False

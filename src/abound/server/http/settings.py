@@ -17,6 +17,7 @@ class Settings:
     workers: int = 1
     closed: bool = False
     snapshot_every: int | None = SNAPSHOT_EVERY
+    trust_proxy: bool = False
 
 
 def doorkeeper_of(settings: Settings) -> Doorkeeper:
@@ -29,4 +30,4 @@ def doorkeeper_of(settings: Settings) -> Doorkeeper:
             f"a server on {settings.host} needs keys, so that not everybody can teach it: "
             f"make one with `abound keys add {settings.home} NAME --scope admin`, or listen on 127.0.0.1"
         )
-    return LoopbackDoor()
+    return LoopbackDoor(trust_proxy=settings.trust_proxy)
