@@ -1,16 +1,22 @@
 """One recipe for each data set: the same matrix and labels for every system.
 
-python -m benchmarks.sets                   list the sets and what they hold
-python -m benchmarks.sets finna-100k        build one and print its figures
+python -m benchmarks.sets                               list the sets and what they hold
+python -m benchmarks.sets finna-100k                    build one and print its figures
+python -m benchmarks.sets write 20news FOLDER           its texts as train.jsonl, test.jsonl and names.tsv
+python -m benchmarks.sets write 20news FOLDER --development    development.jsonl in the place of test.jsonl
+
+`load(name)` has the test rows of a set, for reports; `development(name)` has only training rows, of which some are held
+out, and is what chooses settings.
 """
 
+import argparse
 import hashlib
 import json
 import lzma
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,11 +26,25 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
-from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
 
+from benchmarks import documents
+from benchmarks.documents import (
+    ORDERS,
+    SOURCES,
+    Rows,
+    data_folder,
+    every_nth_row,
+    finna_rows,
+    json_lines,
+    last_rows,
+    split,
+)
+
+__all__ = ["RECIPES", "LabelSet", "data_folder", "development", "finna_rows", "json_lines", "load"]
+
 # A changed recipe must not meet what an older one built.
-VERSION = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+VERSION = hashlib.sha256(Path(__file__).read_bytes() + Path(documents.__file__).read_bytes()).hexdigest()[:8]
 CACHE = Path(os.environ.get("ABOUND_CACHE", ".cache")) / f"sets-{VERSION}"
 
 
@@ -57,20 +77,6 @@ class LabelSet:
         )
 
 
-def data_folder() -> Path:
-    """Return the folder of the data sets."""
-    folder = Path(os.environ.get("ABOUND_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-    if not folder.is_dir():
-        sys.exit(f"no data sets: set ABOUND_DATA to the folder that holds them ({folder} is none)")
-    return folder
-
-
-def json_lines(name: str) -> Iterator[dict[str, Any]]:
-    with lzma.open(data_folder() / name, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
-
-
 def label_matrices(train: list[list[str]], test: list[list[str]]) -> tuple["sp.csr_matrix", "sp.csr_matrix"]:
     """Number labels by first appearance and return the two indicators."""
     ids: dict[str, int] = {}
@@ -85,108 +91,36 @@ def label_matrices(train: list[list[str]], test: list[list[str]]) -> tuple["sp.c
     return y_train, y_test
 
 
-def _from_texts(
-    name: str, train: list[tuple[str, list[str]]], test: list[tuple[str, list[str]]], **vectorizer: Any
-) -> LabelSet:
-    """Turn texts into sublinear tf-idf rows of unit length, over terms that occur in two training rows."""
-    texts_train, texts_test = [text for text, _ in train], [text for text, _ in test]
-    tfidf = TfidfVectorizer(sublinear_tf=True, min_df=2, **vectorizer)
-    x_train = tfidf.fit_transform(texts_train)
-    y_train, y_test = label_matrices([labels for _, labels in train], [labels for _, labels in test])
-    return LabelSet(name, x_train, y_train, tfidf.transform(texts_test), y_test, texts_train, texts_test)
+@dataclass(frozen=True)
+class Recipe:
+    """How a set is made: its training and its test rows, how rows become matrices, how development rows are cut.
 
-
-def finna_rows(language: str = "en") -> Iterator[tuple[str, list[str]]]:
-    """Yield (title or abstract, subject numbers) in the file's order."""
-    with lzma.open(data_folder() / f"yso-finna-{language}" / "docs.tsv.xz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            labels, _, text = line.rstrip("\n").partition("\t")
-            yield text, labels.split()
-
-
-def _finna(name: str, n_train: int, n_test: int) -> LabelSet:
-    rows = [row for row, _ in zip(finna_rows(), range(n_train + n_test), strict=False)]
-    return _from_texts(name, rows[:n_train], rows[n_train:], ngram_range=(1, 2))
-
-
-def _finna_100k() -> LabelSet:
-    return _finna("finna-100k", 100_000, 10_000)
-
-
-def _finna_10k() -> LabelSet:
-    return _finna("finna-10k", 10_000, 2_000)
-
-
-def _finna_20k() -> LabelSet:
-    return _finna("finna-20k", 20_000, 1_000)
-
-
-def _whole_finna(language: str) -> LabelSet:
-    """Return all titles of a language, every 20th held out, as `benchmarks.shards` and `benchmarks.text` do."""
-    rows = list(finna_rows(language))
-    train, test = ([row for number, row in enumerate(rows) if (number % 20 == 19) == held] for held in (False, True))
-    return _from_texts(f"yso-finna-{language}", train, test, ngram_range=(1, 2))
-
-
-def shuffled(rows: Iterable[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
-    """Return rows in the order of a hash of their texts, so that no learner profits or suffers from the file's order.
-
-    Files are sorted by label, by field of meaning or by time; the titles of finna come in such an order already.
+    Matrices are made after the cut, so that no count or idf of a row that is held out is known to those that learn.
     """
-    return sorted(rows, key=lambda row: (hashlib.md5(row[0].encode(), usedforsecurity=False).digest(), row))
+
+    parts: Callable[[], tuple[Any, Any]]
+    build: Callable[[str, Any, Any], LabelSet]
+    cut: Callable[[Any], tuple[Any, Any]]
+
+    def final(self, name: str) -> LabelSet:
+        return self.build(name, *self.parts())
+
+    def development(self, name: str) -> LabelSet:
+        return self.build(name, *self.cut(self.parts()[0]))
 
 
-def _every_tenth(
-    name: str,
-    rows: Iterable[tuple[str, list[str]]],
-    n_train: int | None = None,
-    n_test: int | None = None,
-    **vectorizer: Any,
-) -> LabelSet:
-    """Hold every tenth of the shuffled rows out; equal texts become one row with all their labels."""
-    merged: dict[str, dict[str, None]] = {}
-    for text, labels in rows:
-        merged.setdefault(text, {}).update(dict.fromkeys(labels))
-    ordered = shuffled((text, list(labels)) for text, labels in merged.items())
-    train, test = ([row for number, row in enumerate(ordered) if (number % 10 == 9) == held] for held in (False, True))
-    return _from_texts(name, train[:n_train], test[:n_test], **vectorizer)
+def _texts(name: str, ngrams: int = 1) -> Recipe:
+    """Turn texts into sublinear tf-idf rows of unit length, over terms that occur in two training rows."""
 
+    def build(name: str, train: Rows, test: Rows) -> LabelSet:
+        texts_train, texts_test = [row.text for row in train], [row.text for row in test]
+        tfidf = TfidfVectorizer(sublinear_tf=True, min_df=2, ngram_range=(1, ngrams))
+        x_train = tfidf.fit_transform(texts_train)
+        y_train, y_test = label_matrices([row.labels for row in train], [row.labels for row in test])
+        return LabelSet(name, x_train, y_train, tfidf.transform(texts_test), y_test, texts_train, texts_test)
 
-def _gutenberg(name: str = "gutenberg-lcsh", n_train: int | None = None, n_test: int | None = None) -> LabelSet:
-    """Return the subject headings of books by title and authors."""
-    rows = (
-        (" ".join([book["title"] or "", *book["authors"]]), book["lcsh"])
-        for book in json_lines("gutenberg-lcsh/gutenberg.jsonl.xz")
-        if book["lcsh"]
-    )
-    return _every_tenth(name, rows, n_train, n_test, ngram_range=(1, 2))
-
-
-def _wordnet() -> LabelSet:
-    """Return the direct hypernyms of nouns and verbs by their gloss."""
-    rows = (
-        (synset["gloss"], synset["hyper"])
-        for synset in json_lines("wordnet-hypernym/wordnet31.jsonl.xz")
-        if synset["hyper"]
-    )
-    return _every_tenth("wordnet-hypernym", rows, ngram_range=(1, 2))
-
-
-def _debian_depends() -> LabelSet:
-    """Return what packages depend on, by the same text as their tags."""
-    rows = (
-        (" ".join((package["package"], package["summary"], package["description"])), package["depends"])
-        for package in json_lines("debian-tags/debian-bookworm.jsonl.xz")
-        if package["depends"]
-    )
-    return _every_tenth("debian-depends", rows)
-
-
-def _ohsumed() -> LabelSet:
-    parts: dict[str, list[tuple[str, list[str]]]] = {"train": [], "test": []}
-    for abstract in json_lines("ohsumed23/ohsumed_single_23.jsonl.xz"):
-        parts[abstract["split"]].append((abstract["text"], [abstract["cls"]]))
-    return _from_texts("ohsumed23", shuffled(parts["train"]), parts["test"])
+    source = SOURCES[name]
+    return Recipe(source.parts, build, lambda rows: split(rows, source.cut(rows)))
 
 
 Vectors = tuple["sp.csr_matrix", list[tuple[float, ...]]]
@@ -208,46 +142,29 @@ def _svmlight(name: str, n_features: int) -> Vectors:
     return sp.csr_matrix(rows), labels
 
 
-def _mulan(name: str, n_features: int) -> LabelSet:
-    train, test = (_svmlight(f"mulan/{name}/{name}-{part}.svm.xz", n_features) for part in ("train", "test"))
-    return _from_vectors(name, train, test)
+def _cut_vectors(vectors: Vectors, cut: Callable[[Sequence[Any]], list[bool]]) -> tuple[Vectors, Vectors]:
+    rows, labels = vectors
+    numbers = split(range(len(labels)), cut(labels))
+    train, held = ((rows[part], [labels[i] for i in part]) for part in numbers)
+    return train, held
 
 
-def _rcv1() -> LabelSet:
+def _mulan(name: str, n_features: int) -> Recipe:
+    def parts() -> tuple[Vectors, Vectors]:
+        train, test = (_svmlight(f"mulan/{name}/{name}-{part}.svm.xz", n_features) for part in ("train", "test"))
+        return train, test
+
+    return Recipe(parts, _from_vectors, lambda train: _cut_vectors(train, every_nth_row))
+
+
+def _rcv1() -> tuple[Vectors, Vectors]:
     """Return the first half of subset 1; its first 2,000 rows are learnt from.
 
     Every half of every subset numbers its topics in its own way (see `benchmarks.papers.mmp_corpora`), so that halves
     cannot be put together.
     """
     rows, labels = _svmlight("rcv1-subsets/rcv1subset1_top944.svm.xz", 944)
-    return _from_vectors("rcv1-subset", (rows[:2000], labels[:2000]), (rows[2000:3000], labels[2000:3000]))
-
-
-def _newsgroups() -> LabelSet:
-    parts: dict[str, list[tuple[str, list[str]]]] = {"train": [], "test": []}
-    for message in json_lines("20news/20news-bydate.jsonl.xz"):
-        parts[message["split"]].append((message["text"], [message["group"]]))
-    return _from_texts("20news", parts["train"], parts["test"])
-
-
-def _debian_tags() -> LabelSet:
-    rows = [
-        (" ".join((package["package"], package["summary"], package["description"])), package["tags"])
-        for package in json_lines("debian-tags/debian-bookworm.jsonl.xz")
-        if package["tags"]
-    ]
-    train, test = train_test_split(rows, test_size=0.1, random_state=0)
-    return _from_texts("debian-tags", train, test)
-
-
-def _reuters_90() -> LabelSet:
-    topics = set((data_folder() / "reuters21578" / "topics90.txt").read_text().split())
-    parts: dict[str, list[tuple[str, list[str]]]] = {"train": [], "test": []}
-    for story in json_lines("reuters21578/reuters21578.jsonl.xz"):
-        labels = [topic for topic in story["topics"] if topic in topics]
-        if story["split"] in parts and labels:
-            parts[story["split"]].append((f"{story['title'] or ''} {story['body'] or ''}", labels))
-    return _from_texts("reuters-90", parts["train"], parts["test"])
+    return (rows[:2000], labels[:2000]), (rows[2000:3000], labels[2000:3000])
 
 
 AUSTEN_BOOKS = ("emma", "mansfieldpark", "northangerabbey", "persuasion", "prideprejudice", "sensesensibility")
@@ -287,51 +204,54 @@ def word_context(words: list[str], at: int) -> dict[str, float]:
     return names
 
 
-def _austen() -> LabelSet:
-    """Predict each word from its neighbourhood in the sentence; a random tenth is held out, as in the paper."""
-    contexts, targets = [], []
-    for words in austen_sentences():
-        contexts.extend(word_context(words, at) for at in range(len(words)))
-        targets.extend([word] for word in words)
-    order = np.random.default_rng(0).permutation(len(targets))
+Contexts = list[tuple[dict[str, float], str]]
+
+
+def _austen() -> tuple[Contexts, Contexts]:
+    """Return each word with its neighbourhood in the sentence; a random tenth is held out, as in the paper."""
+    found = [(word_context(words, at), word) for words in austen_sentences() for at, word in enumerate(words)]
+    order = np.random.default_rng(0).permutation(len(found))
     n_test = len(order) // 10
+    return [found[i] for i in order[n_test:]], [found[i] for i in order[:n_test]]
+
+
+def _from_contexts(name: str, train: Contexts, test: Contexts) -> LabelSet:
     vectorizer = DictVectorizer()
-    everything = normalize(vectorizer.fit_transform(contexts[i] for i in order))
-    train, test = slice(n_test, None), slice(0, n_test)
-    y_train, y_test = label_matrices([targets[i] for i in order[train]], [targets[i] for i in order[test]])
-    return LabelSet("austen-words", everything[train], y_train, everything[test], y_test)
+    everything = normalize(vectorizer.fit_transform(context for context, _ in [*test, *train]))
+    y_train, y_test = label_matrices([[word] for _, word in train], [[word] for _, word in test])
+    return LabelSet(name, everything[len(test) :], y_train, everything[: len(test)], y_test)
 
 
-RECIPES: dict[str, Callable[[], LabelSet]] = {
-    "20news": _newsgroups,
-    "austen-words": _austen,
-    "bibtex": lambda: _mulan("bibtex", 1836),
-    "debian-depends": _debian_depends,
-    "debian-tags": _debian_tags,
-    "delicious": lambda: _mulan("delicious", 500),
-    "finna-100k": _finna_100k,
-    "finna-10k": _finna_10k,
-    "finna-20k": _finna_20k,
-    "finna-5k": lambda: _finna("finna-5k", 5_000, 1_000),
-    "gutenberg-5k": lambda: _gutenberg("gutenberg-5k", 5_000, 1_000),
-    "gutenberg-lcsh": _gutenberg,
-    "ohsumed23": _ohsumed,
-    "rcv1-subset": _rcv1,
-    "reuters-90": _reuters_90,
-    "wordnet-hypernym": _wordnet,
-    "yso-finna-en": lambda: _whole_finna("en"),
-    "yso-finna-fi": lambda: _whole_finna("fi"),
+PAIRS = ("finna-100k", "finna-10k", "finna-20k", "finna-5k", "finna-fi-100k", "gutenberg-5k", "gutenberg-lcsh")
+PAIRS += ("wordnet-hypernym", "yso-finna-en", "yso-finna-fi")  # short texts, whose pairs of words are features too
+
+RECIPES: dict[str, Recipe] = {
+    **{name: _texts(name, 2 if name in PAIRS else 1) for name in SOURCES},
+    "austen-words": Recipe(_austen, _from_contexts, lambda rows: split(rows, every_nth_row(rows))),
+    "bibtex": _mulan("bibtex", 1836),
+    "delicious": _mulan("delicious", 500),
+    "rcv1-subset": Recipe(_rcv1, _from_vectors, lambda train: _cut_vectors(train, last_rows)),
 }
 
 
-def load(name: str) -> LabelSet:
-    """Build a set, or read the matrices that an earlier call built; texts are read with `load_texts`."""
+def recipe(name: str) -> Recipe:
     if name not in RECIPES:
         sys.exit(f"unknown set {name!r}; known are {', '.join(sorted(RECIPES))}")
+    return RECIPES[name]
+
+
+def development(name: str) -> LabelSet:
+    """Return a set whose held-out rows are training rows: choose settings on it; it has no test rows."""
+    return recipe(name).development(name)
+
+
+def load(name: str) -> LabelSet:
+    """Build a set with its test rows, or read the matrices that an earlier call built."""
+    found = recipe(name)
     folder = CACHE / name
     matrices = ("X_train", "Y_train", "X_test", "Y_test")
     if not (folder / "texts.json").exists():
-        built = RECIPES[name]()
+        built = found.final(name)
         folder.mkdir(parents=True, exist_ok=True)
         for matrix in matrices:
             sp.save_npz(folder / f"{matrix}.npz", getattr(built, matrix), compressed=False)
@@ -340,6 +260,21 @@ def load(name: str) -> LabelSet:
     return LabelSet(name, *(sp.csr_matrix(sp.load_npz(folder / f"{m}.npz")) for m in matrices), *texts)
 
 
+def main(argv: list[str]) -> None:
+    if argv[:1] != ["write"]:
+        for name in argv or sorted(RECIPES):
+            print(load(name).describe())
+        return
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sets write", description="Write the texts of a set.")
+    parser.add_argument("name", choices=sorted(SOURCES))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--development", action="store_true", help="hold training rows out instead of the test rows")
+    parser.add_argument("--order", choices=ORDERS, default="filed", help="order of the training rows")
+    given = parser.parse_args(argv[1:])
+    found = documents.development(given.name) if given.development else documents.final(given.name)
+    documents.write(found, given.folder, "development" if given.development else "test", given.order)
+    print(f"{len(found.train):,} rows to learn, {len(found.held):,} held out, names of {len(found.names):,} labels")
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or sorted(RECIPES):
-        print(load(name).describe())
+    main(sys.argv[1:])

@@ -32,7 +32,12 @@ def made(n_rows=300, n_labels=12, seed=0, name="made"):
 def store(tmp_path, monkeypatch):
     """A place for sets and cells of their own, with one set."""
     monkeypatch.setattr(sets, "CACHE", tmp_path / "sets")
-    monkeypatch.setitem(sets.RECIPES, "made", made)
+    data = made()
+    parts = ((data.X_train, data.Y_train), (data.X_test, data.Y_test))
+    recipe = sets.Recipe(
+        lambda: parts, lambda name, train, test: sets.LabelSet(name, *train, *test), lambda rows: (rows, rows)
+    )
+    monkeypatch.setitem(sets.RECIPES, "made", recipe)
     sets.load("made")
     return tmp_path
 
