@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from abound.server.http import about, inside, labels, ranking, teaching
+from abound.server.http.connections import Address
 from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.limits import MOST_FEATURES, check_depth, check_features, read_body
 from abound.server.http.pages import Pages
@@ -70,6 +71,7 @@ class App:
         for endpoint in self.endpoints:
             self._table.setdefault(endpoint.path, {})[endpoint.method] = endpoint
         self.under_way = 0  # requests that are not answered yet
+        self.busy: set[Address] = set()  # who sent those of them that have come whole
         self.last_request = 0.0
         self._worker = b"%d" % os.getpid()
         self._encode = msgspec.json.Encoder().encode
@@ -101,6 +103,7 @@ class App:
             headers += problem.headers
         finally:
             self.under_way -= 1
+            self.busy.discard(scope["client"])
         self.served.counts.add(name, status, time.monotonic() - started)
         headers += (
             (b"content-type", media_type),
@@ -128,6 +131,7 @@ class App:
             ask = endpoint.decoder.decode(body)
         else:
             ask = _from_query(endpoint, scope["query_string"])
+        self.busy.add(scope["client"])
         seen = headers.get(b"x-abound-sequence")
         if seen is not None:
             await self.served.reach(_sequence(seen))

@@ -11,15 +11,15 @@ import time
 from typing import Any
 
 from granian import _granian  # the holder of a socket that exists already is not exported
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
 from abound.server.http.app import App
+from abound.server.http.connections import Warden, room_for_connections
 
 BACKLOG = 1024
-MOST_CONNECTIONS = 4096  # of one process; more wait in the backlog
-HEADER_SECONDS = 30  # within which the head of a request has to come, on a kept connection the next one's too
+HEADER_SECONDS = 15  # within which the head of a request has to come, on a kept connection the next one's too
 BIND_SECONDS = 10.0  # for which the port may still belong to workers of a server that was killed
 START_SECONDS = 0.05
 _SO_ATTACH_FILTER = 26
@@ -76,12 +76,22 @@ class HttpServer(Server):
             interface=Interfaces.ASGINL,
             log_enabled=False,
             backlog=BACKLOG,
-            backpressure=MOST_CONNECTIONS,
+            backpressure=room_for_connections(),
             websockets=False,
+            http=HTTPModes.http1,  # a connection that may be of either kind has no timeout before its first request
             http1_settings=HTTP1Settings(header_read_timeout=HEADER_SECONDS * 1000),
         )
         self._listener = listener
+        self._warden = Warden(listener, app.busy)
         self._has_begun = self._is_unwanted = False
+
+    async def serve(self, *arguments: Any) -> None:
+        """Serve until `stop`."""
+        watching = asyncio.get_running_loop().create_task(self._warden.watch())
+        try:
+            await super().serve(*arguments)
+        finally:
+            watching.cancel()
 
     def _init_shared_socket(self) -> None:
         holder: Any = _granian.SocketHolder
