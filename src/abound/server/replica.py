@@ -141,7 +141,7 @@ class Replica:
     # -- ranking -------------------------------------------------------------------------------------
 
     def reading(self) -> "_Reading":
-        """Keep records from being applied for as long as something is read."""
+        """Keep records from being applied for as long as something is read; ``with`` gives the sequence."""
         return _Reading(self)
 
     def rank(self, text: str, k: int = 10) -> list[Entry]:
@@ -266,10 +266,11 @@ class _Reading:
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> int:
         self._replica._lock.__enter__()
         try:
             self._replica._check_whole()
+            return self._replica.sequence
         except BaseException:
             self._replica._lock.__exit__()
             raise

@@ -10,17 +10,18 @@ from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.metrics import TEXT, exposition
 from abound.server.http.openapi import openapi
 from abound.server.http.problems import busy
+from abound.server.http.served import Served
 
 
 async def model(call: Call[ModelAsk]) -> About:
     """Say what is served."""
-    served, replica = call.served, call.served.replica
-    tagger, state_hash = replica.tagger, None
-    with replica.reading():
-        sequence = replica.sequence
-    if call.ask.hash:
-        state_hash, sequence = await asyncio.to_thread(replica.hash_and_sequence)
-    with replica.reading():
+    return await asyncio.to_thread(_described, call.served, True) if call.ask.hash else _described(call.served, False)
+
+
+def _described(served: Served, with_hash: bool) -> About:
+    replica = served.replica
+    with replica.reading() as sequence:  # figures, hash and sequence are of one state
+        tagger = replica.tagger
         return About(
             kind=tagger.kind,
             ranker=tagger.ranker.kind,
@@ -34,20 +35,20 @@ async def model(call: Call[ModelAsk]) -> About:
             version=served.version,
             bands=tagger.bands is not None,
             learns_wrong=tagger.ranker.learns_wrong,
-            state_hash=UNSET if state_hash is None else state_hash,
+            state_hash=replica.state_hash() if with_hash else UNSET,
         )
 
 
 def health(call: Call[Nothing]) -> State:
     """Say that the process lives, and that its replica is whole; if not, only a restart helps."""
-    with call.served.replica.reading():
-        return State("ok", call.served.replica.sequence)
+    with call.served.replica.reading() as sequence:
+        return State("ok", sequence)
 
 
 def ready(call: Call[Nothing]) -> State:
     """Say whether requests should come here: not while the server drains, or if its replica is broken."""
-    with call.served.replica.reading():
-        sequence = call.served.replica.sequence
+    with call.served.replica.reading() as sequence:
+        pass
     if call.served.draining:
         raise busy(503, "the server is about to stop")
     return State("ready", sequence)

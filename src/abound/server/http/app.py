@@ -85,6 +85,7 @@ class App:
             await self._pages(scope, receive, send)
             return
         headers: list[Header] = []
+        answer: Any = None
         started = self.last_request = time.monotonic()
         self.under_way += 1
         name = "unknown"
@@ -108,13 +109,19 @@ class App:
         headers += (
             (b"content-type", media_type),
             (b"content-length", b"%d" % len(body)),
-            (b"x-abound-sequence", b"%d" % self.served.replica.sequence),
+            (b"x-abound-sequence", b"%d" % self._sequence_of(answer)),
             (b"x-abound-worker", self._worker),
         )
         if self.served.draining:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    def _sequence_of(self, answer: object) -> int:
+        """Return the sequence that an answer says, or else the last one: a record may have come since."""
+        last = self.served.replica.sequence
+        said = getattr(answer, "sequence", None)
+        return min(last, said) if isinstance(said, int) else last
 
     async def _answer(self, endpoint: Endpoint, scope: ASGIScope, receive: Receive) -> Any:
         headers: dict[bytes, bytes] = dict(scope["headers"])

@@ -8,6 +8,8 @@ MOST_LABELS = 1000  # of a ranking
 Text = Annotated[str, Meta(description="A text in any language.")]
 Label = Annotated[str, Meta(min_length=1, max_length=1000)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
 Labels = Annotated[tuple[Label, ...], Meta(max_length=10_000)]
+# Far beyond any weight of a word, and small enough for sums of all to be finite.
+Weight = Annotated[float, Meta(ge=-1e9, le=1e9)]
 K = Annotated[int, Meta(ge=1, le=MOST_LABELS, description="The most labels of a ranking.")]
 Sequence = Annotated[int, Meta(ge=0, description="The last record that the answer knows.")]
 
@@ -27,7 +29,7 @@ class RankAsk(_Ask):
     """A text or features whose labels are to be ranked."""
 
     text: Text | UnsetType = UNSET
-    features: Annotated[dict[str, float], Meta(max_length=100_000)] | UnsetType = UNSET
+    features: Annotated[dict[str, Weight], Meta(max_length=100_000)] | UnsetType = UNSET
     k: K = 10
     threshold: float | None = None
     bands: bool = False

@@ -159,12 +159,13 @@ async def label(call: Call[LabelAsk]) -> LabelInside:
 def word(call: Call[WordAsk]) -> WordInside:
     """Say what a word votes for."""
     replica, asked = call.served.replica, call.ask.word
-    found = word_votes(replica, asked, MOST_WORDS)
-    if found is None:
-        raise Problem(404, f"the word {asked!r} is not known")
-    count, entries = found
-    labels = [VotedLabel(entry.label, entry.score, _name(replica, entry.label)) for entry in entries]
-    return WordInside(replica.sequence, asked, count, labels)
+    with replica.reading() as sequence:
+        found = word_votes(replica, asked, MOST_WORDS)
+        if found is None:
+            raise Problem(404, f"the word {asked!r} is not known")
+        count, entries = found
+        labels = [VotedLabel(entry.label, entry.score, _name(replica, entry.label)) for entry in entries]
+    return WordInside(sequence, asked, count, labels)
 
 
 async def progress(call: Call[ProgressAsk]) -> Progress:

@@ -28,6 +28,11 @@ Names = Mapping[str, list[str]]
 
 def rank(call: Call[RankAsk]) -> Ranked:
     """Rank the labels of a text, or of features."""
+    with call.served.replica.reading() as sequence:  # one state for the labels and the sequence that is said
+        return Ranked(sequence, _above(_ranked(call), call.ask.threshold))
+
+
+def _ranked(call: Call[RankAsk]) -> list[RankedLabel]:
     ask, replica = call.ask, call.served.replica
     names = replica.tagger.label_names
     if isinstance(ask.text, str) and ask.features is UNSET:
@@ -48,7 +53,7 @@ def rank(call: Call[RankAsk]) -> Ranked:
         labels = [_label(entry, names) for entry in rank_features(replica, ask.features, ask.k)]
     else:
         raise Problem(422, "give either text or features")
-    return Ranked(replica.sequence, _above(labels, ask.threshold))
+    return labels
 
 
 async def rank_batch(call: Call[BatchAsk]) -> BatchRanked:
@@ -69,11 +74,12 @@ async def rank_batch(call: Call[BatchAsk]) -> BatchRanked:
 def explain(call: Call[ExplainAsk]) -> Explained:
     """Say which words of a text speak for a label."""
     replica = call.served.replica
-    try:
-        found = replica.explain(call.ask.text, call.ask.label)
-    except ValueError as error:
-        raise Problem(404, str(error)) from None
-    return Explained(replica.sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
+    with replica.reading() as sequence:
+        try:
+            found = replica.explain(call.ask.text, call.ask.label)
+        except ValueError as error:
+            raise Problem(404, str(error)) from None
+    return Explained(sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
 
 
 def _chunks(texts: list[str]) -> Iterator[list[str]]:

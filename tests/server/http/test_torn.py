@@ -1,0 +1,106 @@
+"""What an answer says of the model and the sequence that it names belong to one state, however fast it learns."""
+
+import asyncio
+import sys
+import threading
+
+import pytest
+
+from abound.server import Home
+from abound.server.asking import rank_features
+from abound.server.http import about, inside, ranking
+from abound.server.http.bodies import ExplainAsk, ModelAsk, RankAsk
+from abound.server.http.endpoints import Call
+from abound.server.http.inside import WordAsk
+from abound.server.http.served import Served
+from abound.server.replica import Replica
+from abound.store.journal.records import Learn
+from tests.server.http.asgi import talk
+from tests.server.streams import base
+
+ASKED = 1500
+
+
+class _Alone:
+    closed = False
+
+
+@pytest.fixture
+def learning():
+    """Return a replica that learns record after record; record n makes "<n>" the first label of "pear"."""
+    replica, stop, before = Replica(base()), threading.Event(), sys.getswitchinterval()
+
+    def learn():
+        while not stop.is_set():
+            number = replica.sequence + 1
+            replica.apply(number, Learn("pear", added=[str(number)], rejected=[str(number - 1)] if number > 1 else ()))
+
+    replica.apply(1, Learn("pear", added=["1"]))
+    thread = threading.Thread(target=learn)
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    yield replica
+    stop.set()
+    thread.join()
+    sys.setswitchinterval(before)
+
+
+def test_a_ranking_is_of_the_sequence_that_it_says(learning):
+    async def run():
+        served = Served(learning, _Alone())
+        for explain in (False, True):
+            for _ in range(ASKED):
+                found = ranking.rank(Call(served, RankAsk(text="pear", k=1, explain=explain), None, ()))
+                assert found.labels[0].label == str(found.sequence)
+        for _ in range(ASKED):
+            found = ranking.rank(Call(served, RankAsk(features={"pear": 1.0}, k=1), None, ()))
+            assert found.labels[0].label == str(found.sequence)
+
+    asyncio.run(run())
+
+
+def test_reasons_are_of_the_sequence_that_they_say(learning):
+    async def run():
+        served = Served(learning, _Alone())
+        for _ in range(ASKED):
+            label = str(learning.sequence)
+            found = ranking.explain(Call(served, ExplainAsk("pear", label), None, ()))
+            with learning.reading():
+                now, after = learning.sequence, learning._explain("pear", label)
+            assert found.score == after.score or found.sequence != now
+
+    asyncio.run(run())
+
+
+def test_a_word_and_the_model_are_of_the_sequence_that_they_say(learning):
+    async def run():
+        served = Served(learning, _Alone())
+        for _ in range(ASKED):
+            found = inside.word(Call(served, WordAsk("pear"), None, ()))
+            assert found.labels[0].label == str(found.sequence)
+        with learning.reading():
+            rows = learning.tagger.n_rows - learning.sequence
+        for _ in range(ASKED):
+            found = await about.model(Call(served, ModelAsk(), None, ()))
+            assert found.rows == found.sequence + rows
+        for _ in range(20):
+            found = await about.model(Call(served, ModelAsk(hash=True), None, ()))
+            assert found.rows == found.sequence + rows
+
+    asyncio.run(run())
+
+
+def test_scores_of_features_are_finite(tmp_path):
+    home = Home.create(tmp_path / "home", base())
+
+    async def conversation(client):
+        body = {"features": {"apple": 1e308, "red": 1e308}}
+        refused = await client.post("/v1/rank", json=body)
+        most = await client.post("/v1/rank", json={"features": {"apple": 1e9, "red": 1e9, "fast": -1e9}})
+        return refused, most
+
+    refused, most = talk(home, conversation)
+    assert refused.status_code == 422
+    assert "<= 1000000000.0" in refused.json()["detail"]
+    assert all(isinstance(label["score"], float) for label in most.json()["labels"])
+    assert rank_features(Replica(base()), {"apple": 1e9}, 3)[0].label == "fruit"
