@@ -122,7 +122,7 @@ def test_documents_that_teach_nothing_are_told(run: Run, tmp_path: Path, text: s
 
 def test_slips_get_one_sentence(run: Run, ranker: Path, train: Path, model: Path, docs: Path, tmp_path: Path) -> None:
     cases = [
-        (("fit", train, "--model", ranker), "is not empty; --force replaces the model"),
+        (("fit", train, "--model", ranker), "already holds a model; --force replaces it"),
         (("fit", train, "--model", tmp_path / "x", "-C", "1,2"), "several values of C need --validate FILE"),
         (("fit", train, "--model", tmp_path / "x", "-C", "much"), "-C must be a number"),
         (("fit", docs, "--model", tmp_path / "x"), "format 'jsonl' of"),

@@ -77,16 +77,42 @@ def test_a_model_that_may_not_grow_stays_as_it_was(models, tmp_path):
 def test_a_full_disk_leaves_the_old_model_and_no_half_of_the_new(models, mounted):
     small, _ = models
     small.save(mounted / "model")
+    held = {file.name for file in (mounted / "model").iterdir()}
     (mounted / "ballast").write_bytes(b"x" * 150_000)
     huge = abound.FeatureFocus(w_min=0.0).fit(*stream(900, n_features=3000, n_labels=900, seed=3))
     with pytest.raises(OSError, match="No space left") as error:
         huge.save(mounted / "model")
     assert error.value.errno == errno.ENOSPC
+    assert error.value.filename == str(mounted / "model")
     abound.load(mounted / "model")
-    assert not list((mounted / "model").glob(".writing-*"))
+    assert {file.name for file in (mounted / "model").iterdir()} == held
     (mounted / "ballast").unlink()
     small.save(mounted / "model")
     assert abound.load(mounted / "model").state_hash() == small.state_hash()
+
+
+def test_a_full_disk_leaves_nothing_of_a_first_model(models, mounted):
+    small, _ = models
+    huge = abound.FeatureFocus(w_min=0.0).fit(*stream(900, n_features=3000, n_labels=900, seed=3))
+    (mounted / "ballast").write_bytes(b"x" * 150_000)
+    with pytest.raises(OSError, match="No space left"):
+        huge.save(mounted / "model")
+    assert list((mounted / "model").iterdir()) == []
+    small.save(mounted / "model")
+    assert abound.load(mounted / "model").state_hash() == small.state_hash()
+
+
+def test_what_a_writer_that_died_has_left_is_no_obstacle(models, tmp_path):
+    small, large = models
+    large.save(tmp_path / "model")
+    (tmp_path / "model" / "manifest.json").unlink()
+    (tmp_path / "model" / ".writing-abc").touch()
+    small.save(tmp_path / "model")
+    assert abound.load(tmp_path / "model").state_hash() == small.state_hash()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "letter.txt").touch()
+    with pytest.raises(FileExistsError, match="holds no model"):
+        small.save(tmp_path / "other")
 
 
 def test_a_journal_on_a_full_disk_acknowledges_nothing(mounted):

@@ -1,5 +1,6 @@
 """What several commands share: options, sizes, models, output and the words of errors."""
 
+import errno
 import json
 import math
 import re
@@ -38,6 +39,7 @@ JsonOption = Annotated[
 ]
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk, quota or file
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
@@ -133,6 +135,9 @@ def sentence(error: Exception) -> str:
 
     if isinstance(error, MemoryError):
         return "memory ran out; --max-memory sets a limit that training keeps to"
+    if isinstance(error, OSError) and error.errno in FULL:
+        what = "the output" if error.filename is None else error.filename
+        return f"{what} cannot be written: {error.strerror}; make room, and run the command again"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     words = " ".join(str(error).split())

@@ -19,6 +19,7 @@ from abound.cli.common import (
     reader_options,
     wants_json,
 )
+from abound.cli.targets import hold_model
 
 EPILOG = """\b
 Example:
@@ -29,6 +30,7 @@ CHUNK = 500
 
 
 def feedback(
+    ctx: typer.Context,
     model: ModelArgument,
     input_: Annotated[
         str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and their accepted labels, or -.")
@@ -58,6 +60,7 @@ def feedback(
         raise typer.BadParameter("give either INPUT, or --text with --accept and --reject")
     if (accept or reject) and text is None:
         raise typer.BadParameter("--accept and --reject go with --text")
+    hold_model(ctx, model)
     tagger, rows = load_tagger(model), 0
     if apply_target is not None:
         from abound.ordinal.bands import Bands

@@ -3,9 +3,7 @@
 import difflib
 import inspect
 import json
-import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,6 +25,7 @@ from abound.cli.common import (
     show_size,
     wants_json,
 )
+from abound.cli.targets import hold_target
 
 if TYPE_CHECKING:
     from abound.cli.holdout import Holdout
@@ -89,6 +88,7 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace the model th
 
 
 def fit(
+    ctx: typer.Context,
     inputs: InputsArgument,
     model: ModelOption,
     format_: FormatOption = None,
@@ -115,7 +115,7 @@ def fit(
     label_separator: LabelSeparatorOption = None,
 ) -> None:
     """Learn a model from files of texts and labels."""
-    check_target(model, force)
+    hold_target(ctx, model, force)
     if language is not None and label_names is None:
         raise typer.BadParameter("--language goes together with --label-names")
     limit_bytes = None if max_memory is None else parse_size(max_memory)
@@ -148,23 +148,6 @@ def fit(
         raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")
     tagger.save(model)
     report(tagger, lesson, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
-
-
-def check_target(model: str, force: bool) -> None:
-    """Raise unless a model can be written to the path without losing anything that the user wants to keep."""
-    from abound.store.directory import MANIFEST
-
-    path = Path(model)
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"--model must be a directory, and {model} is a file")
-    if path.is_dir() and any(path.iterdir()):
-        if not (path / MANIFEST).exists():
-            raise ValueError(f"{model} is a directory with other things in it; name a new one")
-        if not force:
-            raise ValueError(f"{model} already holds a model; --force replaces it")
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
-    if not os.access(path if path.exists() else parent, os.W_OK):
-        raise ValueError(f"{model} cannot be written: no permission for {parent}")
 
 
 def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":

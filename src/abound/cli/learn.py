@@ -20,6 +20,7 @@ from abound.cli.common import (
     wants_json,
 )
 from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, shifted, teach_server
+from abound.cli.targets import hold_model
 
 if TYPE_CHECKING:
     from abound.tagger import Tagger
@@ -34,6 +35,7 @@ LOOKED_AT = 100  # ranks among which a taught label is looked for
 
 
 def learn(
+    ctx: typer.Context,
     model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help=MODEL_HELP)] = None,
     input_: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and labels, or -.")] = None,
     text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text to learn.")] = None,
@@ -71,6 +73,7 @@ def learn(
         report(server, found, as_json)
         return
     model = str(model)
+    hold_model(ctx, model)
     if text is not None:
         tagger = load_tagger(model)
         result = teach(tagger, text, *said)

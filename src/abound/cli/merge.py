@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from abound.cli.common import JsonOption, emit, load_tagger, note, show_size, wants_json
-from abound.cli.fit import ForceOption, ModelOption, check_target
+from abound.cli.fit import ForceOption, ModelOption
+from abound.cli.targets import hold_target
 
 EPILOG = """\b
 Example:
@@ -15,6 +16,7 @@ Example:
 
 
 def merge(
+    ctx: typer.Context,
     models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Two or more model directories.")],
     model: ModelOption,
     force: ForceOption = False,
@@ -23,7 +25,7 @@ def merge(
     """Join models that were trained apart; labels and words are matched by name, counts add up."""
     if len(models) < 2:
         raise typer.BadParameter("give two or more models")
-    check_target(model, force)
+    hold_target(ctx, model, force)
     from abound.merging import merge as join
 
     taggers = [load_tagger(path) for path in models]

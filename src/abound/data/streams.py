@@ -208,6 +208,10 @@ def open_output(path: str) -> Iterator[BinaryIO]:
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # a full disk does not say which file did not fit
+            error.filename = path
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

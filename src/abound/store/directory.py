@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.errors import DamagedModel, UnknownFormat
+from abound.errors import DamagedModel, ModelError, UnknownFormat
 from abound.kernels.pool import EDGE_DTYPE
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
 from abound.store.locks import only_writer
@@ -171,15 +171,24 @@ def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays
         The state, in its canonical form.
     """
     path = Path(path)
-    path.mkdir(parents=True, exist_ok=True)
     with only_writer(path):
-        _write(path, content, arrays)
+        if not is_free(path) and not (path / MANIFEST).exists():
+            raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
+        try:
+            write_manifest(path, content, {key: write_array(path, key, source) for key, source in arrays.items()})
+        except BaseException as error:
+            if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+                error.filename = os.fspath(path)  # a full disk does not say what did not fit
+            with contextlib.suppress(OSError, ModelError):
+                remove_unlisted(path, read_manifest(path)["files"] if (path / MANIFEST).exists() else {})
+            raise
 
 
-def _write(path: Path, content: Mapping[str, Any], arrays: Mapping[str, Source]) -> None:
-    if not (path / MANIFEST).exists() and any(p for p in path.iterdir() if not p.name.startswith(".writing-")):
-        raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
-    write_manifest(path, content, {key: write_array(path, key, source) for key, source in arrays.items()})
+def is_free(path: Path) -> bool:
+    """Tell whether a directory holds nothing but what a writer that died has left of a model."""
+    if (path / MANIFEST).exists():
+        return False
+    return all(file.name.startswith(".writing-") or DATA_FILE.fullmatch(file.name) for file in path.iterdir())
 
 
 def carry_array(path: Path, key: str, source: Path, old_key: str, entry: Mapping[str, Any]) -> None:
@@ -216,12 +225,17 @@ def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, M
         sync_directory(path)
         _finish(file, temporary, path / MANIFEST)
     sync_directory(path)
+    remove_unlisted(path, files)
+    return str(whole["state_hash"])
+
+
+def remove_unlisted(path: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
+    """Remove the arrays in a directory that its manifest, whose files are given, does not list."""
     current = {f"{key}-{file['sha256'][:16]}.npy" for key, file in files.items()}
     for old in path.iterdir():
         if DATA_FILE.fullmatch(old.name) and old.name not in current:
             with contextlib.suppress(OSError):  # Windows keeps a file that is still mapped; the next write removes it
                 old.unlink()
-    return str(whole["state_hash"])
 
 
 # -- reading -----------------------------------------------------------------------------------------

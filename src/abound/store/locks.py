@@ -3,7 +3,8 @@
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 try:
@@ -49,21 +50,91 @@ class FileLock:
         self.release()
 
 
+# Directories that the code around holds, by device and inode. Another thread has a context of its own, and waits.
+_held: ContextVar[frozenset[tuple[int, int]]] = ContextVar("_held", default=frozenset())
+
+
+@contextlib.contextmanager
+def held_directory(path: Path, busy: Callable[[], None] | None = None) -> Iterator[bool]:
+    """Hold a directory, which is made if there is none, so that no other process writes to it.
+
+    Whoever reads a model, changes it and writes it back must hold its directory from before the reading until after
+    the writing; otherwise, of two who do so at once, one loses what it wrote. Code inside may hold it again.
+
+    Parameters
+    ----------
+    path : Path
+    busy : callable, optional
+        Called once if somebody else holds the directory; what it raises gives up, and if it returns we wait.
+
+    Yields
+    ------
+    bool
+        Whether it is held; False on Windows and on network disks that know no locks.
+    """
+    if fcntl is None:  # two writers at once must be kept apart by whoever starts them
+        path.mkdir(parents=True, exist_ok=True)
+        yield False
+        return
+    descriptor = _opened(path)
+    try:
+        locked = True
+        while (key := _identity(os.fstat(descriptor))) not in _held.get():
+            locked = _lock(descriptor, busy)
+            busy = None  # said once
+            if not locked or _is_still(path, key):
+                break
+            # Whoever held it has removed it, and perhaps made another of the same name.
+            os.close(descriptor)
+            descriptor = _opened(path)
+        token = _held.set(_held.get() | {key})
+        try:
+            yield locked
+        finally:
+            _held.reset(token)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    while True:
+        path.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # removed meanwhile by another process that had made it
+            return os.open(path, os.O_RDONLY)
+
+
+def _is_still(path: Path, key: tuple[int, int]) -> bool:
+    try:
+        return _identity(os.stat(path)) == key
+    except FileNotFoundError:
+        return False
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _lock(descriptor: int, busy: Callable[[], None] | None) -> bool:
+    """Wait for the lock; return False where the file system, such as a network's, knows no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if busy is not None:
+            busy()
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def only_writer(path: Path) -> Iterator[None]:
     """Wait until nobody else writes to a directory, or has died while writing; what the dead left is removed.
 
     Without, the one who finishes first would remove the files that the other has written and not yet listed.
     """
-    if fcntl is None:  # Windows: two writers at once must be kept apart by whoever starts them
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a network's file system may know no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            for left in path.glob(".writing-*"):
+    with held_directory(path) as held:
+        for left in path.glob(".writing-*") if held else ():
+            with contextlib.suppress(OSError):
                 left.unlink()
         yield
-    finally:
-        os.close(descriptor)

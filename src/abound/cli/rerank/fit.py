@@ -1,11 +1,11 @@
 """`abound rerank fit`: learn to rank the documents of queries."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from abound.cli.common import FormatOption, JsonOption, emit, note, wants_json
+from abound.cli.targets import hold_target
 
 EPILOG = """\b
 Example:
@@ -16,6 +16,7 @@ GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # what --validate chooses among, unless -C sa
 
 
 def fit(
+    ctx: typer.Context,
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of graded documents: LETOR or svmlight.")],
     model: Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")],
     C: Annotated[
@@ -50,8 +51,7 @@ def fit(
     from abound.retrieval import Reranker
 
     values = _values(C, validate)
-    if Path(model).exists() and any(Path(model).iterdir()) and not force:
-        raise ValueError(f"{model} is not empty; --force replaces the model that it holds")
+    hold_target(ctx, model, force)
     params: dict[str, Any] = {
         "tol": tol,
         "loss": loss,

@@ -1,6 +1,5 @@
 """`abound spark fit`: learn a model on a cluster."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,11 +15,11 @@ from abound.cli.fit import (
     RankerOption,
     RankerParamOption,
     StemOption,
-    check_target,
     parse_pairs,
     parse_span,
 )
 from abound.cli.spark.session import ConfOption, MasterOption, read_parquet, session
+from abound.cli.targets import hold_target
 
 EPILOG = """\b
 Example:
@@ -32,6 +31,7 @@ TextOption = Annotated[str, typer.Option("--text-field", metavar="NAME", help="C
 
 
 def fit(
+    ctx: typer.Context,
     inputs: InputsArgument,
     model: ModelOption,
     text_field: TextOption = "text",
@@ -62,8 +62,7 @@ def fit(
     as_json: JsonOption = None,
 ) -> None:
     """Learn a model from Parquet on Spark: the same, byte for byte, as that of as many shards on one machine."""
-    if not resume or (Path(model) / "manifest.json").exists():
-        check_target(model, force)
+    hold_target(ctx, model, force)
     span = None if char_ngrams is None else parse_span(char_ngrams)
     text: dict[str, Any] = {"ngrams": ngrams, "char_ngrams": span, "stem": stem, "min_count": min_count}
     given = {name: value for name, value in text.items() if value is not None}
