@@ -141,6 +141,16 @@ def test_explanations_are_words_of_the_text_and_sum_to_the_score(tagger):
     assert red.spans == [(2, 5), (15, 18)]
 
 
+def test_explanations_of_stems_point_at_the_words_as_they_were_written():
+    tagger = Tagger(stem="english").fit(["forest fires", "fast cars"], [["fire"], ["car"]])
+    text = "A FIRE, and many Fires in the forests"
+    why = tagger.explain(text, "fire")
+    assert {word.word: [text[a:b] for a, b in word.spans] for word in why.words} == {
+        "fire": ["FIRE", "Fires"],
+        "forest": ["forests"],
+    }
+
+
 def test_corpus_mode_is_the_mode_for_passes():
     Tagger(mode="corpus", ranker_params={"passes": 3}).fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match="several passes need frozen frequencies"):

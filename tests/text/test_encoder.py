@@ -1,16 +1,18 @@
 """The text kernels equal a plain reading of what they do, for any text and in any chunks."""
 
+import copy
 import itertools
 import math
 import pickle
 
 import numpy as np
 import pytest
+import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from abound.kernels.text import log_for_tests
-from abound.text import TextEncoder, prepare
+from abound.text import TextEncoder, prepare, stemming
 from abound.text.words import places, words_of
 from tests.reference.text import TextOracle, terms, words
 
@@ -118,6 +120,55 @@ def test_stems_bring_forms_together():
     assert [encoder.name(i) for i in range(encoder.n_terms)] == ["connect"]
     with pytest.raises(ValueError, match="no stemmer for 'klingon'; there are"):
         TextEncoder(stem="klingon")
+
+
+WRITTEN = st.lists(
+    st.sampled_from(["Running", "fires", "happily", "FIRES", "flies,", "e\u0301tudes", "İzmir", "🙂", "a-b", "weiß"]),
+    max_size=8,
+)
+
+
+@given(WRITTEN, st.sampled_from(["english", "finnish", "german", "turkish", "porter"]))
+@settings(max_examples=100, deadline=None)
+def test_rows_of_stems_are_those_of_a_text_that_has_the_stems_for_its_words(parts, language):
+    text, stemmer = " ".join(parts), Stemmer.Stemmer(language)
+    stemmed, plain = TextEncoder(stem=language, char_ngrams=(2, 3)), TextEncoder(char_ngrams=(2, 3))
+    rows = as_dicts(stemmed.rows([text, text], learn=True))
+    written = " ".join(stemmer.stemWords(words(text)))
+    assert as_dicts(plain.rows([written, written], learn=True)) == rows
+    assert [stemmed.name(i) for i in range(stemmed.n_terms)] == [plain.name(i) for i in range(plain.n_terms)]
+
+
+@given(WRITTEN)
+@settings(max_examples=100, deadline=None)
+def test_stems_stand_where_their_words_do(parts):
+    text, stemmer = " ".join(parts), Stemmer.Stemmer("english")
+    encoder = TextEncoder(stem="english", ngrams=2)
+    encoder.rows([text], learn=True)
+    for span in encoder.spans(text):
+        assert stemmer.stemWords(words(text[span.start : span.stop])) == encoder.name(span.term).split()
+
+
+def test_parts_of_stems_stand_in_the_word_as_it_was_written():
+    text = "Happily, the FIRES"
+    encoder = TextEncoder(stem="english", ngrams=2, char_ngrams=(3, 3))
+    encoder.rows([text], learn=True)
+    written = {encoder.name(span.term): text[span.start : span.stop] for span in encoder.spans(text)}
+    assert written["happili"] == "Happily"
+    assert written["·ili·"] == "ily"
+    assert written["·ire·"] == "IRE"
+    assert written["the fire"] == "the FIRES"
+
+
+def test_the_memory_of_stems_is_bounded_and_forgetting_changes_nothing(monkeypatch):
+    texts = ["running fires", "connected flies", "running connections"]
+    expected = as_dicts(TextEncoder(stem="english").rows(texts, learn=True))
+    monkeypatch.setattr(stemming, "MOST_STEMS", 2)
+    stems = stemming.Stems("english")
+    assert [stems[word] for word in ("flies", "fires", "running", "flies")] == ["fli", "fire", "run", "fli"]
+    assert len(stems) <= 2
+    assert copy.deepcopy(stems)["fires"] == "fire"
+    assert as_dicts(TextEncoder(stem="english").rows(texts, learn=True)) == expected
 
 
 def test_pruning_keeps_the_names_of_what_is_left():

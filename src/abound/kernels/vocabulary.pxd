@@ -18,6 +18,7 @@ cdef class TextSettings:
     cdef readonly bint pivoted, frozen
     cdef readonly double slope
     cdef readonly int64_t max_terms
+    cdef readonly object stems              # a mapping from a word to its stem, or None
 
 cdef class Vocabulary:
     cdef Term* terms

@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ class TextSettings:
     frozen: bool
     slope: float
     max_terms: int
+    stems: Mapping[str, str] | None
     def __init__(
         self,
         *,
@@ -21,6 +24,7 @@ class TextSettings:
         slope: float,
         max_terms: int,
         frozen: bool,
+        stems: Mapping[str, str] | None = ...,
     ) -> None: ...
 
 class Vocabulary:

@@ -26,9 +26,10 @@ cdef class TextSettings:
     """The options of the text kernels."""
 
     def __init__(self, *, int ngrams, int char_low, int char_high, int min_count, bint pivoted, double slope,
-                 int64_t max_terms, bint frozen):
+                 int64_t max_terms, bint frozen, object stems=None):
         self.ngrams, self.char_low, self.char_high, self.min_count = ngrams, char_low, char_high, min_count
         self.pivoted, self.slope, self.max_terms, self.frozen = pivoted, slope, max_terms, frozen
+        self.stems = stems
 
 
 cdef class Vocabulary:

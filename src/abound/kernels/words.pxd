@@ -14,7 +14,8 @@ cdef struct Word:
     uint64_t hash
     int32_t n_bytes
     int32_t start                           # its first code point
-    int32_t n_points
+    int32_t n_points                        # that it has in the text
+    int32_t n_letters                       # code points of its bytes, which are those of its stem where words are stemmed
     int32_t number                          # -1 if it is not known
     int32_t gram                            # number of the run of words that ends with it
 
@@ -31,5 +32,6 @@ cdef class Words:
 
     cdef int put(self, int64_t number, int64_t start, int64_t stop) except -1
     cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1
-    cdef int cut(self, str text) except -1
+    cdef int cut(self, str text, object stems) except -1
+    cdef int64_t put_stem(self, Word* word, str stem, int64_t n_bytes, int64_t n_left) except -1
     cdef int scan(self, str text, bint learn, TextSettings s) except -1

@@ -1,7 +1,7 @@
 """The words of a text, and the terms that they, their parts and their runs are.
 
 A word is a run of letters, digits and underscores. Texts come in lower case and in a normal form of Unicode; see
-`abound.text`.
+`abound.text`. Where words are stemmed, a word has the bytes of its stem and keeps its place in the text.
 """
 
 from cpython.mem cimport PyMem_Free
@@ -40,26 +40,29 @@ cdef class Words:
         return 0
 
     cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1:
-        """Find the parts of a word; the byte before each makes room for the mark that tells it from a word."""
+        """Find the parts of a word; the byte before each makes room for the mark that tells it from a word.
+
+        A stem may be longer than its word: parts beyond the word's end stand at its end.
+        """
         cdef Vocabulary v = self.vocabulary
         cdef char* data = self.text + word.place
         cdef char* part
         cdef char kept
         cdef int64_t i = 0, j, begin = 0, stop, length
-        while i < word.n_points:
+        while i < word.n_letters:
             stop, j = begin, i
-            while j < word.n_points and j < i + s.char_high:
+            while j < word.n_letters and j < i + s.char_high:
                 stop += 1
                 while stop < word.n_bytes and data[stop] & 0xC0 == 0x80:   # the rest of a code point
                     stop += 1
                 j += 1
-                if j - i >= s.char_low and j - i < word.n_points:
+                if j - i >= s.char_low and j - i < word.n_letters:
                     part = data + begin - 1
                     kept = part[0]
                     part[0] = SUBWORD
                     length = stop - begin + 1
                     self.put(v.number_of(hash_bytes(part, length, v.seed), 0, length, part, learn, s),
-                             word.start + i, word.start + j)
+                             word.start + min(i, word.n_points - 1), word.start + min(j, word.n_points))
                     part[0] = kept
             i += 1
             begin += 1
@@ -67,7 +70,18 @@ cdef class Words:
                 begin += 1
         return 0
 
-    cdef int cut(self, str text) except -1:
+    cdef int64_t put_stem(self, Word* word, str stem, int64_t n_bytes, int64_t n_left) except -1:
+        """Put the bytes of a stem, keep room for the code points that are left, and return the bytes that are there."""
+        cdef int64_t i, n = PyUnicode_GET_LENGTH(stem)
+        cdef int kind = PyUnicode_KIND(stem)
+        cdef void* data = PyUnicode_DATA(stem)
+        self.text = <char*> enlarged(self.text, &self.text_room, n_bytes + 4 * n + 5 * n_left + 16, 1)
+        for i in range(n):
+            n_bytes += encode(<uint32_t> PyUnicode_READ(kind, data, i), self.text + n_bytes)
+        word.n_letters = <int32_t> n
+        return n_bytes
+
+    cdef int cut(self, str text, object stems) except -1:
         """Put the words of a text into `words`, their bytes into `text`, and ask memory for their cells."""
         cdef Vocabulary v = self.vocabulary
         cdef int kind = PyUnicode_KIND(text)
@@ -90,9 +104,15 @@ cdef class Words:
                 ch = PyUnicode_READ(kind, data, i)
                 if not is_word(ch):
                     break
-                n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
+                if stems is None:
+                    n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
                 i += 1
-            word.n_bytes, word.n_points = <int32_t> (n_bytes - word.place), <int32_t> (i - word.start)
+            word.n_points = word.n_letters = <int32_t> (i - word.start)
+            if stems is not None:
+                n_bytes = self.put_stem(word, <str?> stems[text[word.start:i]], n_bytes, n - i)
+                if word.n_letters == 0:
+                    continue
+            word.n_bytes = <int32_t> (n_bytes - word.place)
             word.hash = hash_bytes(self.text + word.place, word.n_bytes, v.seed)
             prefetch(&v.cells[word.hash & (v.n_cells - 1)])
             self.n_words += 1
@@ -107,7 +127,7 @@ cdef class Words:
         cdef int64_t i, g, left, g_left
         cdef Word* word
         self.n_found = 0
-        self.cut(text)
+        self.cut(text, s.stems)
         for i in range(self.n_words):
             word = &self.words[i]
             word.number = <int32_t> v.number_of(word.hash, 0, word.n_bytes, self.text + word.place, learn, s)

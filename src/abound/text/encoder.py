@@ -1,6 +1,7 @@
 """The streaming text front end: a vocabulary that grows, running or frozen document frequencies, weights."""
 
 import codecs
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -65,11 +66,11 @@ class TextEncoder:
         self.slope = slope
         self.max_terms = max_terms
         self._check()
-        self._stem = None
+        self._stems: Mapping[str, str] | None = None
         if stem is not None:
-            from abound.text.stemming import stemmer
+            from abound.text.stemming import Stems
 
-            self._stem = stemmer(stem)
+            self._stems = Stems(stem)
         self.reset()
 
     def _check(self) -> None:
@@ -107,21 +108,15 @@ class TextEncoder:
             slope=self.slope,
             max_terms=np.iinfo(np.int64).max if self.max_terms is None else self.max_terms,
             frozen=self.frozen,
+            stems=self._stems,
         )
-
-    def _prepared(self, text: str) -> str:
-        prepared = prepare(text)
-        return prepared if self._stem is None else self._stem(prepared)
 
     def rows(
         self, texts: list[str], *, learn: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the three arrays of a CSR matrix; with `learn`, texts are counted first and bring new terms."""
-        if self._stem is None:
-            # The plain case in place: a call for each text would be felt.
-            prepared = [text.lower() if type(text) is str and text.isascii() else prepare(text) for text in texts]
-        else:
-            prepared = [self._prepared(text) for text in texts]
+        # The plain case in place: a call for each text would be felt.
+        prepared = [text.lower() if type(text) is str and text.isascii() else prepare(text) for text in texts]
         return text_rows(self.vocabulary, prepared, self._settings(), learn and not self.frozen)
 
     def count_corpus(self, texts: list[str]) -> None:
@@ -136,10 +131,8 @@ class TextEncoder:
         self.vocabulary = Vocabulary()  # every term is kept while counting; rare ones are left out of the rows
 
     def spans(self, text: str) -> list[Span]:
-        """Return every known term of a text and where in it the term stands."""
-        found = terms_of(self.vocabulary, self._prepared(text), self._settings())
-        if self._stem is not None:
-            return [Span(term, 0, 0) for term, _, _ in found]
+        """Return every known term of a text and where in it the term stands; a stem stands where its word does."""
+        found = terms_of(self.vocabulary, prepare(text), self._settings())
         origin = places(text)
         return [Span(term, origin[start], origin[stop - 1] + 1) for term, start, stop in found]
 
