@@ -106,8 +106,8 @@ def _wait_for(port: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
             connection.request("GET", "/readyz")
-            connection.getresponse().read()  # whatever it says
-            return
+            if connection.getresponse().status != 503:  # which a server that starts says; the bare one says anything
+                return
         time.sleep(0.02)
     raise TimeoutError(f"nobody answers on port {port}")
 

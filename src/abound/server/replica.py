@@ -133,6 +133,10 @@ class Replica:
         if self._broken is not None:
             raise AboundError(f"this replica broke off in record {self.sequence + 1}: {self._broken!r}; open it anew")
 
+    def check_whole(self) -> None:
+        """Raise AboundError if a record broke off; the lock is not taken, so nobody waits."""
+        self._check_whole()
+
     def wait_for(self, sequence: int, timeout: float | None = None) -> bool:
         """Wait until a record has been applied, by another thread; tell whether it has."""
         with self._applied:

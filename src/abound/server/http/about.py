@@ -40,18 +40,21 @@ def _described(served: Served, with_hash: bool) -> About:
 
 
 def health(call: Call[Nothing]) -> State:
-    """Say that the process lives, and that its replica is whole; if not, only a restart helps."""
-    with call.served.replica.reading() as sequence:
-        return State("ok", sequence)
+    """Say that the process lives, and that its replica is whole; if not, only a restart helps.
+
+    The model's lock is not taken: who waits for it is alive.
+    """
+    call.served.replica.check_whole()
+    return State("ok", call.served.replica.sequence)
 
 
 def ready(call: Call[Nothing]) -> State:
-    """Say whether requests should come here: not while the server drains, or if its replica is broken."""
-    with call.served.replica.reading() as sequence:
-        pass
+    """Say whether requests should come here: not while the server drains, is broken, or cannot reach who writes."""
+    call.served.replica.check_whole()
     if call.served.draining:
         raise busy(503, "the server is about to stop")
-    return State("ready", sequence)
+    call.served.journalled.check()
+    return State("ready", call.served.replica.sequence)
 
 
 async def metrics(call: Call[Nothing]) -> bytes:

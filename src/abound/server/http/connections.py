@@ -24,6 +24,7 @@ MOST_OF_A_CLIENT = 256  # with nothing under way
 MOST_KEPT = MOST_CONNECTIONS * 3 // 4  # idle ones are closed above, so that new ones find room
 OTHER_FILES = 256  # descriptors that are no connections
 LOOK_SECONDS = 0.25
+NEW_SECONDS = 1.0  # for which a connection is not closed: its request may have come, and not have been read
 FEW = 64  # descriptors among which nothing need be looked for
 OWN_FILES = "/proc/self/fd"
 
@@ -93,7 +94,8 @@ class Warden:
             too_many = max(len(connections) - MOST_OF_A_CLIENT, min(excess, len(connections)))
             if too_many <= 0:
                 continue
-            idle = sorted(connection for connection in connections if connection.peer not in self._busy)
+            latest = time.monotonic() - NEW_SECONDS
+            idle = sorted(one for one in connections if one.since < latest and one.peer not in self._busy)
             for connection in idle[:too_many]:
                 _shut(connection)
             excess -= min(too_many, len(idle))

@@ -29,6 +29,10 @@ class Submit(msgspec.Struct, tag=True):
     key: str | None
 
 
+class Starting(msgspec.Struct, tag=True):
+    """A worker lives, and opens the home."""
+
+
 class Report(msgspec.Struct, tag=True):
     """What a worker tells of itself; with a number it wants to know of all."""
 
@@ -71,12 +75,12 @@ class Known(msgspec.Struct, tag=True):
 
 
 class Applied(msgspec.Struct, tag=True):
-    """The journal has records up to this one."""
+    """The journal has records up to this one; said at least every second, so that a worker knows that it is heard."""
 
     sequence: int
 
 
-FromWorker: TypeAlias = Submit | Report
+FromWorker: TypeAlias = Submit | Starting | Report
 FromWriter: TypeAlias = Written | Refused | Known | Applied
 FROM_WORKER: "msgspec.msgpack.Decoder[FromWorker]" = msgspec.msgpack.Decoder(FromWorker)
 FROM_WRITER: "msgspec.msgpack.Decoder[FromWriter]" = msgspec.msgpack.Decoder(FromWriter)
@@ -100,6 +104,11 @@ class Link:
         if not self._writer.is_closing():
             raw = _ENCODER.encode(message)
             self._writer.write(_LENGTH.pack(len(raw)) + raw)
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes the other end has not taken yet."""
+        return self._writer.transport.get_write_buffer_size()
 
     async def frames(self) -> AsyncIterator[bytes]:
         """Yield messages until the other end goes."""

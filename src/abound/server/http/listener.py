@@ -15,8 +15,8 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
-from abound.server.http.app import App
 from abound.server.http.connections import Warden, room_for_connections
+from abound.server.http.starting import Gate
 
 BACKLOG = 1024
 HEADER_SECONDS = 15  # within which the head of a request has to come, on a kept connection the next one's too
@@ -70,9 +70,9 @@ def turn_away(listener: socket.socket) -> None:
 class HttpServer(Server):
     """granian in this process's event loop, on a socket that is already bound."""
 
-    def __init__(self, app: App, listener: socket.socket) -> None:
+    def __init__(self, gate: Gate, listener: socket.socket) -> None:
         super().__init__(
-            app,
+            gate,
             interface=Interfaces.ASGINL,
             log_enabled=False,
             backlog=BACKLOG,
@@ -82,7 +82,7 @@ class HttpServer(Server):
             http1_settings=HTTP1Settings(header_read_timeout=HEADER_SECONDS * 1000),
         )
         self._listener = listener
-        self._warden = Warden(listener, app.busy)
+        self._warden = Warden(listener, gate.busy)
         self._has_begun = self._is_unwanted = False
 
     async def serve(self, *arguments: Any) -> None:
@@ -126,8 +126,8 @@ class Drain:
     QUIET = 0.25  # seconds without a request
     LONGEST = 10.0
 
-    def __init__(self, app: App, server: HttpServer, listener: socket.socket) -> None:
-        self._app = app
+    def __init__(self, gate: Gate, server: HttpServer, listener: socket.socket) -> None:
+        self._gate = gate
         self._server = server
         self._listener = listener
         self._task: asyncio.Task[None] | None = None
@@ -141,11 +141,11 @@ class Drain:
 
     async def _run(self) -> None:
         turn_away(self._listener)
-        self._app.served.draining = True
+        self._gate.drain()
         began = time.monotonic()
         while time.monotonic() - began < self.LONGEST:
             await asyncio.sleep(self.QUIET / 5)
-            quiet_since = max(began, self._app.last_request)
-            if not self._app.under_way and time.monotonic() - quiet_since > self.QUIET:
+            quiet_since = self._gate.quiet_since()
+            if quiet_since is not None and time.monotonic() - max(began, quiet_since) > self.QUIET:
                 break
         self._server.stop()

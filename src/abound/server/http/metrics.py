@@ -50,11 +50,12 @@ class WorkerState(msgspec.Struct):
 
 
 class Facts(msgspec.Struct):
-    """What the writer knows of all."""
+    """What the writer knows of all, and what workers counted that have ended."""
 
     last: int
     queued: int
     workers: list[WorkerState]
+    past: Counts = msgspec.field(default_factory=Counts)
 
 
 class _Collector:
@@ -64,6 +65,7 @@ class _Collector:
 
     def collect(self) -> Iterator[Metric]:
         counts = Counts()
+        counts.absorb(self._facts.past)
         for worker in self._facts.workers:
             counts.absorb(worker.counts)
         answers = CounterMetricFamily("abound_requests", "Requests answered.", labels=["endpoint", "status"])

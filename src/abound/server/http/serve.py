@@ -6,12 +6,14 @@ import socket
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-from abound.server.home import Home
-from abound.server.http.app import make_app
+from abound.server.home import Home, Progress
+from abound.server.http.app import Doorkeeper, make_app
 from abound.server.http.listener import Drain, HttpServer, listen
 from abound.server.http.served import InProcess, Served
 from abound.server.http.settings import Settings, doorkeeper_of
+from abound.server.http.starting import Gate, Opening
 from abound.server.http.supervisor import Supervisor
 from abound.server.writer import Writer
 from abound.store.directory import MANIFEST
@@ -42,24 +44,48 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
         raise ValueError("several workers need a system with sockets that processes inherit; use one worker here")
     doorkeeper = doorkeeper_of(settings)
     home = Home(settings.home)
+
+    def open_writer(progress: Progress) -> Writer:
+        return Writer(
+            home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report, progress=progress
+        )
+
     with ExitStack() as stack:
         listeners = [stack.enter_context(one) for one in listen(settings.host, settings.port, settings.workers)]
-        writer = stack.enter_context(
-            Writer(home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report)
-        )
         words = f"serving {settings.home} on {_url(listeners[0])}"
         if settings.workers > 1:
-            supervisor = Supervisor(writer, settings, listeners)
+            supervisor = Supervisor(open_writer, settings, listeners)
             _on_signals(supervisor.stop)
             await supervisor.run(lambda: report(f"{words} with {settings.workers} workers"))
-            return
-        app = make_app(Served(writer.replica, InProcess(writer)), doorkeeper)
-        server = HttpServer(app, listeners[0])
-        _on_signals(Drain(app, server, listeners[0]).begin)
-        serving = asyncio.get_running_loop().create_task(server.serve())
-        await asyncio.sleep(0)
-        report(words)
+        else:
+            await _serve_alone(open_writer, doorkeeper, listeners[0], lambda: report(words))
+
+
+async def _serve_alone(
+    open_writer: Callable[[Progress], Writer],
+    doorkeeper: Doorkeeper,
+    listener: socket.socket,
+    ready: Callable[[], None],
+) -> None:
+    """Serve with a writer in this process."""
+    gate = Gate()
+    server = HttpServer(gate, listener)
+    _on_signals(Drain(gate, server, listener).begin)
+    serving = asyncio.get_running_loop().create_task(server.serve())
+    opening = Opening(open_writer, gate.tell)
+    writer: Writer | None = None
+    try:
+        either: list[asyncio.Future[Any]] = [serving, opening.future]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if opening.future.done():
+            writer = opening.future.result()
+            gate.open(make_app(Served(writer.replica, InProcess(writer)), doorkeeper))
+            ready()
         await serving
+    finally:
+        server.stop()
+        await serving
+        await opening.close()
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Protocol
 
@@ -15,7 +16,8 @@ from abound.store.journal.records import Learn, Record
 
 MOST_WAITING = 1000  # requests of a process that wait for the journal
 MOST_WAITING_BYTES = 64 << 20  # of their texts
-LONGEST_WAIT = 5.0  # seconds, for a sequence
+LONGEST_WAIT = 5.0  # seconds, for a sequence, or for what the writer knows
+LONGEST_WRITE = 30.0  # seconds
 
 
 class Journalled(Protocol):
@@ -31,6 +33,9 @@ class Journalled(Protocol):
 
     async def facts(self, own: WorkerState) -> Facts:
         """Return what is known of all workers, of this one what it says now."""
+
+    def check(self) -> None:
+        """Raise JournalUnavailable if whoever writes does not answer."""
 
 
 class Served:
@@ -61,7 +66,8 @@ class Served:
 
     async def facts(self) -> Facts:
         """Return what is known of all workers."""
-        return await self.journalled.facts(self.state())
+        async with _within(LONGEST_WAIT, "the process that writes does not answer"):
+            return await self.journalled.facts(self.state())
 
     async def learn(self, record: Record, key: str | None) -> Receipt:
         """Have a record written, and wait until this process knows it too."""
@@ -71,7 +77,9 @@ class Served:
         self.waiting += 1
         self.waiting_bytes += size
         try:
-            receipt = await self.journalled.submit(record, key)
+            words = f"nothing was written for {LONGEST_WRITE:g} seconds; send the same again, with the same key"
+            async with _within(LONGEST_WRITE, words):
+                receipt = await self.journalled.submit(record, key)
             await self._applied(receipt.sequence)
             return receipt
         finally:
@@ -88,7 +96,8 @@ class Served:
             raise busy(429, f"{MOST_WAITING:,} requests wait; try again later")
         self.waiting += 1
         try:
-            last = await self.journalled.last()
+            async with _within(LONGEST_WAIT, "the process that writes does not answer"):
+                last = await self.journalled.last()
             if sequence > last:
                 raise Problem(412, f"the journal ends at record {last}; there is no record {sequence} yet")
             if not await self._applied(sequence):
@@ -120,6 +129,15 @@ class Served:
         self._reached = [pair for pair in self._reached if not pair[1].done()]
 
 
+@asynccontextmanager
+async def _within(seconds: float, words: str) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise busy(503, words) from None
+
+
 class InProcess:
     """The writer of this very process."""
 
@@ -138,3 +156,6 @@ class InProcess:
     async def facts(self, own: WorkerState) -> Facts:
         """Return what is known of this process."""
         return Facts(self._writer.journal.last, self._writer.queued, [own])
+
+    def check(self) -> None:
+        """Do nothing: the writer is a thread of this process."""

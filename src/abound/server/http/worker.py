@@ -1,6 +1,7 @@
 """A process that ranks: it follows the journal, and sends to the writer what is to be learnt.
 
-`python -m abound.server.http.worker SETTINGS LISTENER LINK` is started by the writer, with two sockets to inherit.
+`python -m abound.server.http.worker SETTINGS LISTENER LINK QUIET` is started by the writer and inherits two
+sockets.
 """
 
 import asyncio
@@ -12,7 +13,9 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,21 +24,30 @@ from abound.errors import AboundError, JournalUnavailable
 from abound.server.follower import Follower
 from abound.server.home import Home
 from abound.server.http.app import make_app
-from abound.server.http.link import FROM_WRITER, Applied, Known, Link, Refused, Report, Submit, Written
+from abound.server.http.link import FROM_WRITER, Applied, Known, Link, Refused, Report, Starting, Submit, Written
 from abound.server.http.listener import Drain, HttpServer
 from abound.server.http.metrics import Facts, WorkerState
 from abound.server.http.served import Served
 from abound.server.http.settings import Settings, doorkeeper_of
+from abound.server.http.starting import Gate, Opening
 from abound.store.journal import Receipt
 from abound.store.journal.records import Record, encode_record
 
 LOG = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0
+SILENT_SECONDS = 5.0  # after which a writer that says nothing is taken for one that hangs
+MOST_UNSENT = 64 << 20  # bytes that the writer has not taken yet
 GONE_SECONDS = 2.0  # for which a worker goes on without the writer, to end what is under way
 
 
 class Linked:
-    """The way to the journal over the link."""
+    """The way to the journal over the link.
+
+    Attributes
+    ----------
+    told : int
+        How far the journal has come, as the writer said last.
+    """
 
     def __init__(self, link: Link, *, closed: bool) -> None:
         self._link = link
@@ -43,10 +55,22 @@ class Linked:
         self._receipts: dict[int, asyncio.Future[Receipt]] = {}
         self._facts: dict[int, asyncio.Future[Facts]] = {}
         self._own: Callable[[], WorkerState] | None = None
+        self._heard = time.monotonic()
+        self._has_written = asyncio.Event()
+        self.told = 0
         self.closed = closed
+
+    def check(self) -> None:
+        """Raise JournalUnavailable if the writer has said nothing for a while, or takes nothing."""
+        silent = time.monotonic() - self._heard
+        if silent > SILENT_SECONDS:
+            raise JournalUnavailable(f"the process that writes has not answered for {silent:.0f} seconds")
+        if self._link.unsent > MOST_UNSENT:
+            raise JournalUnavailable("the process that writes does not take what it is sent")
 
     def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
         """Have a record written."""
+        self.check()
         raw, number = encode_record(record), next(self._numbers)
         future = self._receipts[number] = asyncio.get_running_loop().create_future()
         self._link.send(Submit(number, raw, key))
@@ -59,25 +83,38 @@ class Linked:
 
     async def facts(self, own: WorkerState) -> Facts:
         """Ask what the writer knows of all workers."""
+        self.check()
         number = next(self._numbers)
         future: asyncio.Future[Facts] = asyncio.get_running_loop().create_future()
         self._facts[number] = future
         self._link.send(Report(own, number))
         return await future
 
-    async def report(self, own: Callable[[], WorkerState]) -> None:
-        """Tell the writer of this worker now and then."""
+    async def wait_for_writer(self) -> int:
+        """Wait until the writer has opened the home; return how far the journal has come."""
+        await self._has_written.wait()
+        return self.told
+
+    def begin(self, own: Callable[[], WorkerState]) -> None:
+        """Tell from now on what this worker does, and at once that it answers."""
         self._own = own
+        self._link.send(Report(own()))
+
+    async def report(self) -> None:
+        """Tell the writer of this worker now and then."""
         while True:
-            self._link.send(Report(own()))
+            self._link.send(Starting() if self._own is None else Report(self._own()))
             await asyncio.sleep(REPORT_SECONDS)
 
     async def listen(self, applied: Callable[[int], None]) -> None:
         """Take what the writer says until it goes."""
         async for raw in self._link.frames():
+            self._heard = time.monotonic()
             message = FROM_WRITER.decode(raw)
             match message:
                 case Applied():
+                    self.told = message.sequence
+                    self._has_written.set()
                     applied(message.sequence)
                 case Written():
                     _resolve(self._receipts, message.number, Receipt(message.sequence, message.repeated))
@@ -103,9 +140,15 @@ def _resolve(waiting: "dict[int, asyncio.Future[Any]]", number: int, result: obj
 
 
 class Following:
-    """The thread that brings the replica up to what the writer says."""
+    """The thread that brings the replica up to what the writer says.
+
+    Parameters
+    ----------
+    follower : Follower
+    """
 
     def __init__(self, follower: Follower) -> None:
+        self.replica = follower.replica
         self._follower = follower
         self._told: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="abound-follower", daemon=True)
@@ -113,11 +156,12 @@ class Following:
 
     def tell(self, sequence: int) -> None:
         """Have records up to this one applied."""
-        self._told.put(sequence)
+        if sequence > self.replica.sequence:
+            self._told.put(sequence)
 
     def _run(self) -> None:
         while (sequence := self._told.get()) is not None:
-            if sequence <= self._follower.replica.sequence:
+            if sequence <= self.replica.sequence:
                 continue
             try:
                 self._follower.catch_up()
@@ -131,36 +175,89 @@ class Following:
         self._follower.close()
 
 
-async def work(settings: Settings, listener: socket.socket, end: socket.socket) -> None:
-    """Serve until a signal comes, or the writer goes."""
-    link = await Link.over(end)
-    following = Following(await asyncio.to_thread(Follower, Home(settings.home)))
-    replica = following._follower.replica
-    linked = Linked(link, closed=settings.closed)
-    served = Served(replica, linked)
-    app = make_app(served, doorkeeper_of(settings))
-    server = HttpServer(app, listener)
-    drain, loop = Drain(app, server, listener), asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, drain.begin)
-    loop.add_signal_handler(signal.SIGINT, lambda: None)  # a terminal sends it to all; the writer passes it on
+class Worker:
+    """One process that ranks, from the first request that it answers to the last.
 
-    async def listen() -> None:
-        await linked.listen(following.tell)
-        loop.call_later(GONE_SECONDS, os._exit, 1)
-        server.stop()
+    Parameters
+    ----------
+    settings : Settings
+    listener : socket
+        Where it listens.
+    link : Link
+        To the writer.
+    quiet : float
+        Seconds for which nobody is accepted, unless the home is opened before.
+    """
 
-    tasks = [loop.create_task(listen()), loop.create_task(linked.report(served.state))]
-    await server.serve()
-    for task in tasks:
-        task.cancel()
-    link.close()
-    following.close()
+    def __init__(self, settings: Settings, listener: socket.socket, link: Link, quiet: float) -> None:
+        self._settings = settings
+        self._quiet = quiet
+        self._link = link
+        self._linked = Linked(link, closed=settings.closed)
+        self._gate = Gate()
+        self._server = HttpServer(self._gate, listener)
+        self._following: Following | None = None
+        self._loop = asyncio.get_running_loop()
+        drain = Drain(self._gate, self._server, listener)
+        self._loop.add_signal_handler(signal.SIGTERM, drain.begin)
+
+    async def work(self) -> None:
+        """Serve until a signal comes, or the writer goes."""
+        tasks = [self._loop.create_task(self._listen()), self._loop.create_task(self._linked.report())]
+        opening = Opening(partial(Follower, Home(self._settings.home)), self._gate.tell)
+        starting = self._loop.create_task(self._start(opening))
+        await asyncio.wait([starting], timeout=self._quiet)
+        serving = self._loop.create_task(self._server.serve())
+        await asyncio.wait([serving, starting], return_when=asyncio.FIRST_COMPLETED)
+        if starting.done() and starting.exception() is not None:
+            os._exit(_failed(starting.exception()))
+        await serving
+        for task in [*tasks, starting]:
+            task.cancel()
+        self._link.close()
+        if self._following is None:
+            os._exit(0)  # it only reads, and nobody waits for what it opens
+        self._following.close()
+
+    async def _start(self, opening: "Opening[Follower]") -> None:
+        following = self._following = Following(await opening.future)
+        last = await self._linked.wait_for_writer()
+        following.tell(last)
+        served = Served(following.replica, self._linked)
+        app = make_app(served, doorkeeper_of(self._settings))
+        while following.replica.sequence < last:
+            self._gate.tell(following.replica.sequence, last)
+            await asyncio.sleep(0.01)
+        self._gate.open(app)
+        self._linked.begin(served.state)
+
+    async def _listen(self) -> None:
+        await self._linked.listen(self._applied)
+        self._loop.call_later(GONE_SECONDS, os._exit, 1)
+        self._server.stop()
+
+    def _applied(self, sequence: int) -> None:
+        if self._following is not None:
+            self._following.tell(sequence)
 
 
-def _main(settings: str, listener: str, link: str) -> None:
+def _failed(error: BaseException | None) -> int:
+    """Say what went wrong, as an operator reads it; return the exit code."""
+    is_expected = isinstance(error, AboundError | OSError)
+    LOG.error("a worker cannot start: %s", error, exc_info=None if is_expected else error)
+    logging.shutdown()
+    return 1
+
+
+async def _work(settings: Settings, listener: socket.socket, end: socket.socket, quiet: float) -> None:
+    await Worker(settings, listener, await Link.over(end), quiet).work()
+
+
+def _main(settings: str, listener: str, link: str, quiet: str) -> None:
     logging.basicConfig(level=logging.WARNING, format="abound: %(message)s")
     found = msgspec.json.decode(settings, type=Settings)
-    asyncio.run(work(found, socket.socket(fileno=int(listener)), socket.socket(fileno=int(link))))
+    ours, end = socket.socket(fileno=int(listener)), socket.socket(fileno=int(link))
+    asyncio.run(_work(found, ours, end, float(quiet)))
 
 
 if __name__ == "__main__":
