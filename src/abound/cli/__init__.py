@@ -9,7 +9,7 @@ NEEDED = ("typer", "click", "rich")  # what the extra brings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with its code: 0, 1 for what went wrong, 2 for wrong usage.
+    """Run the command line and exit with its code: 0, 1 for what went wrong, 2 for wrong usage, 130 for Ctrl-C.
 
     Parameters
     ----------
@@ -22,4 +22,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if (error.name or "").partition(".")[0] not in NEEDED:
             raise
         sys.exit("abound: the command line needs typer and rich: pip install 'abound[cli]'")
+    except KeyboardInterrupt:  # typer says the same once it is there
+        sys.exit(130)
     app(None if arguments is None else list(arguments), prog_name="abound")

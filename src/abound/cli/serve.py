@@ -1,5 +1,9 @@
 """`abound serve`: rank and learn over HTTP."""
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -52,9 +56,26 @@ def serve(
 def load_server() -> Any:
     """Import the server, or say which extra it needs."""
     try:
-        from abound.server.http import serve
+        with uninterrupted():
+            from abound.server.http import serve
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in NEEDED:
             raise
         raise ImportError("the server needs granian, msgspec and more: pip install 'abound[server]'") from None
     return serve
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Take Ctrl-C at the end only: a library in Rust that is interrupted while it is loaded panics."""
+    if threading.current_thread() is not threading.main_thread():  # signals are none of its business
+        yield
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
