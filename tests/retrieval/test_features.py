@@ -129,3 +129,12 @@ def test_each_method_does_what_it_says():
     assert percentile[:, 1].tolist() == [0.5] * 4
     with pytest.raises(ValueError, match="method must be one of 'minmax', 'percentile', 'standard', got 'max'"):
         QueryScaler("max").fit(X)
+
+
+def test_bits_have_the_indices_that_other_solvers_take():
+    from sklearn.svm import LinearSVC
+
+    X = np.random.default_rng(0).random((40, 3))
+    bits = ThermometerFeatures(8).fit_transform(X)
+    assert bits.indices.dtype == bits.indptr.dtype == np.int32
+    LinearSVC().fit(bits, X[:, 0] > 0.5)

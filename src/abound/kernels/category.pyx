@@ -9,7 +9,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memset
 
 from abound.kernels.lists cimport SMALLEST
-from abound.kernels.pool cimport out_of_memory
+from abound.kernels.pool cimport check_place, out_of_memory, out_of_range
 from abound.kernels.prototypes cimport Change, Column, Prototypes, Step, find_all, labels_of, weights_of
 from abound.kernels.votes cimport Vote, offer, settle, worst_of
 
@@ -104,34 +104,39 @@ cdef class RowScores:
         self.n_touched = 0
 
 
-cdef inline void vote_all(const Column* c, double value, double* score) noexcept nogil:
+cdef inline int vote_all(const Column* c, double value, double* score, int64_t room) except -1 nogil:
     """Add the votes of a feature to the scores of its labels."""
     cdef int64_t i
     cdef int32_t n = c.length
     cdef const float* weights
     cdef const int32_t* labels
     if n == 0:
-        return
+        return 0
     weights = weights_of(c)
     if c.dense:
+        check_place(n - 1, room)
         for i in range(n):
             score[i] += weights[i] * value
     else:
         labels = labels_of(c)
         for i in range(n):
+            check_place(labels[i], room)
             score[labels[i]] += weights[i] * value
+    return 0
 
 
 cdef int score_all(Prototypes store, RowScores scores, const int32_t[::1] indices, const double[::1] data,
                    int64_t start, int64_t stop, int64_t n_labels, double common) except -1 nogil:
     """Score every label of a row; what was there before is overwritten."""
     cdef int64_t p, shift = common > 0.0
+    if n_labels:
+        check_place(n_labels - 1, scores.room)
     scores.blank(n_labels)
     if shift and store.n_features:
-        vote_all(&store.columns[0], common, scores.score)
+        vote_all(&store.columns[0], common, scores.score, scores.room)
     for p in range(start, stop):
         if indices[p] + shift < store.n_features and data[p] >= SMALLEST:
-            vote_all(&store.columns[indices[p] + shift], data[p], scores.score)
+            vote_all(&store.columns[indices[p] + shift], data[p], scores.score, scores.room)
     return 0
 
 
@@ -153,6 +158,8 @@ cdef int score_touched(Prototypes store, RowScores scores, const int32_t[::1] in
         c = &store.columns[indices[p]]
         labels, weights = labels_of(c), weights_of(c)
         for i in range(c.length):
+            check_place(labels[i], scores.room)
+            check_place(n_touched, scores.room + 1)
             touched[n_touched] = labels[i]
             n_touched += not marks[labels[i]]
             marks[labels[i]] = 1
@@ -243,10 +250,14 @@ cdef inline bint is_relevant(const int32_t[::1] labels, int64_t first, int64_t l
     return low < last and labels[low] == label
 
 
-cdef inline void change(RowScores scores, int32_t label, double amount) noexcept nogil:
+cdef inline int change(RowScores scores, int32_t label, double amount) except -1 nogil:
+    """Note a change of a label; a row has at most one for each label, or its labels were not told apart."""
+    if scores.n_changes >= scores.room:
+        out_of_range("a row changes more labels than there are")
     scores.changes[scores.n_changes].label = label
     scores.changes[scores.n_changes].amount = amount
     scores.n_changes += 1
+    return 0
 
 
 cdef int64_t find_rivals(RowScores scores, bint all_labels, double lowest, int64_t rivals, const int32_t[::1] labels,
@@ -291,7 +302,9 @@ cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64
     cdef int64_t n = last - first, i, low, n_pairs = 0, n_rivals
     cdef double* keys = scores.keys
     cdef double score
+    check_place(n, scores.key_room)
     for i in range(n):
+        check_place(labels[first + i], scores.room)
         keys[i] = scores.score[labels[first + i]] - margin
         scores.tally[i] = 0
     scores.tally[n] = 0
@@ -317,8 +330,8 @@ cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64
     return n_pairs
 
 
-cdef void find_mistakes(RowScores scores, bint all_labels, const int32_t[::1] labels, int64_t first, int64_t last,
-                        int64_t n_labels) noexcept nogil:
+cdef int find_mistakes(RowScores scores, bint all_labels, const int32_t[::1] labels, int64_t first, int64_t last,
+                       int64_t n_labels) except -1 nogil:
     """Note the labels whose own perceptron is wrong about the row."""
     cdef int64_t i
     cdef int64_t n_candidates = n_labels if all_labels else scores.n_touched
@@ -326,14 +339,17 @@ cdef void find_mistakes(RowScores scores, bint all_labels, const int32_t[::1] la
     scores.n_changes = 0
     for i in range(n_candidates):
         label = <int32_t> i if all_labels else scores.touched[i]
+        check_place(label, scores.room)
         if scores.score[label] >= 0.0 and not is_relevant(labels, first, last, label):
             change(scores, label, -1.0)
     for i in range(first, last):
+        check_place(labels[i], scores.room)
         if scores.score[labels[i]] <= 0.0:
             change(scores, labels[i], 1.0)
+    return 0
 
 
-cdef void hold_relevant(RowScores scores, const int32_t[::1] labels, int64_t first, int64_t last) noexcept nogil:
+cdef int hold_relevant(RowScores scores, const int32_t[::1] labels, int64_t first, int64_t last) except -1 nogil:
     """Note the relevant labels that do not change by 0: a pair must be stored before its label can be touched."""
     cdef int64_t i, j, n = scores.n_changes
     for i in range(first, last):
@@ -342,6 +358,7 @@ cdef void hold_relevant(RowScores scores, const int32_t[::1] labels, int64_t fir
                 break
         else:
             change(scores, labels[i], 0.0)
+    return 0
 
 
 cdef int find_violations(RowScores scores, bint all_labels, double margin, int64_t rivals, const int32_t[::1] labels,
@@ -360,14 +377,15 @@ cdef int find_violations(RowScores scores, bint all_labels, double margin, int64
         if scores.best[i].score > 1.0 - margin:
             change(scores, scores.best[i].label, 1.0 - margin - scores.best[i].score)
     for i in range(first, last):
+        check_place(labels[i], scores.room)
         score = scores.score[labels[i]]
         if score < 1.0 + margin:
             change(scores, labels[i], 1.0 + margin - score)
     return 0
 
 
-cdef void add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t first, int64_t last, double margin,
-                         int64_t n_labels) noexcept nogil:
+cdef int add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t first, int64_t last, double margin,
+                        int64_t n_labels) except -1 nogil:
     """Note labels that were said to be wrong, to be pushed down whatever their score; unknown ones have none."""
     cdef int64_t i, j
     for i in range(first, last):
@@ -378,6 +396,7 @@ cdef void add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t fir
                 break
         else:
             change(scores, wrong[i], -margin - max(0.0, scores.score[wrong[i]]))
+    return 0
 
 
 def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labels, double margin,

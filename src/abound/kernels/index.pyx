@@ -8,7 +8,7 @@ O(active features x d_max) to rank and O(active features x labels / w_min) to le
 from libc.stdint cimport int32_t, int64_t
 
 from abound.kernels.lists cimport SMALLEST, UNKNOWN, ask_for_headers, find_edge, update_feature
-from abound.kernels.pool cimport Edge, EdgePool, Feature, edges_of, feature_at, prefetch
+from abound.kernels.pool cimport Edge, EdgePool, Feature, check_place, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Vote, Votes, add_votes
 
 import numpy as np
@@ -34,8 +34,8 @@ cdef class IndexSettings:
 cdef inline double scale_of(const Feature* feature, double value, IndexSettings s) noexcept nogil:
     """What a unit of w' is worth in a vote: r[f] * v[f] / W[f]."""
     cdef double rating = 1.0
-    if s.rating and feature.seen < FULL_RATING:
-        rating = feature.seen / FULL_RATING
+    if s.rating and feature.noted.seen < FULL_RATING:
+        rating = feature.noted.seen / FULL_RATING
     return rating * (1.0 if s.boolean else value) / feature.total
 
 
@@ -178,7 +178,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
             if count:
                 for p in range(start, stop):
                     if data[p] >= SMALLEST:
-                        feature_at(pool, indices[p]).seen += 1
+                        feature_at(pool, indices[p]).noted.seen += 1
             if first == last:
                 continue
             scored = False
@@ -186,6 +186,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] 
                 positions = votes.make_positions((last - first) * (stop - start))
             for i in range(first, last if s.margin < 1e300 else first):
                 # A label that scores no more than the margin cannot win by more, and needs no comparison.
+                check_place((i - first + 1) * (stop - start), votes.position_room)
                 if find_label(pool, s, indices, data, start, stop, labels[i],
                               positions + (i - first) * (stop - start)) > s.margin:
                     scored = True

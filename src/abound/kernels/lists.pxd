@@ -6,16 +6,12 @@ rated edges takes two of the pool's places an edge; `length`, `capacity` and `n_
 
 from libc.stdint cimport int32_t, int64_t
 
-from abound.kernels.pool cimport Edge, EdgePool, Feature, edges_of, feature_at, prefetch
+from abound.kernels.pool cimport Edge, EdgePool, Feature, Rating, edges_of, feature_at, prefetch
 
 cdef struct RatedEdge:
     int32_t label
     float weight                            # w'[f, c], as in an Edge
     float correction                        # th[f, c], what a unit of the feature's value adds to the label's score
-    float slope                             # sum of its squared gradients
-
-cdef struct Rating:                         # kept where a plain index counts sightings
-    float log                               # l[f]: the feature's votes are multiplied by exp(l[f])
     float slope                             # sum of its squared gradients
 
 ctypedef fused AnyEdge:
@@ -48,7 +44,7 @@ cdef inline float weight_to_store(double weight) noexcept nogil:
 
 
 cdef inline Rating* rating_of(Feature* feature) noexcept nogil:
-    return <Rating*> &feature.seen
+    return &feature.noted.rating
 
 
 cdef inline void rise(AnyEdge* edges, int64_t i) noexcept nogil:

@@ -218,7 +218,7 @@ cdef int64_t merge_feature(Merger m, int64_t f, bint rated, double w_min, double
     total[0], seen[0] = 0.0, 0
     for source in range(m.n_sources):
         feature = m.feature(source, f)
-        if feature == NULL or (feature.total == 0.0 and feature.seen == 0):
+        if feature == NULL or (feature.total == 0.0 and feature.noted.seen == 0):
             continue
         n_holders += 1
         holder = feature
@@ -228,18 +228,18 @@ cdef int64_t merge_feature(Merger m, int64_t f, bint rated, double w_min, double
                 base_slope = rating_of(feature).slope
                 begin(&rating, rating_of(feature).log, base_slope)
             else:
-                seen[0] = feature.seen * (2 - m.n_sources)
+                seen[0] = feature.noted.seen * (2 - m.n_sources)
         else:
             total[0] += feature.total
             if rated:
                 add(&rating, rating_of(feature).log, rating_of(feature).slope, base_slope)
             else:
-                seen[0] += feature.seen
+                seen[0] += feature.noted.seen
     if n_holders == 0:
         return 0
     if rated:
         rating_of(&merged).log, rating_of(&merged).slope = mean_of(&rating), <float> rating.slope
-        seen[0] = merged.seen
+        seen[0] = merged.noted.seen
     else:
         seen[0] = max(0, seen[0])
     total[0] = max(0.0, total[0])
@@ -328,7 +328,7 @@ def renumbered(EdgePool pool, const int32_t[::1] features, const int32_t[::1] la
             indptr[f + 1] += indptr[f]
         for f in range(n):
             feature, at = feature_at(pool, f), features[f]
-            totals[at], seen[at] = feature.total, feature.seen
+            totals[at], seen[at] = feature.total, feature.noted.seen
             if feature.length and rated:
                 renumber_list(<RatedEdge*> edges_of(pool, feature), feature.length // 2,
                               <RatedEdge*> (edges + indptr[at]), labels)

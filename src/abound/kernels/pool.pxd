@@ -45,10 +45,18 @@ cdef struct Edge:
     int32_t label
     float weight                            # w'[f, c]
 
+cdef struct Rating:
+    float log                               # l[f]: the feature's votes are multiplied by exp(l[f])
+    float slope                             # sum of its squared gradients
+
+cdef union Noted:                           # one or the other, by the kind of the index
+    int64_t seen                            # n[f]: how often a plain index has met the feature
+    Rating rating                           # what a rated index has learnt about it
+
 cdef struct Feature:
     Edge* edges                             # its list; NULL as long as it never had one
     double total                            # W[f]
-    int64_t seen                            # n[f]
+    Noted noted
     int32_t length
     int32_t slab                            # that its list is a block of; -1 if it stands in the borrowed array
 
@@ -63,6 +71,13 @@ cdef struct Slab:
 
 cdef int out_of_range(const char* message) except -1 with gil
 cdef int out_of_memory(const char* wanted) except -1 with gil
+
+
+cdef inline int check_place(int64_t place, int64_t room) except -1 nogil:
+    """Raise, on a build with bounds checks, if a place of a scratch array is outside its room."""
+    if CHECKED and not 0 <= place < room:
+        out_of_range("place outside a scratch array")
+    return 0
 
 
 cdef class EdgePool:

@@ -309,7 +309,7 @@ cdef class EdgePool:
             feature.slab = -1
             feature.length = <int32_t> (indptr[f + 1] - indptr[f])
             feature.total = totals[f]
-            feature.seen = seen[f]
+            feature.noted.seen = seen[f]
         pool.n_edges = n_edges
         return pool
 
@@ -324,7 +324,7 @@ cdef class EdgePool:
             feature = feature_at(self, f)
             indptr[f + 1] = indptr[f] + min(limit, feature.length)
             totals[f] = feature.total
-            seen[f] = feature.seen
+            seen[f] = feature.noted.seen
         return indptr_, totals_, seen_
 
     def edges(self, int64_t start, int64_t stop, int64_t limit=INT32_MAX):

@@ -16,10 +16,10 @@ from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from abound.kernels.exponential cimport exp_of
-from abound.kernels.lists cimport (SMALLEST, UNKNOWN, Rating, RatedEdge, ask_for_headers, find_edge, rating_of,
+from abound.kernels.lists cimport (SMALLEST, UNKNOWN, RatedEdge, ask_for_headers, find_edge, rating_of,
                                    slope_to_store, update_feature)
 from abound.kernels.pairs cimport PairTables, ask_for_pairs, learn_candidates, reject_candidate, weigh
-from abound.kernels.pool cimport EdgePool, Feature, edges_of, feature_at, prefetch
+from abound.kernels.pool cimport EdgePool, Feature, Rating, check_place, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Candidates, Vote, Votes, insert, offer, settle, worst_of
 
 import numpy as np
@@ -109,6 +109,7 @@ cdef int score_row(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::
     cdef int32_t* touched
     votes.open(most_votes)
     slots, touched, mask = votes.slots, votes.touched, votes.mask
+    check_place(mask, votes.n_slots)
     for p in range(start, stop):
         if indices[p] >= pool.n_features or data[p] < SMALLEST:
             continue
@@ -122,6 +123,7 @@ cdef int score_row(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::
         for e in range(n):
             label = edges[e].label
             slot = label & mask
+            check_place(n_touched, mask + 1)    # below the last slot, so that every search ends
             found = slots[slot].label
             while found != label and found != -1:
                 slot = (slot + 1) & mask
@@ -175,11 +177,14 @@ cdef int score_to_learn(EdgePool pool, Votes votes, RatedSettings s, const int32
                 slot = (slot + 1) & mask
                 found = slots[slot].label
             if found == -1:
+                check_place(n_touched, min(mask + 1, votes.sum_room))
                 slots[slot].label, slots[slot].place = label, <int32_t> n_touched
                 touched[n_touched] = <int32_t> slot
                 sums[n_touched] = 0.0
                 n_touched += 1
             place = slots[slot].place
+            check_place(place, n_touched)
+            check_place(vote, votes.position_room)
             sums[place] += scale * weight + value * edges[e].correction
             places[vote] = place
             vote += 1
@@ -229,7 +234,9 @@ cdef int choose_best(PairTables pairs, Votes votes, const int32_t[::1] indices, 
     """Let the first n of the best labels be the candidates of a row, and ask memory for their pairs."""
     cdef int64_t i
     cdef Candidates* c = votes.make_candidates(n)
+    check_place(n, votes.candidate_room)
     for i in range(n):
+        check_place(i, votes.best_room)
         c.labels[i] = votes.best[i].label
     if n:
         ask_for_pairs(pairs, indices, start, stop, c.labels, n)
@@ -242,6 +249,8 @@ cdef int weigh_best(PairTables pairs, Votes votes, const int32_t[::1] indices, c
     cdef int64_t i
     cdef Candidates* c = &votes.candidates
     cdef Vote* best = votes.best
+    check_place(n_weighed, votes.candidate_room)
+    check_place(n, votes.best_room + 1)
     weigh(pairs, indices, data, start, stop, c.labels, c.weights, n_weighed)
     for i in range(n_weighed):
         best[i].score += PAIR_SHARE * c.weights[i]
@@ -262,6 +271,8 @@ cdef int64_t choose_to_learn(Votes votes, const int32_t[::1] labels, int64_t fir
     cdef Vote* best = votes.make_best(n_candidates)
     cdef Candidates* c
     for i in range(votes.n_touched):
+        check_place(i, votes.sum_room)
+        check_place(votes.touched[i], votes.n_slots)
         found.score = votes.sums[i]
         if n == n_candidates and found.score < worst_of(best, n, n_candidates).score:
             continue                        # before it is looked for among the true ones
@@ -270,6 +281,7 @@ cdef int64_t choose_to_learn(Votes votes, const int32_t[::1] labels, int64_t fir
             n = offer(best, n, n_candidates, &found)
     settle(best, n, n_candidates)
     c = votes.make_candidates(n + last - first)
+    check_place(n + last - first, votes.candidate_room)
     for i in range(n):
         c.labels[i] = best[i].label
     for i in range(first, last):
@@ -347,6 +359,8 @@ cdef int follow_gradient(EdgePool pool, Votes votes, RatedSettings s, const int3
         scale = scale_of(feature, value, total, s)
         gradient = 0.0
         for e in range(n):
+            check_place(vote, votes.position_room)
+            check_place(places[vote], votes.sum_room)
             error, weight = errors[places[vote]], edges[e].weight
             vote += 1
             if last > first and is_among(labels, first, last, edges[e].label):

@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from abound.kernels.logarithm cimport log_of
+from abound.kernels.pool cimport check_place
 from abound.kernels.vocabulary cimport TextSettings, Vocabulary, enlarged
 from abound.kernels.words cimport Found, Words
 
@@ -65,7 +66,9 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
                 j = i + 1
                 while j < words.n_found and words.found[j].number == words.found[i].number:
                     j += 1
+                check_place(words.found[i].number, v.n_terms)
                 if not s.frozen or v.terms[words.found[i].number].count >= s.min_count:
+                    check_place(at + n_terms, min(room, room_again))
                     indices[at + n_terms] = words.found[i].number
                     data[at + n_terms] = <double> (j - i)
                     n_occurrences += <double> (j - i)

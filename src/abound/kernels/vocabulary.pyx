@@ -12,7 +12,7 @@ import os
 
 import numpy as np
 
-from abound.kernels.pool cimport prefetch
+from abound.kernels.pool cimport check_place, prefetch
 
 cdef enum:
     AHEAD = 16
@@ -39,6 +39,8 @@ cdef class Vocabulary:
         self.seed = SEED
         self.n_cells = 1 << 10
         self.cells = <Cell*> PyMem_Realloc(NULL, self.n_cells * sizeof(Cell))
+        if self.cells == NULL:
+            raise MemoryError("no memory for a vocabulary")
         memset(self.cells, 0xff, self.n_cells * sizeof(Cell))
         self.seen_before = np.zeros(0, np.uint8) if sightings is None else sightings
 
@@ -118,8 +120,11 @@ cdef class Vocabulary:
         if data != NULL:
             start = self.n_name_bytes
             self.names = <char*> enlarged(self.names, &self.name_room, start + length + 8, 1)
+            check_place(start + length - 1, self.name_room)
             memcpy(self.names + start, data, length)
             self.n_name_bytes += length
+        check_place(number, self.term_room)
+        check_place(cell, self.n_cells)
         self.terms[number].start = start
         self.terms[number].length = <int32_t> length
         self.terms[number].count = 0
@@ -135,7 +140,9 @@ cdef class Vocabulary:
         """Number of a term, -1 if it is unknown; with `learn` it becomes known if the rule for admission allows."""
         cdef int64_t cell = self.cell_of(h, start, length, data), at
         cdef uint64_t h_kept                # without a seed, for the counters are saved
+        check_place(cell, self.n_cells)
         if self.cells[cell].number >= 0:
+            check_place(self.cells[cell].number, self.n_terms)
             return self.cells[cell].number
         if not learn or self.n_terms >= s.max_terms:
             return -1
@@ -260,6 +267,8 @@ cdef class Vocabulary:
                 words[i] = 1
                 data = v.names + starts[i]
             cell = v.cell_of(h, starts[i], lengths[i], data)
+            check_place(cell, v.n_cells)
+            check_place(i, v.term_room)
             if v.cells[cell].number >= 0:
                 raise ValueError(f"term {i} occurs twice")
             v.terms[i].start, v.terms[i].length, v.terms[i].count = starts[i], lengths[i], counts[i]

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from abound.kernels.pool cimport Edge
+from abound.kernels.pool cimport Edge, check_place
 
 cdef enum:
     INSERTION_MOST = 32                     # up to so many, insertion beats a heap
@@ -42,7 +42,7 @@ cdef class Votes:
     cdef int64_t take_top(self, int64_t k) except -1 nogil
 
 
-cdef inline void add_votes(Votes votes, const Edge* edges, int64_t n, double scale) noexcept nogil:
+cdef inline int add_votes(Votes votes, const Edge* edges, int64_t n, double scale) except -1 nogil:
     """Add scale * weight to the score of each edge's label.
 
     A label's slot is its number modulo the table, so that with fewer labels than slots the table is an
@@ -53,9 +53,11 @@ cdef inline void add_votes(Votes votes, const Edge* edges, int64_t n, double sca
     cdef int32_t* touched = votes.touched
     cdef int64_t mask = votes.mask, n_touched = votes.n_touched, slot, e
     cdef int32_t label, found
+    check_place(mask, votes.n_slots)
     for e in range(n):
         label = edges[e].label
         slot = label & mask
+        check_place(n_touched, mask + 1)    # below the last slot, so that every search ends
         found = slots[slot].label
         while found != label and found != -1:
             slot = (slot + 1) & mask
@@ -65,6 +67,7 @@ cdef inline void add_votes(Votes votes, const Edge* edges, int64_t n, double sca
         slots[slot].label = label
         slots[slot].score += scale * edges[e].weight
     votes.n_touched = n_touched
+    return 0
 
 
 cdef inline bint is_worse(const Vote* a, const Vote* b) noexcept nogil:

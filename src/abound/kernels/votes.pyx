@@ -7,7 +7,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc, realloc
 
-from abound.kernels.pool cimport out_of_memory
+from abound.kernels.pool cimport check_place, out_of_memory
 
 cdef enum:
     FEWEST_SLOTS = 256
@@ -127,6 +127,7 @@ cdef class Votes:
         cdef bint few = n <= INSERTION_MOST
         best = self.make_best(n)
         for i in range(n):
+            check_place(touched[i], self.n_slots)
             slot = &slots[touched[i]]
             best[i] = slot[0]
             slot.label = -1                 # emptied in the same walk, while it is in cache
@@ -137,6 +138,7 @@ cdef class Votes:
                 sift_up(best, i)
         worst = best[n - 1 if few else 0].score if n else INFINITY
         for i in range(n, n_touched):
+            check_place(touched[i], self.n_slots)
             slot = &slots[touched[i]]
             found.score = slot.score
             found.label = slot.label

@@ -8,7 +8,7 @@ from cpython.mem cimport PyMem_Free
 from cpython.unicode cimport PyUnicode_KIND, PyUnicode_DATA, PyUnicode_READ, PyUnicode_GET_LENGTH
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from abound.kernels.pool cimport prefetch
+from abound.kernels.pool cimport check_place, prefetch
 from abound.kernels.vocabulary cimport TextSettings, Vocabulary, enlarged, hash_bytes, hash_pair
 
 cdef extern from "Python.h":
@@ -33,6 +33,7 @@ cdef class Words:
     cdef int put(self, int64_t number, int64_t start, int64_t stop) except -1:
         if number >= 0:
             self.found = <Found*> enlarged(self.found, &self.found_room, self.n_found + 1, sizeof(Found))
+            check_place(self.n_found, self.found_room)
             self.found[self.n_found].number = <int32_t> number
             self.found[self.n_found].start = <int32_t> start
             self.found[self.n_found].stop = <int32_t> stop
@@ -56,7 +57,13 @@ cdef class Words:
                 while stop < word.n_bytes and data[stop] & 0xC0 == 0x80:   # the rest of a code point
                     stop += 1
                 j += 1
+<<<<<<< HEAD
                 if j - i >= s.char_low and j - i < word.n_letters:
+=======
+                if j - i >= s.char_low and j - i < word.n_points:
+                    check_place(word.place + begin - 1, self.text_room)
+                    check_place(word.place + stop - 1, self.text_room)
+>>>>>>> bb6a11c (Refuse damaged sparse matrices, count repeated entries of an indicator once, and bound every scratch array)
                     part = data + begin - 1
                     kept = part[0]
                     part[0] = SUBWORD
@@ -97,6 +104,7 @@ cdef class Words:
                 i += 1
                 continue
             self.words = <Word*> enlarged(self.words, &self.word_room, self.n_words + 1, sizeof(Word))
+            check_place(self.n_words, self.word_room)
             word = &self.words[self.n_words]
             n_bytes += 1                    # a spare byte, for the mark of the word's first part
             word.place, word.start = n_bytes, <int32_t> i
@@ -104,8 +112,13 @@ cdef class Words:
                 ch = PyUnicode_READ(kind, data, i)
                 if not is_word(ch):
                     break
+<<<<<<< HEAD
                 if stems is None:
                     n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
+=======
+                check_place(n_bytes + 3, self.text_room)    # a code point takes up to four bytes
+                n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
+>>>>>>> bb6a11c (Refuse damaged sparse matrices, count repeated entries of an indicator once, and bound every scratch array)
                 i += 1
             word.n_points = word.n_letters = <int32_t> (i - word.start)
             if stems is not None:

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from abound.matrices import indicator
+
 # The constants of Jain, Prabhu and Varma (KDD 2016) for sets without published ones of their own.
 PROPENSITY_A = 0.55
 PROPENSITY_B = 1.5
@@ -93,7 +95,7 @@ def judge(
     -------
     Judgement
     """
-    truth = sp.csr_array(truth)
+    truth = indicator(truth)
     indices, scores = np.asarray(ranking.indices), np.asarray(ranking.scores, np.float64)
     if indices.shape != scores.shape or indices.shape[0] != truth.shape[0]:
         raise ValueError(f"truth has {truth.shape[0]} rows, indices {indices.shape} and scores {scores.shape}")

@@ -1,7 +1,7 @@
 """The contract of the ordinal learners: rows in, a rank a row out, learning a row at a time."""
 
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
@@ -12,13 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from abound.errors import DamagedModel
+from abound.matrices import check_sparse
 from abound.ordinal.scale import Scale, checked_targets
 from abound.rankers.base import Rows
 from abound.store import Model, decode_names, encode_names, state_hash, write_model
 from abound.store.directory import Source
 
 
-class OrdinalEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class OrdinalEstimator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """Give each row one of several ordered ranks.
 
     A subclass gives the steps that carry an underscore; ranks, validation and saving are here.
@@ -153,6 +154,7 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _rows(self, X: Any, *, learn: bool, is_checked_later: bool = False) -> Rows:
         first = learn and self.n_features_in_ == 0
+        check_sparse(X)
         _check_feature_names(self, X, reset=first)
         X = check_array(
             X,
@@ -177,9 +179,9 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             return Rows(indptr, np.tile(np.arange(width, dtype=np.int32), n_rows), X.ravel())
         if X.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"X must have fewer than 2**31 columns, got {X.shape[1]}")
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        # Made anew from copies: what somebody has noted on a matrix, such as that it is canonical, need not be so.
+        X = sp.csr_array((X.data, X.indices, X.indptr), X.shape, copy=True)
+        X.sum_duplicates()
         if learn:
             self.n_features_in_ = max(self.n_features_in_, X.shape[1])
         return Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)

@@ -6,7 +6,7 @@ to load and to rank a text.
 
 import inspect
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, cast, get_args
 
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abound.errors import DamagedModel
+from abound.kernels.rows import are_plain
+from abound.matrices import check_sparse
 from abound.rankers.labels import LabelBook, TargetForm, Targets, plain_name, target_form
 from abound.rankers.ranking import Explanation, Ranking
 from abound.store import Model, decode_names, encode_names, state_hash, write_model
@@ -38,6 +40,8 @@ class Rows(NamedTuple):
 
 
 LARGEST_VALUE = float(np.finfo(np.float32).max)
+INDICES = (np.dtype(np.int32), np.dtype(np.int64))
+VALUES = (np.dtype(np.float64),)
 UNLIMITED = np.iinfo(np.int64).max
 FORMS = get_args(TargetForm)
 Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # of labels: ids[indptr[i]:indptr[i+1]] for row i
@@ -51,15 +55,22 @@ def check_whole(name: str, value: Any, low: int, high: int = UNLIMITED) -> None:
         raise TypeError(f"{name} must be a whole number of at most 64 bits, got {value!r}")
 
 
-def _is_plain_csr(X: Any) -> bool:
-    """Tell whether X can go to the kernels as it is; full validation takes longer than to rank a row."""
+def _plain_rows(X: Any) -> Rows | None:
+    """Return X as it is, if the kernels can take it so; full validation takes longer than to rank a row."""
     import scipy.sparse as sp
 
-    if not isinstance(X, sp.csr_array | sp.csr_matrix) or X.data.dtype != np.float64 or X.shape[0] == 0:
-        return False
-    if X.indices.dtype != np.int32 or not X.has_canonical_format:
-        return False
-    return len(X.data) == 0 or bool(X.data.min() >= 0.0 and X.data.max() <= LARGEST_VALUE)
+    if not isinstance(X, sp.csr_array | sp.csr_matrix) or X.ndim != 2 or X.shape[0] == 0:
+        return None
+    indptr, indices, data = X.indptr, X.indices, X.data
+    for array, dtypes in ((indptr, INDICES), (indices, INDICES[:1]), (data, VALUES)):
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype not in dtypes:
+            return None
+    if len(indptr) != X.shape[0] + 1 or not (indices.flags.c_contiguous and data.flags.c_contiguous):
+        return None
+    if not (indices.flags.aligned and data.flags.aligned):
+        return None
+    rows = Rows(indptr.astype(np.int64), indices, data)
+    return rows if are_plain(*rows, X.shape[1], LARGEST_VALUE) else None
 
 
 def check_number(name: str, value: Any, low: float, high: float = float("inf")) -> None:
@@ -71,7 +82,7 @@ def check_number(name: str, value: Any, low: float, high: float = float("inf")) 
         raise ValueError(f"{name} must be {limits}, got {value!r}")
 
 
-class Ranker:
+class Ranker(ABC):
     """Rank labels by what was learnt from rows.
 
     A subclass gives the steps that carry an underscore; labels, validation and saving are here, and scikit-learn's
@@ -82,6 +93,7 @@ class Ranker:
     feature_names_in_: NDArray[np.object_]
     kind: ClassVar[str]  # the ranker's name in model directories and on the command line
     learns_wrong: ClassVar[bool] = False  # whether it can be told which labels are wrong
+    _form: TargetForm = "names"  # of the last labels that were learnt
 
     # -- what a subclass gives ---------------------------------------------------------------------
 
@@ -101,7 +113,7 @@ class Ranker:
         """Learn rows in order, with labels that are known to be wrong, if the ranker can."""
         raise NotImplementedError
 
-    def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
+    def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:  # noqa: B027  few can
         """Learn rows that were just learnt on, until their labels stand first and wrong ones do not, if it can."""
 
     def _learn_all(self, rows: Rows, targets: Targets) -> None:
@@ -129,7 +141,7 @@ class Ranker:
         """Return the bytes that each feature takes."""
         return np.zeros(0, np.int64)
 
-    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
+    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:  # noqa: B027  few can
         """Forget all features but the wanted ones, which are numbered anew in their order."""
 
     @abstractmethod
@@ -222,41 +234,50 @@ class Ranker:
         """Check rows that are to be learnt, and make their labels and columns known."""
         if Y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        width = self.n_features_in_
         rows = self._rows(X, learn=True)
-        targets = self.labels_.encode(Y, rows.n_rows, learn=True)
-        self._form: TargetForm = target_form(Y)
+        try:
+            targets = self.labels_.encode(Y, rows.n_rows, learn=True)
+        except BaseException:
+            self.n_features_in_ = width  # nothing was learnt of the new columns
+            raise
+        self._form = target_form(Y)
         self.labels_.count(targets)
         self.n_rows_seen_ += rows.n_rows
         return rows, targets
 
     def _rows(self, X: Any, *, learn: bool) -> Rows:
-        if not _is_plain_csr(X):
+        rows = _plain_rows(X)
+        if rows is None:
             X = self._as_csr(X, learn)
+            rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
         if learn:
             self.n_features_in_ = max(self.n_features_in_, X.shape[1])
-        return Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
+        return rows
 
     def _as_csr(self, X: Any, learn: bool) -> "sp.csr_array[Any]":
         """Return any rows that scikit-learn knows as a canonical CSR matrix, or say what is wrong with them."""
         import scipy.sparse as sp
         from sklearn.utils.validation import _check_feature_names, check_array
 
+        check_sparse(X)
         _check_feature_names(self, X, reset=learn and self.n_features_in_ == 0)
         X = check_array(
             X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, input_name="X", estimator=self
         )
-        if not learn and not sp.issparse(X) and X.shape[1] != self.n_features_in_:
+        sparse: bool = sp.issparse(X)
+        if not learn and not sparse and X.shape[1] != self.n_features_in_:
             # A dense matrix states its width; only a sparse one may leave its last columns out, or have more.
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input"
             )
-        X = sp.csr_array(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
         if X.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"X must have fewer than 2**31 columns, got {X.shape[1]}")
+        # Made anew from copies: what somebody has noted on a matrix, such as that it is canonical, need not be so.
+        arrays: Any = (X.data, X.indices, X.indptr) if sparse else X
+        X = sp.csr_array(arrays, shape=X.shape, copy=True)
+        X.sum_duplicates()
         if X.nnz and X.data.max() > LARGEST_VALUE:
             raise ValueError(f"values of X must fit into 32-bit floats, got {X.data.max()}")
         return cast("sp.csr_array[Any]", X)

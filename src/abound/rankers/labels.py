@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.matrices import indicator
 from abound.store.names import Name
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 TargetForm: TypeAlias = Literal["names", "lists", "dense", "sparse"]
+LONGEST_NUMBER = 4096  # bits of a label that is a whole number; Python refuses to read far longer ones
 
 
 class Targets(NamedTuple):
@@ -28,6 +30,10 @@ def plain_name(name: Any) -> Name:
         name = name.item()
     if not isinstance(name, str | int | float):
         raise TypeError(f"a label must be a string or a number, got {type(name).__name__}: {name!r}")
+    if isinstance(name, float) and name != name:
+        raise ValueError("a label must be a string or a number, got NaN")
+    if isinstance(name, int) and name.bit_length() > LONGEST_NUMBER:
+        raise ValueError(f"a label that is a number must have at most {LONGEST_NUMBER} bits, got {name.bit_length()}")
     return name
 
 
@@ -68,8 +74,7 @@ class LabelBook:
 
     def add(self, names: Iterable[Any]) -> None:
         """Make labels known without an example."""
-        for name in names:
-            plain = plain_name(name)
+        for plain in [plain_name(name) for name in names]:  # all are looked at before the first is known
             if self._ids.setdefault(plain, len(self.names)) == len(self.names):
                 self.names.append(plain)
         self._widen()
@@ -100,29 +105,40 @@ class LabelBook:
         With `learn`, unknown labels become known; without, each gets a number beyond the known ones, so that it
         still counts as a label that a ranking has missed. All columns of an indicator matrix become known.
         """
-        form = target_form(Y)
         book = self if learn else _Visitor(self)
-        if form in ("dense", "sparse"):
-            import scipy.sparse as sp
-
-            targets = book._encode_indicator(sp.csr_array(Y))
-        elif form == "lists":
-            targets = book._encode_lists(Y)
-        else:
-            from sklearn.utils import column_or_1d
-            from sklearn.utils.multiclass import check_classification_targets
-
-            y = column_or_1d(Y, warn=True) if not isinstance(Y, list | tuple) else np.asarray(Y)
-            if y.dtype.kind in "fc" or y.dtype == object:
-                check_classification_targets(y)
-            # A list mixed of texts and numbers keeps them apart only as it was given.
-            given = Y if isinstance(Y, list | tuple) else y.tolist()
-            targets = book._encode_lists([(name,) for name in given])
-        if len(targets.indptr) - 1 != n_rows:
-            raise ValueError(f"X has {n_rows} rows but Y has {len(targets.indptr) - 1}; give labels for each row")
+        n_known = len(book)
+        try:
+            targets = book._encode(Y)
+            if len(targets.indptr) - 1 != n_rows:
+                raise ValueError(f"X has {n_rows} rows but Y has {len(targets.indptr) - 1}; give labels for each row")
+        except BaseException:  # whatever an iterable of somebody else's may raise
+            book._forget_from(n_known)
+            raise
         if learn:
             self._widen()
         return targets
+
+    def _encode(self, Y: Any) -> Targets:
+        form = target_form(Y)
+        if form in ("dense", "sparse"):
+            return self._encode_indicator(indicator(Y))
+        if form == "lists":
+            return self._encode_lists(Y)
+        from sklearn.utils import column_or_1d
+        from sklearn.utils.multiclass import check_classification_targets
+
+        y = column_or_1d(Y, warn=True) if not isinstance(Y, list | tuple) else np.asarray(Y)
+        if y.dtype.kind in "fc" or y.dtype == object:
+            check_classification_targets(y)
+        # A list mixed of texts and numbers keeps them apart only as it was given.
+        given = Y if isinstance(Y, list | tuple) else y.tolist()
+        return self._encode_lists([(name,) for name in given])
+
+    def _forget_from(self, number: int) -> None:
+        """Forget labels from a number on, which nothing was learnt about."""
+        for name in self.names[number:]:
+            del self._ids[name]
+        del self.names[number:]
 
     def _encode_lists(self, rows: Iterable[Iterable[Any]]) -> Targets:
         known, names = self._ids, self.names
@@ -142,11 +158,8 @@ class LabelBook:
         return Targets(np.array(indptr, np.int64), np.array(ids, np.int32), n_known)
 
     def _encode_indicator(self, Y: "sp.csr_array[Any]") -> Targets:
-        if np.any((Y.data != 0) & (Y.data != 1)):
-            raise ValueError("an indicator matrix must hold 0 and 1 only; give lists of label names instead")
-        if not np.all(Y.data):
-            Y = Y.copy()
-            Y.eliminate_zeros()
+        if Y.shape[1] > np.iinfo(np.int32).max:
+            raise ValueError(f"an indicator matrix must have fewer than 2**31 columns, got {Y.shape[1]}")
         self.add(range(Y.shape[1]))
         ids = np.array([self._ids[column] for column in range(Y.shape[1])], np.int32)[Y.indices]
         rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))

@@ -38,8 +38,7 @@ def merge_rankers(rankers: Sequence[AnyRanker], numbers: Sequence[NDArray[np.int
     merged.n_rows_seen_ = sum(ranker.n_rows_seen_ for ranker in rankers)
     merged.n_features_in_ = max(ranker.n_features_in_ for ranker in rankers)
     for ranker in reversed(rankers):  # so that the first has the last word
-        if hasattr(ranker, "_form"):
-            merged._form = ranker._form
+        merged._form = ranker._form
         if hasattr(ranker, "feature_names_in_"):
             merged.feature_names_in_ = ranker.feature_names_in_
     if isinstance(merged, CascadeRanker):

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from abound.matrices import check_sparse
 from abound.rankers.base import check_number
 from abound.rankers.labels import LabelBook
 
@@ -79,6 +80,7 @@ class RocchioSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # sc
             check_number(name, getattr(self, name), low, high)
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        check_sparse(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
         weights = rocchio_weights(sp.csr_array(X), _indicator(y, X.shape[0]), self.positive, self.negative)
         self.support_ = np.zeros(X.shape[1], bool)

@@ -91,6 +91,8 @@ class ThermometerTable:
         indices = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
         indices += np.repeat(np.tile(first_bit, len(self)), counts)
         indptr = np.concatenate([[0], np.cumsum(n_bits)])
+        if max(len(indices), self.shape[1]) <= np.iinfo(np.int32).max:  # many solvers take no wider indices
+            indices, indptr = indices.astype(np.int32), indptr.astype(np.int32)
         return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=self.shape)
 
     def toarray(self) -> Floats:

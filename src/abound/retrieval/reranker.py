@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from abound.errors import DamagedModel
+from abound.matrices import check_sparse
 from abound.metrics import evaluate_queries
 from abound.retrieval.cutting_plane import Certificate, Floats
 from abound.retrieval.query_scaling import METHODS, QueryScaler
@@ -113,6 +114,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
             X = QueryScaler(self.per_query).fit(X).transform(X, qid)
         if not self.lower_is_better:
             return X
+        check_sparse(X)
         given: Any = X if sp.issparse(X) else np.asarray(X, np.float64)
         return -given
 

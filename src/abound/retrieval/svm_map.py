@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from abound.errors import DamagedModel
+from abound.matrices import check_sparse
 from abound.metrics import evaluate_queries
 from abound.retrieval.cutting_plane import Certificate, Floats, minimize
 from abound.retrieval.design import ThermometerTable, make_block
@@ -174,6 +175,7 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
             elif X.shape[1] != self.n_features_in_:
                 raise ValueError(f"X has {X.shape[1]} bits, but SVMMap is expecting {self.n_features_in_} of them")
             return X
+        check_sparse(X)
         return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
 
     # -- ranking -----------------------------------------------------------------------------------

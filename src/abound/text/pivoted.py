@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from abound.matrices import check_sparse
+
 
 class PivotedWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no types there
     """Weigh term counts by pivoted unique length normalisation and inverse document frequency.
@@ -95,6 +97,7 @@ class PivotedWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return weights
 
     def _counts(self, X: Any, *, reset: bool) -> "sp.csr_matrix":
+        check_sparse(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, reset=reset)
         counts = sp.csr_matrix(X, copy=True)
         counts.sum_duplicates()
