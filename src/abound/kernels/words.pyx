@@ -57,13 +57,9 @@ cdef class Words:
                 while stop < word.n_bytes and data[stop] & 0xC0 == 0x80:   # the rest of a code point
                     stop += 1
                 j += 1
-<<<<<<< HEAD
                 if j - i >= s.char_low and j - i < word.n_letters:
-=======
-                if j - i >= s.char_low and j - i < word.n_points:
                     check_place(word.place + begin - 1, self.text_room)
                     check_place(word.place + stop - 1, self.text_room)
->>>>>>> bb6a11c (Refuse damaged sparse matrices, count repeated entries of an indicator once, and bound every scratch array)
                     part = data + begin - 1
                     kept = part[0]
                     part[0] = SUBWORD
@@ -84,6 +80,7 @@ cdef class Words:
         cdef void* data = PyUnicode_DATA(stem)
         self.text = <char*> enlarged(self.text, &self.text_room, n_bytes + 4 * n + 5 * n_left + 16, 1)
         for i in range(n):
+            check_place(n_bytes + 3, self.text_room)
             n_bytes += encode(<uint32_t> PyUnicode_READ(kind, data, i), self.text + n_bytes)
         word.n_letters = <int32_t> n
         return n_bytes
@@ -112,13 +109,9 @@ cdef class Words:
                 ch = PyUnicode_READ(kind, data, i)
                 if not is_word(ch):
                     break
-<<<<<<< HEAD
                 if stems is None:
+                    check_place(n_bytes + 3, self.text_room)    # a code point takes up to four bytes
                     n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
-=======
-                check_place(n_bytes + 3, self.text_room)    # a code point takes up to four bytes
-                n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
->>>>>>> bb6a11c (Refuse damaged sparse matrices, count repeated entries of an indicator once, and bound every scratch array)
                 i += 1
             word.n_points = word.n_letters = <int32_t> (i - word.start)
             if stems is not None:
