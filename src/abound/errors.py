@@ -16,6 +16,13 @@ AboundError
     ServerError              a server refused what it was asked
     ServerUnreachable        a server does not answer
 
+and warnings:
+
+AboundWarning
+    LabelsWarning            labels are not what a caller most likely meant
+    FormatWarning            something about a data file was guessed
+    EmptyRanking             no word of a text is known, so it has no ranking
+
 Wrong arguments raise ValueError and TypeError, as in scikit-learn.
 """
 
@@ -117,3 +124,19 @@ class ServerError(AboundError):
 
 class ServerUnreachable(AboundError):  # noqa: N818
     """A server does not answer, or not any more."""
+
+
+class AboundWarning(UserWarning):
+    """Base of everything that abound warns of; the command line prints them as notes."""
+
+
+class LabelsWarning(AboundWarning):
+    """There are no labels, or lists of labels were taken for single ones."""
+
+
+class FormatWarning(AboundWarning):
+    """Something about a data file was guessed from what it holds."""
+
+
+class EmptyRanking(AboundWarning):
+    """A text has no ranking, because none of its words is known."""

@@ -136,7 +136,7 @@ def test_progressive_precision_is_measured_before_learning(run: Run, tmp_path: P
         (["--char-ngrams", "three"], "--char-ngrams must be LO-HI"),
         (["--max-memory", "lots"], "a size must be a number with K, M, G or T"),
         (["--holdout", "every:1"], "--holdout must be every:N"),
-        (["--label-separator", ";"], "format 'jsonl' has no option 'label_separator'"),
+        (["--delimiter", ";"], "format 'jsonl' has no option 'delimiter'"),
         (["--on-error", "ignore"], "on_error must be 'stop' or 'skip'"),
     ],
 )

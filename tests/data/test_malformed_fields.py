@@ -128,10 +128,16 @@ CASES = [
     ("csv", b"text,text,labels\n", 1, "the header has 2 columns 'text'; one is wanted"),
     (
         "csv",
-        b"text;labels\nx;a\n",
+        b"title;labels\nx;a\n",
         1,
-        "in the header: no field 'text' (the fields: 'text;labels'); name the right "
-        "one with text_field=...; if columns are separated by ';', set delimiter=';'",
+        "in the header: no field 'text' (the fields: 'title', 'labels'); name the right one with text_field=...",
+    ),
+    (
+        "csv",
+        b"text:labels\nx:a\n",
+        1,
+        "in the header: no field 'text' (the fields: 'text:labels'); name the right "
+        "one with text_field=...; if another character separates the columns, name it with delimiter=...",
     ),
     ("csv", b"text,labels\nx\n", 2, "1 column; 2 wanted, as in the header"),
     ("csv", b"text,labels\nx,a,b\n", 2, "3 columns; 2 wanted, as in the header"),

@@ -24,6 +24,7 @@ from abound.cli import (
     tune,
 )
 from abound.cli.common import note, sentence
+from abound.cli.warned import warnings_as_notes
 
 
 class Command(TyperCommand):
@@ -52,7 +53,8 @@ class Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command."""
         try:
-            result = super().invoke(ctx)
+            with warnings_as_notes():
+                result = super().invoke(ctx)
             sys.stdout.flush()  # a pipe that was closed is noticed here, not while Python shuts down
         except BrokenPipeError:
             raise  # typer ends quietly

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,6 +32,14 @@ IdFieldOption = Annotated[str | None, typer.Option("--id-field", metavar="NAME",
 LabelSeparatorOption = Annotated[
     str | None, typer.Option("--label-separator", metavar="TEXT", help="What stands between two labels.")
 ]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option("--delimiter", metavar="CHAR", help="What separates two columns of CSV; told from the header."),
+]
+ReadOption = Annotated[
+    list[str] | None,
+    typer.Option("--read", metavar="OPTION=VALUE", help="Another option of the input's format; see convert --list."),
+]
 LimitOption = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Read the first N rows only.")]
 JsonOption = Annotated[
     bool | None,
@@ -39,6 +47,8 @@ JsonOption = Annotated[
 ]
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+TABS = ("tab", "\\t")  # a tab is hard to type
+OWN_OPTIONS = {"delimiter", "format", "id_field", "label_separator", "labels_field", "language", "text_field"}
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk, quota or file
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -78,6 +88,8 @@ def reader_options(
     labels_field: str | None = None,
     id_field: str | None = None,
     label_separator: str | None = None,
+    delimiter: str | None = None,
+    read: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return the reader options that were given; the others keep the format's defaults."""
     options: dict[str, Any] = {}
@@ -86,9 +98,29 @@ def reader_options(
     for name, value in (("labels_field", labels_field), ("id_field", id_field)):
         if value is not None:
             options[name] = value or None  # an empty name is the shell's way to say None
-    if label_separator is not None:
-        options["label_separator"] = label_separator
-    return options
+    for name, value in (("label_separator", label_separator), ("delimiter", delimiter)):
+        if value is not None:
+            options[name] = "\t" if value.lower() in TABS else value
+    return {**options, **parse_options(read or (), "--read")}
+
+
+def parse_options(pairs: Iterable[str], option: str) -> dict[str, Any]:
+    """Return OPTION=VALUE pairs with values of the types that the formats want."""
+    from abound.data import FORMATS
+
+    kinds = {name: known.kinds for format_ in FORMATS.values() for name, known in format_.options.items()}
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ValueError(f"{option} must be OPTION=VALUE, got {pair!r}")
+        name = name.replace("-", "_")
+        wanted = kinds.get(name, ())  # a name that is not known is told by the format itself
+        if type(None) in wanted and not value:
+            found[name] = None
+        else:
+            found[name] = int(value) if int in wanted and value.isdecimal() else value
+    return found
 
 
 def load_tagger(path: str) -> "Tagger":
@@ -143,9 +175,25 @@ def sentence(error: Exception) -> str:
     words = " ".join(str(error).split())
     if not isinstance(error, AboundError | ValueError | OSError | ImportError):
         return f"unexpected {type(error).__name__}: {words}; --debug shows where"
-    words = re.sub(r"\b([a-z_]+)=None\b", lambda match: f"{_option(match[1])} ''", words)
-    return re.sub(r"\b([a-z_]+)=\.\.\.", lambda match: f"{_option(match[1])} ...", words)
+    return in_options(words)
 
 
-def _option(parameter: str) -> str:
-    return "--" + parameter.replace("_", "-")
+def in_options(words: str) -> str:
+    """Return a message with options of the command line where it names parameters.
+
+    Examples
+    --------
+    >>> in_options("pass delimiter=';', or labels_field=None, or longest_line=...")
+    "pass --delimiter ';', or --labels-field '', or --read longest_line=..."
+    """
+    from abound.data import FORMATS
+
+    uses = {name: known.use for format_ in FORMATS.values() for name, known in format_.options.items()}
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1], "''" if match[2] == "None" else match[2]
+        if name in OWN_OPTIONS:
+            return f"--{name.replace('_', '-')} {value}"
+        return f"--{'write' if uses[name] == 'write' else 'read'} {name}={value}" if name in uses else match[0]
+
+    return re.sub(r"\b([a-z_]+)=(None\b|\.\.\.|'[^']*')", option, words)

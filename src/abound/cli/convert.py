@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import (
+    DelimiterOption,
     IdFieldOption,
     JsonOption,
     LabelSeparatorOption,
@@ -17,6 +18,7 @@ from abound.cli.common import (
     TextFieldOption,
     emit,
     note,
+    parse_options,
     reader_options,
     wants_json,
 )
@@ -55,6 +57,7 @@ def convert(
     labels_field: LabelsFieldOption = None,
     id_field: IdFieldOption = None,
     label_separator: LabelSeparatorOption = None,
+    delimiter: DelimiterOption = None,
 ) -> None:
     """Convert a file of documents, or of rows of features, to another format."""
     if list_:
@@ -70,15 +73,12 @@ def convert(
 
     source, target = find_format(from_, input_), find_format(to, output)
     check(source, target, output, force)
-    options = {
-        **reader_options(text_field, labels_field, id_field, label_separator),
-        **parse_options(source, read_ or (), "--read"),
-    }
+    options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read_)
     policy: dict[str, Any] = {} if on_error is None else {"on_error": on_error}
     reader = read(input_, source.name, **policy, **options)
     with Progress("converting", lambda: reader.bytes_read / reader.size if reader.size else None) as progress:
         records = _watched(islice(reader, limit), progress)
-        count = write(output, records, target.name, **parse_options(target, write_ or (), "--write"))
+        count = write(output, records, target.name, **parse_options(write_ or (), "--write"))
     if reader.skipped.count:
         note(f"passed over {reader.skipped.count:,} malformed lines; the first: {reader.skipped.errors[0]}")
     note(f"wrote {count:,} records to {'stdout' if output == STANDARD else output}")
@@ -96,24 +96,6 @@ def check(source: "Format[Any]", target: "Format[Any]", output: str, force: bool
         )
     if os.path.isfile(output) and not force:
         raise ValueError(f"{output} exists; --force replaces it")
-
-
-def parse_options(format_: "Format[Any]", pairs: Iterable[str], option: str) -> dict[str, Any]:
-    """Return OPTION=VALUE pairs with values of the types that the format wants."""
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise ValueError(f"{option} must be OPTION=VALUE, got {pair!r}")
-        name = name.replace("-", "_")
-        known = format_.options.get(name)  # a name that is not known is told by the format itself
-        if known is not None and type(None) in known.kinds and not value:
-            found[name] = None
-        elif known is not None and int in known.kinds and value.isdecimal():
-            found[name] = int(value)
-        else:
-            found[name] = value
-    return found
 
 
 def _watched(records: Iterable[Any], progress: Any) -> Iterable[Any]:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from abound.cli.common import (
+    DelimiterOption,
     FormatOption,
     IdFieldOption,
     JsonOption,
@@ -13,6 +14,7 @@ from abound.cli.common import (
     LimitOption,
     ModelArgument,
     OnErrorOption,
+    ReadOption,
     TextFieldOption,
     emit,
     load_tagger,
@@ -53,6 +55,8 @@ def evaluate(
     labels_field: LabelsFieldOption = None,
     id_field: IdFieldOption = None,
     label_separator: LabelSeparatorOption = None,
+    delimiter: DelimiterOption = None,
+    read: ReadOption = None,
 ) -> None:
     """Rank the rows of files and print how good the rankings are, with 95% intervals."""
     from abound.cli.holdout import parse_holdout
@@ -71,7 +75,7 @@ def evaluate(
         from abound.cli.pictures import check_plots, draw_evaluation
 
         check_plots()
-    options = reader_options(text_field, labels_field, id_field, label_separator)
+    options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
     documents = Inputs(inputs, format_, on_error, options, limit, rule)
     tagger = load_tagger(model)
     with Progress("ranking", documents.share) as progress:

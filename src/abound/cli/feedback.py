@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from abound.cli.common import (
+    DelimiterOption,
     FormatOption,
     IdFieldOption,
     JsonOption,
@@ -13,6 +14,7 @@ from abound.cli.common import (
     LimitOption,
     ModelArgument,
     OnErrorOption,
+    ReadOption,
     TextFieldOption,
     emit,
     load_tagger,
@@ -54,6 +56,8 @@ def feedback(
     labels_field: LabelsFieldOption = None,
     id_field: IdFieldOption = None,
     label_separator: LabelSeparatorOption = None,
+    delimiter: DelimiterOption = None,
+    read: ReadOption = None,
 ) -> None:
     """Teach the bands by accepted and rejected labels, and save the model in place."""
     if (input_ is None) == (text is None):
@@ -72,7 +76,7 @@ def feedback(
     else:
         from abound.cli.inputs import Inputs, chunks
 
-        options = reader_options(text_field, labels_field, id_field, label_separator)
+        options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
         inputs = Inputs([str(input_)], format_, on_error, options, limit)
         for chunk in chunks(inputs.learnt(), CHUNK):
             tagger.feedback_many([document.text for document in chunk], [document.labels for document in chunk])

@@ -10,6 +10,7 @@ import typer
 
 from abound.cli import memory
 from abound.cli.common import (
+    DelimiterOption,
     FormatOption,
     IdFieldOption,
     JsonOption,
@@ -17,6 +18,7 @@ from abound.cli.common import (
     LabelsFieldOption,
     LimitOption,
     OnErrorOption,
+    ReadOption,
     TextFieldOption,
     emit,
     note,
@@ -113,6 +115,8 @@ def fit(
     labels_field: LabelsFieldOption = None,
     id_field: IdFieldOption = None,
     label_separator: LabelSeparatorOption = None,
+    delimiter: DelimiterOption = None,
+    read: ReadOption = None,
 ) -> None:
     """Learn a model from files of texts and labels."""
     hold_target(ctx, model, force)
@@ -124,7 +128,10 @@ def fit(
     from abound.cli.inputs import Inputs
     from abound.cli.lessons import learn_corpus, learn_stream
 
-    rule, options = parse_holdout(holdout), reader_options(text_field, labels_field, id_field, label_separator)
+    rule, options = (
+        parse_holdout(holdout),
+        reader_options(text_field, labels_field, id_field, label_separator, delimiter, read),
+    )
     documents = Inputs(inputs, format_, on_error, options, limit, rule)
     apart = None if rule.file is None else Inputs([rule.file], format_, on_error, options)
     given = parse_pairs(ranker_param or ()) | ({} if passes is None else {"passes": passes})
@@ -146,6 +153,7 @@ def fit(
     n_skipped = documents.n_skipped
     if not lesson.rows:
         raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")
+    documents.check_labels(needed=not tagger.n_labels)
     tagger.save(model)
     report(tagger, lesson, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
 

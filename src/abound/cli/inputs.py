@@ -1,5 +1,6 @@
 """The rows of a command's input files, numbered through all of them."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -7,6 +8,7 @@ from typing import Any, TypeVar
 from abound.cli.common import note
 from abound.cli.holdout import Holdout
 from abound.data import FORMATS, Document, read
+from abound.tagger.label_lists import LOOKED_AT, LabelWatch
 
 T = TypeVar("T")
 STANDARD = "-"
@@ -55,6 +57,8 @@ class Inputs:
         self._kept: list[Document] = []
         self._at = 0
         self.rows = 0
+        self._labels = LabelWatch()
+        self._told = "label_separator" in options  # whoever has named it knows what stands in the labels
 
     def __iter__(self) -> Iterator[Document]:
         return islice(self._documents(), self.limit)
@@ -69,9 +73,12 @@ class Inputs:
 
     def learnt(self) -> Iterator[Document]:
         """Yield the rows that are not held out."""
-        self._kept = []
+        self._kept, self._labels = [], LabelWatch()
         for row, document in enumerate(self):
             if not self.holdout.holds(row):
+                self._labels.see(document.labels)
+                if self._labels.labelled == LOOKED_AT:
+                    self._note_joined()
                 yield document
             elif self._keeps:
                 self._kept.append(document)
@@ -99,6 +106,30 @@ class Inputs:
     def n_skipped(self) -> int:
         """How many malformed lines the latest loop passed over."""
         return sum(reader.skipped.count for reader in self._readers)
+
+    def check_labels(self, needed: bool = True) -> None:
+        """Say on stderr what is odd about the labels that were learnt; raise if some are needed and there are none."""
+        paths = ", ".join("<stdin>" if reader.path == STANDARD else reader.path for reader in self._readers)
+        without = self._labels.rows - self._labels.labelled
+        if without and not self._labels.labelled:
+            words = f"none of the {without:,} rows of {paths} has a label"
+            if needed:
+                fields = any("labels_field" in FORMATS[reader.format].options for reader in self._readers)
+                field = "name the field of the labels with --labels-field, or " if fields else ""
+                raise ValueError(f"{words}, so there is nothing to learn; {field}name the right format with --format")
+            note(words)
+        elif without:
+            note(f"{without:,} of {self._labels.rows:,} rows have no label")
+        self._note_joined()
+
+    def _note_joined(self) -> None:
+        found = None if self._told else self._labels.joined()
+        if found is None:
+            return
+        self._told = True
+        can = all("label_separator" in FORMATS[reader.format].options for reader in self._readers)
+        how = f"--label-separator {shlex.quote(found.separator)}" if can else "convert the file to jsonl, and"
+        note(f"{found}, and its parts recur; {how} makes each of them a label")
 
     def note_skipped(self) -> None:
         """Say on stderr which lines were passed over."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import (
+    DelimiterOption,
     FormatOption,
     IdFieldOption,
     JsonOption,
@@ -13,6 +14,7 @@ from abound.cli.common import (
     LabelsFieldOption,
     LimitOption,
     OnErrorOption,
+    ReadOption,
     TextFieldOption,
     emit,
     load_tagger,
@@ -53,6 +55,8 @@ def learn(
     labels_field: LabelsFieldOption = None,
     id_field: IdFieldOption = None,
     label_separator: LabelSeparatorOption = None,
+    delimiter: DelimiterOption = None,
+    read: ReadOption = None,
     server: ServerOption = None,
     key: KeyOption = None,
 ) -> None:
@@ -66,7 +70,7 @@ def learn(
     if text is None:
         from abound.cli.inputs import Inputs
 
-        options = reader_options(text_field, labels_field, id_field, label_separator)
+        options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
         inputs = Inputs([str(input_)], format_, on_error, options, limit)
     if server is not None:
         found = learn_on_server(server, key, inputs) if text is None else teach_server(server, key, text, *said)
@@ -83,6 +87,7 @@ def learn(
         tagger = load_tagger(model)
         known = tagger.n_labels
         lesson = learn_stream(tagger, inputs)
+        inputs.check_labels()
         result = {**lesson.as_dict(), "skipped": inputs.n_skipped, "new_labels": tagger.n_labels - known}
     tagger.save(model)
     report(model, {**result, "rows_in_all": tagger.n_rows, "labels_in_all": tagger.n_labels}, as_json)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import (
+    DelimiterOption,
     IdFieldOption,
     JsonOption,
     LimitOption,
     OnErrorOption,
+    ReadOption,
     TextFieldOption,
     emit,
     load_tagger,
@@ -63,6 +65,8 @@ def rank(
     on_error: OnErrorOption = None,
     text_field: TextFieldOption = None,
     id_field: IdFieldOption = None,
+    delimiter: DelimiterOption = None,
+    read: ReadOption = None,
     server: ServerOption = None,
     key: KeyOption = None,
 ) -> None:
@@ -79,7 +83,9 @@ def rank(
     how = (k, threshold, names, bands)
     documents = None
     if what is not None:
-        documents = _documents(what, format_, on_error, reader_options(text_field, None, id_field))
+        documents = _documents(
+            what, format_, on_error, reader_options(text_field, None, id_field, None, delimiter, read)
+        )
     with ServedTagger(server, key) if server is not None else contextlib.nullcontext(load_tagger(str(model))) as tagger:
         if documents is not None:
             show_many(tagger, documents, what == STANDARD, limit, how)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import (
+    DelimiterOption,
     FormatOption,
     IdFieldOption,
     JsonOption,
@@ -18,6 +19,7 @@ from abound.cli.common import (
     LabelsFieldOption,
     LimitOption,
     OnErrorOption,
+    ReadOption,
     TextFieldOption,
     emit,
     note,
@@ -69,6 +71,8 @@ def tune(
     labels_field: LabelsFieldOption = None,
     id_field: IdFieldOption = None,
     label_separator: LabelSeparatorOption = None,
+    delimiter: DelimiterOption = None,
+    read: ReadOption = None,
 ) -> None:
     """Try settings on growing samples of the rows until the time is up; print the best and its command."""
     started, seconds = time.monotonic(), parse_seconds(budget)
@@ -88,7 +92,7 @@ def tune(
     rule = parse_holdout(holdout)
     if rule.file is not None or STANDARD in inputs:
         raise ValueError("tuning reads files and holds rows of them out: give files, and --holdout every:N or share:X")
-    options = reader_options(text_field, labels_field, id_field, label_separator)
+    options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
     names = {} if label_names is None else data.read_label_names(label_names)
     limit = _affordable(Inputs(inputs, format_, on_error, options, limit, rule), names, seconds) or limit
     documents = Inputs(inputs, format_, on_error, options, limit, rule)
@@ -117,8 +121,9 @@ def tune(
     limit = None if limit is not None and documents.rows < limit else limit
     # What is left of the arguments belongs to the rows, and is needed to learn them again.
     given = {"--format": format_, "--label-names": label_names, "--labels-field": labels_field, "--on-error": on_error}
-    given |= {"--id-field": id_field, "--label-separator": label_separator}
+    given |= {"--id-field": id_field, "--label-separator": label_separator, "--delimiter": delimiter}
     arguments = [part for name in text_field or () for part in ("--text-field", name)]
+    arguments += [part for pair in read or () for part in ("--read", pair)]
     arguments += [part for name, value in given.items() if value is not None for part in (name, value)]
     arguments += ["--holdout", holdout, *(() if limit is None else ("--limit", str(limit)))]
     command = ["abound", "fit", *inputs, *arguments, *found.best.setting.options(), "--model", "MODEL"]

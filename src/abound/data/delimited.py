@@ -5,15 +5,18 @@ characters unless a process-wide limit is raised, and takes stray quotes without
 """
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
-from abound.data.fields import FIELD_OPTIONS, missing, text_field_to_write, text_fields
+from abound.data.fields import FIELD_OPTIONS, missing, separator_of, split_labels, text_field_to_write, text_fields
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, too_long
-from abound.data.parsing import Guard, counted, labels_of, shown
+from abound.data.parsing import Guard, counted, shown
 from abound.data.records import Document
+from abound.errors import FormatWarning
 
 # A bar is rarer in names than comma and semicolon, and never needs quotes, whichever the file's delimiter is.
+TOLD = (",", ";", "\t", "|")  # delimiters that are told from a header
 _SEPARATOR = Option("|", "What stands between two labels of the labels field.")
 
 
@@ -27,7 +30,7 @@ class Delimited(LineFormat[Document]):
     delimiter : str
         What separates two columns.
     configurable : bool
-        Whether the delimiter is an option.
+        Whether the delimiter is an option; without it, it is told from the header of a file that is read.
     """
 
     record = Document
@@ -40,20 +43,18 @@ class Delimited(LineFormat[Document]):
         self._delimiter = delimiter
         self.options = {**FIELD_OPTIONS, "label_separator": _SEPARATOR, **LINE_OPTIONS}
         if configurable:
-            self.options["delimiter"] = Option(delimiter, "What separates two columns.")
+            told = "What separates two columns; None tells it from the header, and writes a comma."
+            self.options["delimiter"] = Option(None, told, (str, type(None)))
 
     def numbered(self, lines: Iterator[bytes], options: Options) -> Iterator[tuple[int, bytes]]:
         """Yield each record's bytes, of several lines where a quoted field spans them."""
-        mark = re.escape(self._delimiter_of(options).encode())
-        # Whole fields, then a quote without its partner: the record goes on in the next line. A line with a
-        # stray quote does not look like that, so it cannot swallow the lines after it.
-        whole = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"%b]*+)%b' % (mark, mark)
-        opens = re.compile(rb'(?:%b)*+"[^"]*+(?:""[^"]*+)*+' % whole).fullmatch
-        number = 0
+        number, opens = 0, None
         for line in lines:
             number += 1
+            if opens is None and line.strip():
+                opens = _opener(self._delimiter_in(line.decode(errors="replace"), options))
             start, parts = number, [line]
-            if line.count(b'"') % 2 and opens(line):
+            if line.count(b'"') % 2 and opens is not None and opens(line):
                 size, longest = len(line), options["longest_line"]
                 for more in lines:
                     number += 1
@@ -67,30 +68,36 @@ class Delimited(LineFormat[Document]):
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:
         """Return the function from a row to a document; the first row is the header."""
-        separator, delimiter = _separator_of(options), self._delimiter_of(options)
-        split = _splitter(delimiter)
+        separator = str(separator_of(options))
+        split = _splitter(self._delimiter_of(options))
         join, has_labels = options["join"], options["labels_field"] is not None
         columns: _Columns | None = None
 
         def parse(line: str) -> Document | None:
-            nonlocal columns
+            nonlocal columns, split
             if not line:
                 return None
-            fields = split(line)
             if columns is None:
-                columns = _columns_of(fields, delimiter, options)
+                delimiter = self._delimiter_in(line, options)
+                split = _splitter(delimiter)
+                columns = _columns_of(split(line), delimiter, options)
+                if delimiter != self._delimiter_of(options):
+                    how = f"delimiter={delimiter!r} says so beforehand"
+                    words = f"the columns are separated by {delimiter!r}, as the header shows; {how}"
+                    warnings.warn(words, FormatWarning, stacklevel=2)
                 return None
+            fields = split(line)
             if len(fields) != columns.total:
                 raise Malformed(f"{counted(len(fields), 'column')}; {columns.total} wanted, as in the header")
             text = join.join([fields[column] for column in columns.texts])
-            labels = _labels_of(fields[columns.labels], separator) if has_labels else ()
+            labels = split_labels(fields[columns.labels], separator) if has_labels else ()
             return Document(labels, text, (fields[columns.id] or None) if columns.id >= 0 else None)
 
         return parse
 
     def formatter(self, options: Options) -> Callable[[Document], str]:
         """Return the function from a document to its row."""
-        separator, delimiter = _separator_of(options), self._delimiter_of(options)
+        separator, delimiter = str(separator_of(options)), self._delimiter_of(options)
         instead = "write jsonl instead, or choose another label_separator"
         guard = Guard(self.name, "label", re.escape(separator), instead)
         has_labels, has_id = options["labels_field"] is not None, options["id_field"] is not None
@@ -125,10 +132,40 @@ class Delimited(LineFormat[Document]):
         return super().write(stream, records, options)
 
     def _delimiter_of(self, options: Options) -> str:
-        delimiter: str = options.get("delimiter", self._delimiter)
+        delimiter: str = options.get("delimiter") or self._delimiter
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r':
             raise ValueError(f"delimiter must be one ASCII character, no quote or line break, got {delimiter!r}")
         return delimiter
+
+    def _delimiter_in(self, header: str, options: Options) -> str:
+        """Return the delimiter that was given, or else the one that cuts a header into the columns that are wanted."""
+        usual = self._delimiter_of(options)
+        if "delimiter" not in self.options or options["delimiter"] is not None:
+            return usual
+        line = header.partition("\n")[0].removesuffix("\r")
+        named = {delimiter: [name.strip() for name in _cut(line, delimiter)] for delimiter in TOLD}
+        wanted = {*text_fields(options), options["labels_field"]} - {None}
+        for delimiter, names in named.items():
+            if wanted <= set(names):
+                return delimiter
+        # The message on what is missing must show columns.
+        return max(TOLD, key=lambda delimiter: len(named[delimiter]))
+
+
+def _cut(line: str, delimiter: str) -> list[str]:
+    try:
+        return _splitter(delimiter)(line)
+    except Malformed:
+        return []
+
+
+def _opener(delimiter: str) -> Callable[[bytes], object]:
+    """Return what tells whether a line ends inside a quoted field, so that the record goes on in the next one."""
+    mark = re.escape(delimiter.encode())
+    # Whole fields, then a quote without its partner. A line with a stray quote does not look like that, so it cannot
+    # swallow the lines after it.
+    whole = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"%b]*+)%b' % (mark, mark)
+    return re.compile(rb'(?:%b)*+"[^"]*+(?:""[^"]*+)*+' % whole).fullmatch
 
 
 class _Columns(NamedTuple):
@@ -161,8 +198,8 @@ def _columns_of(header: list[str], delimiter: str, options: Options) -> _Columns
 
 def _hint(names: list[str], delimiter: str) -> str:
     """Guess what kind of file the reader was given instead."""
-    if len(names) == 1 and delimiter == "," and ";" in names[0]:
-        return "; if columns are separated by ';', set delimiter=';'"
+    if delimiter == "," and len(names) == 1 and re.search(r"[^\w\s-]", names[0]):
+        return "; if another character separates the columns, name it with delimiter=..."
     if delimiter == "\t":
         return "; a file without a header is format 'labels-tsv' (labels first) or 'annif' (text first)"
     return ""
@@ -206,21 +243,6 @@ def _quoter(delimiter: str) -> Callable[[str], str]:
         return '"' + field.replace('"', '""') + '"' if special(field) else field
 
     return quoted
-
-
-def _labels_of(text: str, separator: str) -> tuple[str, ...]:
-    """Split the labels; 'a | b' is the labels a and b, as people write it."""
-    labels = tuple([label.strip() for label in labels_of(text.strip(), separator)])
-    if "" in labels:
-        raise Malformed(f"empty label in {shown(text)}; put one {separator!r} between two labels")
-    return labels
-
-
-def _separator_of(options: Options) -> str:
-    separator: str = options["label_separator"]
-    if len(separator) != 1:
-        raise ValueError(f"label_separator must be one character, got {separator!r}")
-    return separator
 
 
 CSV = Delimited("csv", "comma-separated values with a header row", ",", configurable=True)

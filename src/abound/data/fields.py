@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from abound.data.formats import Malformed, Option, Options
-from abound.data.parsing import shown
+from abound.data.parsing import labels_of, shown
 
 FIELD_OPTIONS = {
     "text_field": Option("text", "Field of the text, or a list of fields to join.", (str, list, tuple)),
@@ -12,6 +12,9 @@ FIELD_OPTIONS = {
     "id_field": Option("id", "Field of the document's id; None for none.", (str, type(None))),
     "join": Option("\n", "What stands between the texts of several fields.", use="read"),
 }
+
+_LISTED = "What stands between two labels where the field is a text; None takes the text as one label."
+LIST_OPTIONS = {"label_separator": Option(None, _LISTED, (str, type(None)), use="read")}
 
 
 def text_fields(options: Options) -> tuple[str, ...]:
@@ -45,8 +48,26 @@ def joined(values: Iterable[Any], names: tuple[str, ...], join: str) -> str:
     return join.join(texts)
 
 
-def labels_from(value: Any) -> tuple[str, ...]:
+def split_labels(text: str, separator: str) -> tuple[str, ...]:
+    """Split the labels; 'a | b' is the labels a and b, as people write it."""
+    labels = tuple([label.strip() for label in labels_of(text.strip(), separator)])
+    if "" in labels:
+        raise Malformed(f"empty label in {shown(text)}; put one {separator!r} between two labels")
+    return labels
+
+
+def separator_of(options: Options) -> str | None:
+    """Return what stands between two labels."""
+    separator: str | None = options["label_separator"]
+    if separator is not None and len(separator) != 1:
+        raise ValueError(f"label_separator must be one character, got {separator!r}")
+    return separator
+
+
+def labels_from(value: Any, separator: str | None = None) -> tuple[str, ...]:
     """Return the labels of a list, of one string, or of whole numbers."""
+    if separator is not None and type(value) is str:
+        return split_labels(value, separator)
     if type(value) is not list:
         value = [value]
     for label in value:

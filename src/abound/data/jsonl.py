@@ -6,10 +6,12 @@ from typing import Any, cast
 
 from abound.data.fields import (
     FIELD_OPTIONS,
+    LIST_OPTIONS,
     id_from,
     joined,
     labels_from,
     missing,
+    separator_of,
     text_field_to_write,
     text_fields,
 )
@@ -25,13 +27,14 @@ class Jsonl(LineFormat[Document]):
     summary = "one JSON object a line"
     record = Document
     suffixes = (".jsonl", ".ndjson")
-    options = FIELD_OPTIONS | LINE_OPTIONS
+    options = FIELD_OPTIONS | LIST_OPTIONS | LINE_OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:
         """Return the function from a line to a document."""
         names = text_fields(options)
         single = names[0] if len(names) == 1 else None
         labels_field, id_field, join = options["labels_field"], options["id_field"], options["join"]
+        separator = separator_of(options)
 
         def parse(line: str) -> Document | None:
             if not line or line.isspace():
@@ -46,7 +49,7 @@ class Jsonl(LineFormat[Document]):
             if labels_field is not None:
                 if labels_field not in fields:
                     raise Malformed(missing("labels_field", labels_field, fields))
-                labels = labels_from(fields[labels_field])
+                labels = labels_from(fields[labels_field], separator)
             name = None if id_field is None else id_from(fields.get(id_field))
             if "\\u" in line:
                 _check_surrogates(text, *labels, name or "")

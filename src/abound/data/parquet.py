@@ -8,10 +8,12 @@ from typing import Any, BinaryIO, cast
 from abound.data.extras import require
 from abound.data.fields import (
     FIELD_OPTIONS,
+    LIST_OPTIONS,
     id_from,
     joined,
     labels_from,
     missing,
+    separator_of,
     text_field_to_write,
     text_fields,
 )
@@ -28,7 +30,7 @@ from abound.data.formats import (
 )
 from abound.data.records import Document, make_document
 
-_OPTIONS = {**FIELD_OPTIONS, "batch_rows": Option(4096, "How many rows are in memory at once.", (int,))}
+_OPTIONS = {**FIELD_OPTIONS, **LIST_OPTIONS, "batch_rows": Option(4096, "How many rows are in memory at once.", (int,))}
 _PURPOSE = "Parquet files"
 MOST_HELD = 1 << 30
 
@@ -143,7 +145,7 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
     """Return the function from a row's fields to a document."""
     names, join = text_fields(options), options["join"]
     labels_at = len(names)
-    has_labels = options["labels_field"] is not None
+    has_labels, separator = options["labels_field"] is not None, separator_of(options)
     id_at = labels_at + has_labels
 
     def document_of(fields: tuple[Any, ...]) -> Document:
@@ -151,7 +153,7 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
             if isinstance(field, UnicodeDecodeError):
                 raise Malformed(undecodable(field))
         text = joined(fields[:labels_at], names, join)
-        labels = labels_from(fields[labels_at]) if has_labels else ()
+        labels = labels_from(fields[labels_at], separator) if has_labels else ()
         return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None))
 
     return document_of

@@ -20,6 +20,7 @@ from abound.store.directory import Source
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.arguments import checked, listed, named
 from abound.tagger.keeping import arrays_of, read_label_names, restored
+from abound.tagger.label_lists import warn_of_labels
 from abound.tagger.pruning import prune
 from abound.text import TextEncoder
 
@@ -111,6 +112,7 @@ class Tagger:
         if self.mode == "stream" and (getattr(self.ranker, "passes", 1) or 1) > 1:
             raise ValueError("several passes need frozen frequencies: use mode='corpus'")
         names = named(label_names or {})
+        warn_of_labels(labels)
         self.encoder.reset()
         self.ranker._start()
         self.label_names = {}

@@ -1,0 +1,29 @@
+"""Warnings of the package, as notes on stderr in the words of the command line."""
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from abound.cli.common import in_options, note
+from abound.errors import AboundWarning, EmptyRanking, LabelsWarning
+
+
+@contextlib.contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print what abound warns of as one line, without the place in the source that raised it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", AboundWarning)
+        # Commands see all rows, and say it once for all of them.
+        warnings.simplefilter("ignore", LabelsWarning)
+        warnings.simplefilter("ignore", EmptyRanking)
+        plain = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
+            if issubclass(category, AboundWarning):
+                note(f"abound: {in_options(str(message))}")
+            else:
+                plain(message, category, *rest, **named)
+
+        warnings.showwarning = show
+        yield
