@@ -152,12 +152,8 @@ def parse_seconds(text: str) -> float:
 
 
 def _language(given: str | None) -> str | None:
-    """Return the language whose stems are tried: as asked, or English where the stemmer is installed."""
-    if given is not None:
-        return given or None
-    from importlib.util import find_spec
-
-    return "english" if find_spec("Stemmer") else None
+    """Return the language whose stems are tried: as asked, or English."""
+    return "english" if given is None else given or None
 
 
 def _affordable(documents: "Inputs", names: dict[str, list[str]], seconds: float) -> int | None:

@@ -36,7 +36,7 @@ class TextEncoder:
     char_ngrams : (int, int) or None
         Shortest and longest part of a word that is a term too; for compounds and for typing errors.
     stem : str or None
-        A language of Snowball's stemmers, such as "english"; needs the extra `stem`.
+        A language of Snowball's stemmers, such as "english".
     min_count : int
         In stream mode, the sighting at which a term is admitted; in corpus mode, the texts that must have it.
     weighting : {"tfidf", "pivoted"}

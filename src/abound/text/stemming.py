@@ -1,4 +1,6 @@
-"""Words cut to their stems, by Snowball's compiled stemmers (the extra `stem`)."""
+"""Words cut to their stems, by Snowball's compiled stemmers."""
+
+import Stemmer
 
 MOST_STEMS = 100_000  # that are remembered: about 15 MB
 
@@ -12,10 +14,6 @@ class Stems(dict[str, str]):
 
     def __init__(self, language: str) -> None:
         super().__init__()
-        try:
-            import Stemmer
-        except ImportError:
-            raise ImportError("stemming needs an extra: pip install 'abound[stem]'") from None
         if language not in Stemmer.algorithms():
             raise ValueError(f"no stemmer for {language!r}; there are {', '.join(Stemmer.algorithms())}")
         self.language = language

@@ -1,0 +1,186 @@
+"""The language of texts, and the terms that its words are best cut into.
+
+The language is told once a fit, from a seeded sample: a short title alone is easily mistaken, a thousand are not. What
+was chosen is stored in the model; nothing is detected when it learns or ranks.
+"""
+
+import math
+import random
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+SAMPLE_TEXTS = 1000
+SAMPLE_CHARACTERS = 1000  # of each text, from its beginning
+LEAST_CHARACTERS = 1000  # of all sampled texts together; fewer do not tell a language
+LEAST_SHARE = 0.7  # of the texts must be in one language, or no stemmer is right for them
+ROUNDS = 20  # in which the shares of the languages settle
+
+# Snowball's stemmers that every supported version of PyStemmer has, by the code of their language.
+STEMMERS = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "eu": "basque",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "nb": "norwegian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
+# Languages that write compounds as one word, or many endings in a row: parts of words find what two words share.
+COMPOUNDS = frozenset({"da", "de", "et", "fi", "hu", "is", "nb", "nl", "nn", "no", "sv"})
+PARTS = (5, 5)  # lengths of those parts; from 4 to 6 is no better and takes three times the time and memory
+AUTO = "auto"
+NO_LANGUAGE = "zxx"  # newer versions of the detector know it; texts without a letter are left out before
+
+
+class Detected(NamedTuple):
+    """What a sample of texts says of their language."""
+
+    language: str | None
+    """The code of the language that most texts are in; None if too few are, or the sample is too small."""
+    likeliest: str | None
+    """The code of the most frequent language, however few texts are in it."""
+    share: float
+    """The share of the texts that are in it."""
+    n_texts: int
+    """Texts of the sample."""
+
+    def sentence(self) -> str:
+        """Say in one line what was detected."""
+        if self.likeliest is None:
+            return f"too little text to tell a language ({self.n_texts:,} sampled texts)"
+        found = f"{self.likeliest} in {self.share:.0%} of {self.n_texts:,} sampled texts"
+        return found if self.language else f"no language in {LEAST_SHARE:.0%} of the texts: {found}"
+
+
+class TextChoice(NamedTuple):
+    """Parameters of `abound.text.TextEncoder` that suit a language."""
+
+    stem: str | None
+    char_ngrams: tuple[int, int] | None
+
+    def sentence(self) -> str:
+        """Say in a few words what was chosen."""
+        parts = [f"stem={self.stem}"] if self.stem else []
+        if self.char_ngrams:
+            parts.append("char_ngrams={}-{}".format(*self.char_ngrams))
+        return ", ".join(parts) or "whole words"
+
+
+def choice_of(language: str | None) -> TextChoice:
+    """Return how words of a language are cut: to their stems, and into parts where it writes compounds as one word.
+
+    Parameters
+    ----------
+    language : str or None
+        A code such as "fi" or "pt-BR"; None, and a code without a stemmer, keeps words whole.
+
+    Examples
+    --------
+    >>> choice_of("fi")
+    TextChoice(stem='finnish', char_ngrams=(5, 5))
+    >>> choice_of(None)
+    TextChoice(stem=None, char_ngrams=None)
+    """
+    code = main_code(language) if language else ""
+    return TextChoice(STEMMERS.get(code), PARTS if code in COMPOUNDS else None)
+
+
+def main_code(language: str) -> str:
+    """Return the language of a code that may name a region or a script too, in lower case: "pt" of "pt-BR".
+
+    Examples
+    --------
+    >>> main_code("pt-BR")
+    'pt'
+    """
+    code = language.replace("_", "-").partition("-")[0].lower()
+    if not (code.isascii() and code.isalpha() and 2 <= len(code) <= 3):
+        raise ValueError(f"language must be {AUTO!r}, None or a code such as 'en' or 'fi', got {language!r}")
+    return code
+
+
+def sampled(texts: Iterable[str], seed: int = 0) -> list[str]:
+    """Return the beginnings of at most `SAMPLE_TEXTS` texts, each text as likely as any other.
+
+    The texts are gone through once, and which are taken depends on the seed and on their number only.
+    """
+    chance, rest = random.Random(seed), iter(texts)  # noqa: S311  no secret
+    kept = [text[:SAMPLE_CHARACTERS] for text in islice(rest, SAMPLE_TEXTS)]
+    weight = 1.0
+    while True:  # Li's algorithm L: a draw for each text that is taken, not for each that is passed
+        weight *= math.exp(math.log(chance.random() or 0.5) / SAMPLE_TEXTS)
+        skipped = math.floor(math.log(chance.random() or 0.5) / math.log1p(-weight)) if weight < 1 else 0
+        text = next(islice(rest, skipped, None), None)
+        if text is None:
+            return kept
+        kept[chance.randrange(SAMPLE_TEXTS)] = text[:SAMPLE_CHARACTERS]
+
+
+def detect(texts: Iterable[str], seed: int = 0) -> Detected:
+    """Tell the language that most of the texts are in.
+
+    Each sampled text has a likelihood for each language. The shares of the languages are those that make the sample
+    likeliest (expectation maximisation from equal shares), so that a short text that may be in several languages counts
+    for the one that the others are in, and texts of two languages count for both.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Gone through once.
+    seed : int
+        Chooses the sample.
+
+    Returns
+    -------
+    Detected
+        The same for the same texts in the same order.
+    """
+    sample = [text for text in sampled(texts, seed) if any(map(str.isalpha, text))]
+    if sum(map(len, sample)) < LEAST_CHARACTERS:
+        return Detected(None, None, 0.0, len(sample))
+    codes, likelihoods = _likelihoods(sample)
+    shares = np.full(len(codes), 1.0 / len(codes))
+    for _ in range(ROUNDS):
+        joint = likelihoods * shares
+        shares = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+    best = int(shares.argmax())
+    share = round(float(shares[best]), 3)
+    return Detected(codes[best] if share >= LEAST_SHARE else None, codes[best], share, len(sample))
+
+
+def _likelihoods(texts: list[str]) -> tuple[list[str], "np.ndarray[tuple[int, int], np.dtype[np.float64]]"]:
+    """Return the codes of all languages, and how well each text fits each of them; the best fit of a text is 1."""
+    from py3langid import rank  # here, because its weights take most of a second to read
+
+    scores = [dict(rank(text)) for text in texts]
+    codes = sorted(scores[0].keys() - {NO_LANGUAGE})
+    logarithms = np.array([[of_text[code] for code in codes] for of_text in scores], np.float64)
+    # The detector takes features for independent, which they are not: without this, long texts would be too sure.
+    logarithms /= np.sqrt([[max(1, len(text.encode(errors="replace")))] for text in texts])
+    return codes, np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
