@@ -13,6 +13,7 @@ AboundError
         CompactedAway        records were asked for that are not kept any more
     RefusedRecord            what was to be learnt cannot be, and was not written down
         ReusedKey            its idempotency key was given to something else before
+        RecordTooLarge       it would take too long to learn
     ServerError              a server refused what it was asked
     ServerUnreachable        a server does not answer
 
@@ -97,6 +98,10 @@ class RefusedRecord(AboundError):  # noqa: N818
 
 class ReusedKey(RefusedRecord):
     """An idempotency key came again with something else than before."""
+
+
+class RecordTooLarge(RefusedRecord):
+    """A record has too many words for so many labels."""
 
 
 class ServerError(AboundError):

@@ -37,6 +37,17 @@ def index_rank(
     out_labels: NDArray[np.int32],
     out_scores: NDArray[np.float64],
 ) -> None: ...
+def index_scores(
+    pool: EdgePool,
+    votes: Votes,
+    s: IndexSettings,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+    n_labels: int,
+    labels: NDArray[np.int32],
+    out: NDArray[np.float64],
+) -> None: ...
 def index_learn(
     pool: EdgePool,
     votes: Votes,

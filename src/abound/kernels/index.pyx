@@ -5,6 +5,7 @@ three arrays of a CSR matrix; values are positive or zero, and a zero is as good
 O(active features x d_max) to rank and O(active features x labels / w_min) to learn, whatever the label set.
 """
 
+from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t
 
 from abound.kernels.lists cimport SMALLEST, UNKNOWN, ask_for_headers, find_edge, update_feature
@@ -95,6 +96,20 @@ def index_rank(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] i
             for i in range(n):
                 out_labels[row, i] = votes.best[i].label
                 out_scores[row, i] = votes.best[i].score
+
+
+def index_scores(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
+                 const double[::1] data, int64_t n_labels, const int32_t[::1] labels, double[:, ::1] out):
+    """Write the scores of some labels of each row, NaN for one that gets no vote."""
+    cdef int64_t row, i, slot, n_votes
+    with nogil:
+        for row in range(out.shape[0]):
+            n_votes = count_votes(pool, s, indices, indptr[row], indptr[row + 1], n_labels)
+            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], n_votes)
+            for i in range(labels.shape[0]):
+                slot = votes.find(labels[i])
+                out[row, i] = votes.slots[slot].score if votes.slots[slot].label == labels[i] else NAN
+            votes.clear()
 
 
 cdef double find_label(EdgePool pool, IndexSettings s, const int32_t[::1] indices, const double[::1] data,

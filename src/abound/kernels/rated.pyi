@@ -41,6 +41,17 @@ def rated_rank(
     out_scores: NDArray[np.float64],
     pairs: PairTables | None = ...,
 ) -> None: ...
+def rated_scores(
+    pool: EdgePool,
+    votes: Votes,
+    s: RatedSettings,
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float64],
+    n_labels: int,
+    labels: NDArray[np.int32],
+    out: NDArray[np.float64],
+) -> None: ...
 def rated_lift(
     pool: EdgePool, s: RatedSettings, indices: NDArray[np.int32], data: NDArray[np.float64], label: int
 ) -> None: ...

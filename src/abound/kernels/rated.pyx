@@ -12,7 +12,7 @@ honest scores. Rows are the three arrays of a CSR matrix. Cost a row is O(active
 and O(active features x labels / w_min) to learn.
 """
 
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY, NAN, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from abound.kernels.exponential cimport exp_of
@@ -227,6 +227,20 @@ def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] i
             for i in range(min(n, <int64_t> out_labels.shape[1])):
                 out_labels[row, i] = votes.best[i].label
                 out_scores[row, i] = votes.best[i].score
+
+
+def rated_scores(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
+                 const double[::1] data, int64_t n_labels, const int32_t[::1] labels, double[:, ::1] out):
+    """Write what some labels get in votes from each row, NaN for one that gets none; no pairs are weighed."""
+    cdef int64_t row, i, slot, n_votes
+    with nogil:
+        for row in range(out.shape[0]):
+            n_votes = count_votes(pool, s, indices, indptr[row], indptr[row + 1])
+            score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], min(n_votes, n_labels))
+            for i in range(labels.shape[0]):
+                slot = votes.find(labels[i])
+                out[row, i] = votes.slots[slot].score if votes.slots[slot].label == labels[i] else NAN
+            votes.clear()
 
 
 cdef int choose_best(PairTables pairs, Votes votes, const int32_t[::1] indices, int64_t start, int64_t stop,

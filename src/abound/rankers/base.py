@@ -38,6 +38,13 @@ class Rows(NamedTuple):
         """How many rows there are."""
         return len(self.indptr) - 1
 
+    def row(self, number: int) -> "Rows":
+        """Return one of the rows."""
+        if self.n_rows == 1:
+            return self
+        start, stop = self.indptr[number : number + 2].tolist()
+        return Rows(np.array([0, stop - start], np.int64), self.indices[start:stop], self.data[start:stop])
+
 
 LARGEST_VALUE = float(np.finfo(np.float32).max)
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
@@ -123,6 +130,24 @@ class Ranker(ABC):
     @abstractmethod
     def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
         """Write the best labels of each row and their scores."""
+
+    def _scores(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the scores of some labels for each row, NaN for one that would not be ranked.
+
+        Of labels that are weighed again when they are candidates, it is what they have without.
+        """
+        n_labels = max(1, len(self.labels_))
+        found = np.full((rows.n_rows, len(labels)), np.nan)
+        ids, scores = np.full((1, n_labels), -1, np.int32), np.zeros((1, n_labels))
+        every = np.empty(n_labels)
+        for row in range(rows.n_rows):
+            ids[:] = -1
+            self._rank(rows.row(row), ids, scores)
+            ranked = ids[0] >= 0
+            every[:] = np.nan
+            every[ids[0][ranked]] = scores[0][ranked]
+            found[row] = every[labels]
+        return found
 
     @abstractmethod
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:

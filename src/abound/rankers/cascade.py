@@ -11,7 +11,7 @@ from abound.kernels.pairs import PairTables, pairs_explain, pairs_teach
 from abound.kernels.pool import EdgePool
 from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.kernels.rated import SHARE_OF_PAIRS, RatedSettings, rated_explain, rated_lift
-from abound.rankers.base import NOTHING, UNLIMITED, Lists, Rows, check_number, check_whole
+from abound.rankers.base import NOTHING, UNLIMITED, Lists, Ranker, Rows, check_number, check_whole
 from abound.rankers.held_out import select
 from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker, cut_lists, cut_rows
 from abound.rankers.labels import Targets
@@ -26,6 +26,10 @@ ENOUGH_ROWS = 1_000_000  # to learn many labels from in one pass; fewer are gone
 BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
+# Terms times labels that all rounds together may look at: a correction of usual length gets all its rounds, and one of
+# many words and labels cannot take seconds.
+MOST_LOOKS = 1_000_000
+LOOKS_A_LABEL, LOOKS_A_TERM = 40, 3  # terms, or labels, that a round takes as long for, however few there are
 PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
 TABLE_ARRAYS = ("table_indptr", "table_labels", "table_weights", "table_slopes")  # the pairs of candidates
 # The squared hinge of few labels: its margin, the least wrong labels that learn from a row, AdaGrad's step and start.
@@ -280,7 +284,7 @@ class CascadeRanker(IndexRanker):
 
     def _lift(self, row: Rows, labels: Targets) -> None:
         """Learn a row again until its labels stand first for it."""
-        for done in range(MOST_ROUNDS):
+        for done in range(_rounds(row, len(labels.ids))):
             best = self._first_labels(row, len(labels.ids))
             behind = np.setdiff1d(labels.ids, best)
             if not len(behind):
@@ -299,7 +303,7 @@ class CascadeRanker(IndexRanker):
 
     def _lower(self, row: Rows, rejected: NDArray[np.int32]) -> None:
         """Reject labels of a row again until none of them stands first, as long as there is another."""
-        for _ in range(MOST_ROUNDS if len(rejected) else 0):
+        for _ in range(_rounds(row, len(rejected)) if len(rejected) else 0):
             best = self._first_labels(row, len(rejected) + 1)
             if not len(best) or best[0] not in rejected or not len(np.setdiff1d(best, rejected)):
                 break
@@ -434,6 +438,9 @@ class CascadeRanker(IndexRanker):
         prototypes_rank(self._pairs, scratch, True, *rows, len(self.labels_), out_labels, out_scores, True, COMMON)
         self._pair_scratch.append(scratch)
 
+    def _scores(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        return super()._scores(rows, labels) if self._pairs is None else Ranker._scores(self, rows, labels)
+
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         if self._pairs is None:
             positions, votes, prior = self._explain_candidate(rows, label)
@@ -498,3 +505,9 @@ class CascadeRanker(IndexRanker):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_pair_scratch": []}
+
+
+def _rounds(row: Rows, n_labels: int) -> int:
+    """Return in how many rounds a correction must show."""
+    looks = (len(row.indices) + LOOKS_A_LABEL) * (n_labels + LOOKS_A_TERM)
+    return min(MOST_ROUNDS, max(1, MOST_LOOKS // looks))

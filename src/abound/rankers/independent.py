@@ -140,6 +140,11 @@ class IndependentRanker(IndexRanker):
             self._index()
         super()._rank(rows, out_labels, out_scores)
 
+    def _scores(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        if self._is_stale:
+            self._index()
+        return super()._scores(rows, labels)
+
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         if self._is_stale:
             self._index()

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import DamagedModel
-from abound.kernels.index import IndexSettings, index_explain, index_rank
+from abound.kernels.index import IndexSettings, index_explain, index_rank, index_scores
 from abound.kernels.pairs import PairTables
 from abound.kernels.pool import EDGE_DTYPE, EdgePool, check_arrays
 from abound.kernels.rated import (
@@ -18,6 +18,7 @@ from abound.kernels.rated import (
     rated_explain,
     rated_learn,
     rated_rank,
+    rated_scores,
 )
 from abound.kernels.votes import Votes
 from abound.rankers.base import NOTHING, Lists, Ranker, Rows
@@ -206,12 +207,29 @@ class IndexRanker(Ranker):
             index_rank(self._pool, votes, self._settings(), *rows, len(self.labels_), out_labels, out_scores)
         self._scratch.append(votes)
 
+    def _scores(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        votes, out = self._borrow_scratch(), np.empty((rows.n_rows, len(labels)))
+        if self._is_rated():
+            rated_scores(self._pool, votes, self._rated_settings(), *rows, len(self.labels_), labels, out)
+        else:
+            index_scores(self._pool, votes, self._settings(), *rows, len(self.labels_), labels, out)
+        self._scratch.append(votes)
+        return out
+
     def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         if self._is_rated():
             positions, votes, _ = rated_explain(self._pool, self._rated_settings(), rows.indices, rows.data, label)
         else:
             positions, votes = index_explain(self._pool, self._settings(), rows.indices, rows.data, label)
         return rows.indices[positions].astype(np.int64), votes, 0.0
+
+    def count_edges(self, labels: NDArray[np.int32], start: int, stop: int) -> int | None:
+        """Return how many edges features start .. stop-1 have to any of some labels; None after the last feature."""
+        if start >= self._pool.n_features:
+            return None
+        edges = self._pool.edges(start, min(stop, self._pool.n_features))
+        found = edges.view(RATED_DTYPE)["label"] if self._is_rated() else edges["label"]
+        return int(np.isin(found, labels).sum())
 
     # -- saving ------------------------------------------------------------------------------------
 

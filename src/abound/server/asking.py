@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from abound.rankers.base import Rows
+from abound.server.merged import rank_rows
 from abound.server.replica import Replica
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, Tagger, WordVote
@@ -55,19 +56,7 @@ def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:
 def rank_features(replica: Replica, features: Mapping[str, float], k: int) -> list[Entry]:
     """Rank the labels of a row that is given as terms and their weights; unknown terms have no say."""
     with replica.reading():
-        tagger, labels = replica.tagger, replica.labels
-        rows = _rows(tagger, features)
-        width = min(k + labels.n_hidden, max(1, tagger.n_labels))
-        ids, scores = np.full((1, width), -1, np.int32), np.zeros((1, width))
-        tagger.ranker._rank(rows, ids, scores)
-        together: dict[Name, list[float]] = {}
-        for number, score in zip(ids[0].tolist(), scores[0].tolist(), strict=True):
-            label = labels.resolve(tagger.ranker.labels_.names[number]) if number >= 0 else None
-            if label is not None and label not in labels.retired:
-                together.setdefault(label, []).append(score)
-        added = {label: sum(part for part in parts if part > 0) or max(parts) for label, parts in together.items()}
-        ranked = sorted(added.items(), key=lambda pair: -pair[1])[:k]
-        return [Entry(label, score, place) for place, (label, score) in enumerate(ranked, 1)]
+        return rank_rows(replica.tagger, replica.labels, _rows(replica.tagger, features), k)[0]
 
 
 def _rows(tagger: Tagger, features: Mapping[str, float]) -> Rows:

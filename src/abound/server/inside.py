@@ -16,6 +16,7 @@ from abound.store.names import Name
 from abound.tagger import Entry
 
 CHUNK = 1 << 16  # terms that are looked through while nobody may rank
+LEAST_CHUNK = 1 << 10  # for a label that is merged of very many
 SHARED_WORDS = 20  # of a label, by which its rivals are found
 RIVALS_A_WORD = 6
 
@@ -41,7 +42,8 @@ class Votes:
         start = 0
         while start < self._replica.tagger.n_features:
             with self._replica.reading():
-                stop = min(start + CHUNK, self._replica.tagger.n_features)
+                parts = len(self._replica.labels.members(self._replica.labels.resolve(self._label)))
+                stop = min(start + max(LEAST_CHUNK, CHUNK // parts), self._replica.tagger.n_features)
                 self._look_through(start, stop)
             start = stop
             yield

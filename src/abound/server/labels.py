@@ -5,7 +5,7 @@ nobody waits. What was learnt for either goes on to vote, and the votes are coun
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,16 @@ from abound.store import decode_names, encode_names
 from abound.store.directory import Source
 from abound.store.journal.records import AddLabel, MergeLabels, RenameLabel, RetireLabel, Surgery
 from abound.store.names import Name
+
+
+class Merged(NamedTuple):
+    """The labels that are shown and merged of several, as arrays: parts of each lie side by side."""
+
+    labels: list[Name]
+    numbers: NDArray[np.int32]
+    members: NDArray[np.int32]
+    starts: NDArray[np.int64]  # where the members of each begin
+    place_of: dict[int, int]  # of a member among all
 
 
 class LabelTable:
@@ -32,6 +42,7 @@ class LabelTable:
         self.aliases: dict[Name, Name] = {}  # always in one step to a label that is no alias
         self.retired: set[Name] = set()
         self._members: dict[Name, list[Name]] = {}
+        self._regroup()
 
     # -- asking --------------------------------------------------------------------------------------
 
@@ -49,9 +60,19 @@ class LabelTable:
         return self._members
 
     @property
+    def merged(self) -> Merged:
+        """The labels of `groups` that are not retired, as a ranking needs them."""
+        return self._merged
+
+    @property
+    def hidden(self) -> set[int]:
+        """The numbers of labels that are not ranked by themselves: retired, or parts of a merged one."""
+        return self._hidden
+
+    @property
     def n_hidden(self) -> int:
         """How many of the tagger's labels are never shown under their own name."""
-        return sum(len(members) - 1 for members in self._members.values()) + len(self.retired)
+        return self._n_hidden
 
     def visible(self) -> Iterator[Name]:
         """Yield the labels that are shown."""
@@ -116,7 +137,25 @@ class LabelTable:
         for alias, label in self.aliases.items():
             if alias in self.book:
                 groups.setdefault(label, [label]).append(alias)
-        self._members = {label: sorted(found, key=self.book.id_of) for label, found in groups.items()}
+        number_of = self.book.id_of
+        self._members = {label: sorted(found, key=number_of) for label, found in groups.items()}
+        shown = [label for label in self._members if label not in self.retired]
+        lists = [[number_of(member) for member in self._members[label]] for label in shown]
+        members = [number for numbers in lists for number in numbers]
+        self._merged = Merged(
+            shown,
+            np.array([number_of(label) for label in shown], np.int32),
+            np.array(members, np.int32),
+            np.cumsum([0, *map(len, lists)], dtype=np.int64)[:-1],
+            {number: place for place, number in enumerate(members)},
+        )
+        hidden_groups = (label for label in self._members if label in self.retired)
+        self._hidden = {
+            *members,
+            *(number_of(member) for label in hidden_groups for member in self._members[label]),
+            *(number_of(label) for label in self.retired if label in self.book),
+        }
+        self._n_hidden = sum(len(found) - 1 for found in self._members.values()) + len(self.retired)
 
     # -- keeping -------------------------------------------------------------------------------------
 

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import AboundError, DamagedModel, RefusedRecord, UnknownFormat
+from abound.server.cost import check_cost
 from abound.server.fair_lock import FairLock
 from abound.server.history import History
 from abound.server.labels import LabelTable
+from abound.server.merged import rank_rows
 from abound.server.search import LabelSearch
 from abound.store import Model, decode_names, encode_names, read_model, state_hash
 from abound.store.directory import Source
@@ -55,7 +57,7 @@ class Replica:
     # -- learning ------------------------------------------------------------------------------------
 
     def check(self, record: Record, *, closed: bool = False) -> None:
-        """Raise RefusedRecord if a record could not be applied next.
+        """Raise RefusedRecord if a record could not be applied next, or would take too long; see `cost.py`.
 
         Parameters
         ----------
@@ -63,6 +65,7 @@ class Replica:
         closed : bool
             Whether labels must have been added before they are learnt.
         """
+        check_cost(record, self.tagger, self.labels)
         if isinstance(record, Learn):
             self._check_learn(record, closed)
         elif isinstance(record, BandFeedback):
@@ -151,8 +154,7 @@ class Replica:
     def rank(self, text: str, k: int = 10) -> list[Entry]:
         """Rank the best labels of a text; merged labels count as one, retired ones are left out.
 
-        The votes of labels that were merged are added where they speak for the label. A merged label is found if one
-        of its parts would have been ranked.
+        The votes of labels that were merged are added where they speak for the label; see `merged.py`.
         """
         return self.rank_many([text], k)[0]
 
@@ -165,27 +167,9 @@ class Replica:
             return self._rank_many(texts, k)
 
     def _rank_many(self, texts: Sequence[str], k: int) -> list[list[Entry]]:
-        hidden = self.labels.n_hidden
-        found = self.tagger.rank_many(texts, k + hidden)
-        if not hidden:
-            return found
-        return [self._merged(text, entries)[:k] for text, entries in zip(texts, found, strict=True)]
-
-    def _merged(self, text: str, found: list[Entry]) -> list[Entry]:
-        scores: dict[Name, list[float]] = {}
-        known = {entry.label: entry.score for entry in found}
-        for entry in found:
-            label = self.labels.resolve(entry.label)
-            if label in self.labels.retired or label in scores:
-                continue
-            scores[label] = [
-                known[member] if member in known else self.tagger.explain(text, member).score
-                for member in self.labels.members(label)
-            ]
-        together = {label: sum(parts[i] for i in speaking(parts)) for label, parts in scores.items()}
-        # A tie keeps the order of the tagger's ranking.
-        ranked = sorted(together.items(), key=lambda pair: -pair[1])
-        return [Entry(label, score, place) for place, (label, score) in enumerate(ranked, 1)]
+        if not self.labels.n_hidden:
+            return self.tagger.rank_many(texts, k)
+        return rank_rows(self.tagger, self.labels, self.tagger.rows_of(texts), k)
 
     def explain(self, text: str, label: Name) -> TextExplanation:
         """Return the words of a text that vote for a label; see `Tagger.explain`."""
@@ -201,9 +185,18 @@ class Replica:
         for name, label in zip(names, labels, strict=True):
             if name in self.labels.retired:
                 raise ValueError(f"label {label!r} is retired")
-        groups = [self.labels.members(name) for name in names]
+        groups = [self._heard(text, name) for name in names]
         parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
         return [_together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)]
+
+    def _heard(self, text: str, label: Name) -> list[Name]:
+        """Return the parts of a label that a text has votes for, or else the first one."""
+        members = self.labels.members(label)
+        if len(members) == 1:
+            return members
+        numbers = np.array([self.labels.book.id_of(member) for member in members], np.int32)
+        scores = self.tagger.score_rows(self.tagger.rows_of([text]), numbers)[0]
+        return [member for member, score in zip(members, scores, strict=True) if not np.isnan(score)] or members[:1]
 
     # -- keeping -------------------------------------------------------------------------------------
 

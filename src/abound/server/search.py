@@ -11,6 +11,7 @@ from abound.server.labels import LabelTable
 from abound.store.names import Name
 
 MOST_WORDS = 12  # of a name that are looked up by
+FEW_KEYS = 100  # that are put into their places one by one
 WORD = re.compile(r"\w+")
 Key = tuple[str, int]
 
@@ -52,10 +53,14 @@ class LabelSearch:
                     self._refresh(self._labels.book.id_of(label))
 
     def _refresh(self, number: int) -> None:
-        for key in self._of[number]:
+        before, self._of[number] = self._of[number], self._keys_of(number)
+        gone, fresh = set(before).difference(self._of[number]), set(self._of[number]).difference(before)
+        if len(gone) + len(fresh) > FEW_KEYS:  # each alone would move all that follow
+            self._keys = sorted([*(key for key in self._keys if key not in gone), *fresh])
+            return
+        for key in gone:
             del self._keys[bisect_left(self._keys, key)]
-        self._of[number] = self._keys_of(number)
-        for key in self._of[number]:
+        for key in fresh:
             insort(self._keys, key)
 
     def _take_up(self) -> None:

@@ -135,7 +135,7 @@ class Tagger:
         rows.
         """
         all_names = named(names)
-        self.label_names = {**self.label_names, **{str(label): found for label, found in all_names.items()}}
+        self.label_names.update({str(label): found for label, found in all_names.items()})  # in place: they may be many
         if not self.name_weight:
             return
         pairs = [(name, [label]) for label, found in all_names.items() for name in found]
@@ -232,13 +232,27 @@ class Tagger:
 
     def rank_arrays(self, texts: Iterable[str], k: int = 10) -> Ranking:
         """Rank as arrays, for the metrics."""
+        return self.rank_rows(self.rows_of(texts), k)
+
+    def rows_of(self, texts: Iterable[str]) -> Rows:
+        """Return texts as rows over the terms that are known."""
+        return Rows(*self.encoder.rows(list(texts)))
+
+    def rank_rows(self, rows: Rows, k: int = 10) -> Ranking:
+        """Rank rows over terms."""
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
-        rows = Rows(*self.encoder.rows(list(texts)))
         width = min(k, max(1, self.n_labels))
         labels, scores = np.full((rows.n_rows, width), -1, np.int32), np.zeros((rows.n_rows, width))
         self.ranker._rank(rows, labels, scores)
         return Ranking(labels, scores, self.ranker.labels_.names)
+
+    def score_rows(self, rows: Rows, numbers: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the scores of labels, by number, for each row; NaN for one that gets no vote.
+
+        What candidates weigh beside their votes is left out.
+        """
+        return self.ranker._scores(rows, numbers)
 
     def cut(self, text: str) -> list[BandedEntry]:
         """Rank the labels of one text and say which to apply, which to suggest and which to hide."""

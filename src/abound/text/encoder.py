@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from abound.kernels.text import text_rows
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 from abound.kernels.words import terms_of
-from abound.text.words import places, prepare
+from abound.text.words import places, prepare, words_of
 
 LONGEST_NGRAM = 8
 PART_BYTES = 1 << 20  # of the names, checked at once
@@ -135,6 +135,23 @@ class TextEncoder:
         found = terms_of(self.vocabulary, prepare(text), self._settings())
         origin = places(text)
         return [Span(term, origin[start], origin[stop - 1] + 1) for term, start, stop in found]
+
+    def most_terms(self, text: str) -> int:
+        """Return how many terms a text of such a length can have at the most, without a look at it."""
+        low, high = self.char_ngrams or (1, 0)
+        return (len(text) // 2 + 1) * self.ngrams + (high - low + 1) * len(text)
+
+    def count_terms(self, text: str) -> int:
+        """Return how many different terms a text has, known or not; of the parts of words, at the most."""
+        words = words_of(self._prepared(text))
+        distinct = set(words)
+        found = len(distinct)
+        for n in range(2, self.ngrams + 1):
+            found += len(set(zip(*(words[start:] for start in range(n)), strict=False)))
+        if self.char_ngrams is not None:
+            low, high = self.char_ngrams
+            found += sum(max(0, len(word) - n + 1) for word in distinct for n in range(low, high + 1))
+        return found
 
     def name(self, term: int) -> str:
         """Return a term as a person would write it."""

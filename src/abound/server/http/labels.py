@@ -1,7 +1,9 @@
 """Endpoints of the labels: find them, add, rename, merge and retire them without retraining."""
 
+import asyncio
 from collections.abc import Iterable
 
+import numpy as np
 from msgspec import UNSET
 
 from abound.rankers.index import IndexRanker
@@ -23,6 +25,8 @@ from abound.server.replica import Replica
 from abound.store.journal.records import AddLabel, MergeLabels, RenameLabel, RetireLabel, Surgery
 from abound.store.names import Name
 
+PIECE = 1 << 15  # features that are looked through while nobody may learn
+
 
 def search(call: Call[LabelsAsk]) -> FoundLabels:
     """Find labels by the beginning of a word of their names."""
@@ -37,10 +41,10 @@ async def change(call: Call[SurgeryAsk]) -> Changed:
     """Make one change of the labels, or only say what it would concern."""
     record = _record(call.ask)
     replica = call.served.replica
-    with replica.reading():
-        if call.ask.dry_run:
+    if call.ask.dry_run:
+        with replica.reading():
             replica.check(record)
-        changes = _changes(replica, {record.label, *([record.into] if isinstance(record, MergeLabels) else [])})
+    changes = await _changes(replica, {record.label, *([record.into] if isinstance(record, MergeLabels) else [])})
     if call.ask.dry_run:
         return Changed(changes)
     receipt = await call.served.learn(record, call.key or call.ask.key)
@@ -62,19 +66,26 @@ def _record(ask: SurgeryAsk) -> Surgery:
     raise Problem(422, "give one of add, rename, merge and retire")
 
 
-def _changes(replica: Replica, labels: Iterable[Name]) -> Changes:
-    """Count the texts of labels, and the words that vote for them."""
-    book = replica.labels.book
-    members = {
-        book.id_of(member)
-        for label in labels
-        for member in replica.labels.members(replica.labels.resolve(label))
-        if member in book
-    }
-    ranker, words = replica.tagger.ranker, 0
-    if isinstance(ranker, IndexRanker):
-        words = sum(int((edges["label"] == member).sum()) for edges in ranker._edge_blocks() for member in members)
-    return Changes(sum(int(book.counts[member]) for member in members), words)
+async def _changes(replica: Replica, labels: Iterable[Name]) -> Changes:
+    """Count the texts of labels, and the words that vote for them, a piece at a time: an index may be large."""
+    with replica.reading():
+        book = replica.labels.book
+        members = {
+            book.id_of(member)
+            for label in labels
+            for member in replica.labels.members(replica.labels.resolve(label))
+            if member in book
+        }
+        texts = sum(int(book.counts[member]) for member in members)
+    wanted, start, words = np.array(sorted(members), np.int32), 0, 0
+    while len(wanted) and isinstance(replica.tagger.ranker, IndexRanker):
+        with replica.reading():
+            found = replica.tagger.ranker.count_edges(wanted, start, start + PIECE)
+        if found is None:
+            break
+        words, start = words + found, start + PIECE
+        await asyncio.sleep(0)
+    return Changes(texts, words)
 
 
 ENDPOINTS = (

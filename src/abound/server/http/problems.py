@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import msgspec
 
-from abound.errors import AboundError, JournalBusy, JournalUnavailable, RefusedRecord, ReusedKey
+from abound.errors import AboundError, JournalBusy, JournalUnavailable, RecordTooLarge, RefusedRecord, ReusedKey
 
 RETRY_SECONDS = 1  # after which what was refused for want of room may be tried again
 RETRY_DISK_SECONDS = 5
@@ -61,6 +61,8 @@ def problem_of(error: Exception) -> Problem | None:
         return Problem(400, f"the body must be JSON in UTF-8: {error}")
     if isinstance(error, ReusedKey):
         return Problem(409, str(error))
+    if isinstance(error, RecordTooLarge):
+        return Problem(413, str(error))
     if isinstance(error, RefusedRecord):
         return Problem(422, str(error))
     if isinstance(error, JournalBusy):
