@@ -2,6 +2,10 @@
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 __all__ = ["main"]
 
@@ -17,11 +21,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         What follows the command's name; the process's own arguments when not given.
     """
     try:
+        _app()(None if arguments is None else list(arguments), prog_name="abound")
+    except KeyboardInterrupt:  # typer says the same, but not while it is loaded
+        sys.exit(130)
+
+
+def _app() -> "Typer":
+    try:
         from abound.cli.app import app
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in NEEDED:
             raise
         sys.exit("abound: the command line needs typer and rich: pip install 'abound[cli]'")
-    except KeyboardInterrupt:  # typer says the same once it is there
-        sys.exit(130)
-    app(None if arguments is None else list(arguments), prog_name="abound")
+    return app
