@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import sizing
+from benchmarks import defaults, sizing
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
@@ -145,6 +145,11 @@ def feature_focus(part: str) -> list[str]:
     return feature_focus_tables.PARTS[part](read("feature-focus-paper"))
 
 
+def text_defaults(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
+    result = read("defaults")
+    return [*table(result), "", f"Development rows. {result['machine']}, shared with others."]
+
+
 def queries() -> list[str]:
     letor, trec, growth = (read(f"svm-map-{name}") for name in ("letor", "trec", "growth"))
     whole = trec["all runs"]
@@ -230,6 +235,8 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     **HARDENING_SECTIONS,
     "category-paper": category_paper,
     **{f"feature-focus-{name}": functools.partial(feature_focus, name) for name in feature_focus_tables.PARTS},
+    "defaults": functools.partial(text_defaults, defaults.beside_best),
+    "defaults-all": functools.partial(text_defaults, defaults.all_tables),
     "few-labels": few_labels,
     "finna-100k": finna_100k,
     "growth": growth,
