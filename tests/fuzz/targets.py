@@ -90,7 +90,7 @@ _ENCODERS = [
     {"ngrams": 2, "char_ngrams": (2, 4)},
     {"ngrams": 1, "weighting": "pivoted", "max_terms": 50},
     {"ngrams": 2, "weighting": "pivoted", "slope": 0.0, "char_ngrams": (1, 1)},
-    {"ngrams": 2, "stem": "english", "char_ngrams": (2, 3)},
+    {"ngrams": 2, "stem": "english", "char_ngrams": (2, 3), "form_weight": 0.5},
 ]
 _fresh = itertools.count()
 _living = {}

@@ -5,16 +5,26 @@ import re
 import unicodedata
 from collections import Counter
 
+import Stemmer
+
+FORM = "\x02"  # before a word as it is written, beside its stem
+
 
 def words(text):
     return re.findall(r"(?:\w|\u0307)+", unicodedata.normalize("NFC", text).lower())
 
 
-def terms(text, ngrams=2, char_ngrams=None):
-    """Return the terms of a text: its words, each followed by its parts, then its pairs of words, and so on."""
+def terms(text, ngrams=2, char_ngrams=None, stem=None, forms=False):
+    """Return the terms of a text: its words or stems, each followed by its parts, then pairs, and so on.
+
+    A word that differs from its stem may be a term too, and comes before the stem.
+    """
     found = []
-    tokens = words(text)
-    for word in tokens:
+    written = words(text)
+    tokens = Stemmer.Stemmer(stem).stemWords(written) if stem else written
+    for word, as_written in zip(tokens, written, strict=True):
+        if forms and word != as_written:
+            found.append(FORM + as_written)
         found.append(word)
         if char_ngrams:
             low, high = char_ngrams
@@ -30,12 +40,24 @@ def terms(text, ngrams=2, char_ngrams=None):
 class TextOracle:
     """Count texts one by one and weigh their terms."""
 
-    def __init__(self, ngrams=2, char_ngrams=None, weighting="tfidf", slope=0.3):
-        self.ngrams, self.char_ngrams, self.weighting, self.slope = ngrams, char_ngrams, weighting, slope
+    def __init__(
+        self,
+        ngrams=2,
+        char_ngrams=None,
+        weighting="tfidf",
+        slope=0.3,
+        stem=None,
+        run_weight=1.0,
+        part_weight=1.0,
+        form_weight=0.0,
+    ):
+        self.cutting = {"ngrams": ngrams, "char_ngrams": char_ngrams, "stem": stem, "forms": form_weight > 0}
+        self.weighting, self.slope = weighting, slope
+        self.run_weight, self.part_weight, self.form_weight = run_weight, part_weight, form_weight
         self.numbers, self.counts, self.n_texts, self.n_distinct = {}, Counter(), 0, 0
 
     def learn(self, text):
-        found = terms(text, self.ngrams, self.char_ngrams)
+        found = terms(text, **self.cutting)
         for term in found:
             self.numbers.setdefault(term, len(self.numbers))
         self.counts.update(set(found))
@@ -44,14 +66,23 @@ class TextOracle:
 
     def row(self, text):
         """Return {number of term: weight}."""
-        counted = Counter(term for term in terms(text, self.ngrams, self.char_ngrams) if term in self.numbers)
+        counted = Counter(term for term in terms(text, **self.cutting) if term in self.numbers)
         if self.weighting == "pivoted":
             return self.pivoted(counted)
         row = {
-            t: (1 + math.log(d)) * (1 + math.log((1 + self.n_texts) / (1 + self.counts[t]))) for t, d in counted.items()
+            t: self.kind(t) * (1 + math.log(d)) * (1 + math.log((1 + self.n_texts) / (1 + self.counts[t])))
+            for t, d in counted.items()
         }
         norm = math.sqrt(sum(w * w for w in row.values()))
         return {self.numbers[t]: w / norm for t, w in row.items()}
+
+    def kind(self, term):
+        """Return how much a term of its kind weighs."""
+        if term.startswith(FORM):
+            return self.form_weight
+        if term.startswith("·"):
+            return self.part_weight
+        return self.run_weight if " " in term else 1.0
 
     def pivoted(self, counted):
         """The weights of SIGIR 2002, section 4: (1 + log d) / (1 + log a) / ((1 - s) + s m_i / m) * log(n / u)."""
@@ -60,7 +91,8 @@ class TextOracle:
         mean_count = sum(counted.values()) / len(counted)
         length = (1 - self.slope) + self.slope * len(counted) / (self.n_distinct / self.n_texts)
         return {
-            self.numbers[t]: (1 + math.log(d))
+            self.numbers[t]: self.kind(t)
+            * (1 + math.log(d))
             / (1 + math.log(mean_count))
             / length
             * math.log(self.n_texts / self.counts[t])

@@ -90,10 +90,14 @@ def test_what_is_not_refused_is_learnt_soon(n_labels):
 
 def test_counts_of_terms_are_never_too_low():
     draw = random.Random(5)
-    for options in ({}, {"ngrams": 1}, {"ngrams": 4}, {"char_ngrams": (2, 4)}, {"char_ngrams": (3, 3), "ngrams": 1}):
+    plain = ({}, {"ngrams": 1}, {"ngrams": 4}, {"char_ngrams": (2, 4)}, {"char_ngrams": (3, 3), "ngrams": 1})
+    stemmed = ({"stem": "english"}, {"stem": "finnish", "form_weight": 0.5}, {"stem": "english", "char_ngrams": (2, 3)})
+    for options in (*plain, *stemmed):
         tagger = Tagger(**options)
         for n in (0, 1, 2, 3, 50, 500):
-            text = " ".join(draw.choices(["Äiti", "to be", "x_1", "İstanbul", "e\u0301t\u00e9", "12.5"], k=n))
+            text = " ".join(
+                draw.choices(["Äiti", "to be", "x_1", "İstanbul", "e\u0301t\u00e9", "12.5", "Happily"], k=n)
+            )
             rows = tagger.encoder.rows([text], learn=True)
             counted = tagger.encoder.count_terms(text)
             assert len(rows[1]) <= counted <= max(1, tagger.encoder.most_terms(text))

@@ -14,18 +14,24 @@ from hypothesis import strategies as st
 from abound.kernels.text import log_for_tests
 from abound.text import TextEncoder, prepare, stemming
 from abound.text.words import places, words_of
-from tests.reference.text import TextOracle, terms, words
+from tests.reference.text import FORM, TextOracle, terms, words
 
 pytestmark = pytest.mark.kernel
 
 # Few words, so that they meet again; beside them whatever Unicode has.
-few_words = st.lists(st.sampled_from(["the", "cat", "sat", "Äiti", "cat's", "a", "2", "straße", "İzmir"]), max_size=8)
+few_words = st.lists(
+    st.sampled_from(["the", "cat", "sat", "Äiti", "cat's", "cats", "2", "straße", "İzmir"]), max_size=8
+)
 texts = st.lists(few_words.map(" ".join) | st.text(max_size=30), min_size=1, max_size=8)
 options = st.fixed_dictionaries(
     {
         "ngrams": st.integers(1, 3),
         "char_ngrams": st.sampled_from([None, (2, 3), (1, 1)]),
         "weighting": st.sampled_from(["tfidf", "pivoted"]),
+        "stem": st.sampled_from([None, "english", "finnish"]),
+        "run_weight": st.sampled_from([1.0, 0.5]),
+        "part_weight": st.sampled_from([1.0, 0.7]),
+        "form_weight": st.sampled_from([0.0, 0.5, 2.0]),
     }
 )
 
@@ -44,7 +50,7 @@ def test_rows_equal_the_oracle_after_every_text(params, stream):
         oracle.learn(text)
         [row] = as_dicts(encoder.rows([text], learn=True))
         assert row == pytest.approx(oracle.row(text), abs=1e-12)
-        assert [encoder.name(i) for i in range(encoder.n_terms)] == list(oracle.numbers)
+        assert [encoder.name(i) for i in range(encoder.n_terms)] == [name.removeprefix(FORM) for name in oracle.numbers]
     [again] = as_dicts(encoder.rows([stream[0]]))
     assert again == pytest.approx(oracle.row(stream[0]), abs=1e-12)
 
@@ -169,6 +175,26 @@ def test_the_memory_of_stems_is_bounded_and_forgetting_changes_nothing(monkeypat
     assert len(stems) <= 2
     assert copy.deepcopy(stems)["fires"] == "fire"
     assert as_dicts(TextEncoder(stem="english").rows(texts, learn=True)) == expected
+
+
+def test_words_stand_beside_their_stems_and_are_looked_up_by_them():
+    encoder = TextEncoder(stem="english", ngrams=1, form_weight=0.5)
+    encoder.rows(["Fires and a fire"], learn=True)
+    assert [(encoder.name(s.term), s.start, s.stop) for s in encoder.spans("FIRES")] == [
+        ("fires", 0, 5),
+        ("fire", 0, 5),
+    ]
+    again = TextEncoder(**encoder.params())
+    again.restore(encoder.arrays())
+    assert as_dicts(again.rows(["fires"])) == as_dicts(encoder.rows(["fires"]))
+
+
+@pytest.mark.parametrize(
+    "params", [{"run_weight": 0.0}, {"part_weight": -1}, {"form_weight": 1e9}, {"run_weight": "1"}]
+)
+def test_weights_that_are_none_are_refused(params):
+    with pytest.raises(ValueError, match=f"{next(iter(params))} must be between"):
+        TextEncoder(**params)
 
 
 def test_pruning_keeps_the_names_of_what_is_left():

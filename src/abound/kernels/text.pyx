@@ -10,7 +10,7 @@ import numpy as np
 
 from abound.kernels.logarithm cimport log_of
 from abound.kernels.pool cimport check_place
-from abound.kernels.vocabulary cimport TextSettings, Vocabulary, enlarged
+from abound.kernels.vocabulary cimport FORM, PART, Term, TextSettings, Vocabulary, enlarged
 from abound.kernels.words cimport Found, Words
 
 cdef enum:
@@ -108,6 +108,21 @@ cdef inline double weight_of(Vocabulary v, TextSettings s, int32_t number, doubl
     """Weight of a term: 1 + log of its occurrences, times the log of its rarity."""
     cdef double tf = 1.0 + log_of(occurrences) if occurrences > 1.0 else 1.0
     cdef double n = <double> v.n_texts, count = <double> v.terms[number].count
+    tf *= kind_weight(v, s, &v.terms[number])
     if s.pivoted:
         return tf * log_of(n / count) if count and n > count else 0.0
     return tf * (1.0 + log_of((1.0 + n) / (1.0 + count)))
+
+
+cdef inline double kind_weight(Vocabulary v, TextSettings s, const Term* term) noexcept:
+    """How much a term of its kind weighs beside a word: a run of words, a part of a word, a form beside its stem."""
+    cdef char mark
+    if term.length < 0:
+        return s.run_weight
+    if s.part_weight != 1.0 or s.form_weight > 0.0:
+        mark = v.names[term.start]
+        if mark == PART:
+            return s.part_weight
+        if mark == FORM:
+            return s.form_weight
+    return 1.0

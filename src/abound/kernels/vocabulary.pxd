@@ -4,6 +4,10 @@ from cpython.mem cimport PyMem_Realloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+cdef enum:
+    PART = 1                                # the first byte of a part of a word,
+    FORM = 2                                # and of a word as it is written, beside its stem
+
 cdef struct Term:
     int64_t start                           # of its bytes; of an n-gram, the number of what comes before its last word
     int32_t length                          # of its bytes; of an n-gram, -1 - the number of its last word
@@ -19,6 +23,9 @@ cdef class TextSettings:
     cdef readonly double slope
     cdef readonly int64_t max_terms
     cdef readonly object stems              # a mapping from a word to its stem, or None
+    # How much kinds of terms weigh beside words and stems. A form, a word as it is written beside its stem, is a term
+    # only where it weighs something.
+    cdef public double run_weight, part_weight, form_weight
 
 cdef class Vocabulary:
     cdef Term* terms

@@ -13,6 +13,9 @@ class TextSettings:
     slope: float
     max_terms: int
     stems: Mapping[str, str] | None
+    run_weight: float
+    part_weight: float
+    form_weight: float
     def __init__(
         self,
         *,

@@ -30,6 +30,7 @@ cdef class TextSettings:
         self.ngrams, self.char_low, self.char_high, self.min_count = ngrams, char_low, char_high, min_count
         self.pivoted, self.slope, self.max_terms, self.frozen = pivoted, slope, max_terms, frozen
         self.stems = stems
+        self.run_weight, self.part_weight, self.form_weight = 1.0, 1.0, 0.0
 
 
 cdef class Vocabulary:
@@ -164,7 +165,9 @@ cdef class Vocabulary:
             return self.name(term.start) + " " + self.name(-1 - term.length)
         raw = self.names[term.start:term.start + term.length]
         text = raw.decode("utf-8", "surrogatepass")
-        return f"·{text[1:]}·" if raw[:1] == b"\x01" else text
+        if raw[0] == PART:
+            return f"·{text[1:]}·"
+        return text[1:] if raw[0] == FORM else text
 
     def absorb(self, Vocabulary other):
         """Make the terms of another vocabulary known, add its counts, and return the number of each of its terms here.

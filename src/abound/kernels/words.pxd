@@ -17,6 +17,8 @@ cdef struct Word:
     int32_t n_points                        # that it has in the text
     int32_t n_letters                       # code points of its bytes, which are those of its stem where words are stemmed
     int32_t number                          # -1 if it is not known
+    int64_t form_place                      # of the bytes of the word as it is written, with their mark
+    int32_t n_form_bytes                    # 0 where it is its own stem, and where forms are no terms
     int32_t gram                            # number of the run of words that ends with it
 
 cdef class Words:
@@ -32,6 +34,6 @@ cdef class Words:
 
     cdef int put(self, int64_t number, int64_t start, int64_t stop) except -1
     cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1
-    cdef int cut(self, str text, object stems) except -1
-    cdef int64_t put_stem(self, Word* word, str stem, int64_t n_bytes, int64_t n_left) except -1
+    cdef int64_t put_bytes(self, str word, int64_t n_bytes, int64_t n_left) except -1
+    cdef int cut(self, str text, TextSettings s) except -1
     cdef int scan(self, str text, bint learn, TextSettings s) except -1

@@ -9,14 +9,13 @@ from cpython.unicode cimport PyUnicode_KIND, PyUnicode_DATA, PyUnicode_READ, PyU
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from abound.kernels.pool cimport check_place, prefetch
-from abound.kernels.vocabulary cimport TextSettings, Vocabulary, enlarged, hash_bytes, hash_pair
+from abound.kernels.vocabulary cimport FORM, PART, TextSettings, Vocabulary, enlarged, hash_bytes, hash_pair
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 ch)
 
 cdef enum:
     COMBINING_DOT = 0x307                   # what is left of a capital I with a dot when it is made small
-    SUBWORD = 1                             # the byte that tells a part of a word from a word
 
 
 cdef class Words:
@@ -62,7 +61,7 @@ cdef class Words:
                     check_place(word.place + stop - 1, self.text_room)
                     part = data + begin - 1
                     kept = part[0]
-                    part[0] = SUBWORD
+                    part[0] = PART
                     length = stop - begin + 1
                     self.put(v.number_of(hash_bytes(part, length, v.seed), 0, length, part, learn, s),
                              word.start + min(i, word.n_points - 1), word.start + min(j, word.n_points))
@@ -73,19 +72,17 @@ cdef class Words:
                 begin += 1
         return 0
 
-    cdef int64_t put_stem(self, Word* word, str stem, int64_t n_bytes, int64_t n_left) except -1:
-        """Put the bytes of a stem, keep room for the code points that are left, and return the bytes that are there."""
-        cdef int64_t i, n = PyUnicode_GET_LENGTH(stem)
-        cdef int kind = PyUnicode_KIND(stem)
-        cdef void* data = PyUnicode_DATA(stem)
+    cdef int64_t put_bytes(self, str word, int64_t n_bytes, int64_t n_left) except -1:
+        """Put the bytes of a word, keep room for the code points that are left, and return the bytes that are there."""
+        cdef int64_t i, n = PyUnicode_GET_LENGTH(word)
+        cdef int kind = PyUnicode_KIND(word)
+        cdef void* data = PyUnicode_DATA(word)
         self.text = <char*> enlarged(self.text, &self.text_room, n_bytes + 4 * n + 5 * n_left + 16, 1)
         for i in range(n):
-            check_place(n_bytes + 3, self.text_room)
             n_bytes += encode(<uint32_t> PyUnicode_READ(kind, data, i), self.text + n_bytes)
-        word.n_letters = <int32_t> n
         return n_bytes
 
-    cdef int cut(self, str text, object stems) except -1:
+    cdef int cut(self, str text, TextSettings s) except -1:
         """Put the words of a text into `words`, their bytes into `text`, and ask memory for their cells."""
         cdef Vocabulary v = self.vocabulary
         cdef int kind = PyUnicode_KIND(text)
@@ -93,6 +90,8 @@ cdef class Words:
         cdef int64_t n = PyUnicode_GET_LENGTH(text), i = 0, n_bytes = 0
         cdef Py_UCS4 ch
         cdef Word* word
+        cdef object stems = s.stems
+        cdef str written, stem
         self.n_words = 0
         self.text = <char*> enlarged(self.text, &self.text_room, 5 * n + 16, 1)
         while i < n:
@@ -114,11 +113,20 @@ cdef class Words:
                     n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
                 i += 1
             word.n_points = word.n_letters = <int32_t> (i - word.start)
+            word.n_form_bytes = 0
             if stems is not None:
-                n_bytes = self.put_stem(word, <str?> stems[text[word.start:i]], n_bytes, n - i)
+                written = text[word.start:i]
+                stem = <str?> stems[written]
+                word.n_letters = <int32_t> PyUnicode_GET_LENGTH(stem)
                 if word.n_letters == 0:
                     continue
+                n_bytes = self.put_bytes(stem, n_bytes, n - i + word.n_points)
             word.n_bytes = <int32_t> (n_bytes - word.place)
+            if stems is not None and s.form_weight > 0.0 and stem != written:
+                word.form_place = n_bytes
+                self.text[n_bytes] = FORM
+                n_bytes = self.put_bytes(written, n_bytes + 1, n - i)
+                word.n_form_bytes = <int32_t> (n_bytes - word.form_place)
             word.hash = hash_bytes(self.text + word.place, word.n_bytes, v.seed)
             prefetch(&v.cells[word.hash & (v.n_cells - 1)])
             self.n_words += 1
@@ -132,10 +140,15 @@ cdef class Words:
         cdef Vocabulary v = self.vocabulary
         cdef int64_t i, g, left, g_left
         cdef Word* word
+        cdef char* form
         self.n_found = 0
-        self.cut(text, s.stems)
+        self.cut(text, s)
         for i in range(self.n_words):
             word = &self.words[i]
+            if word.n_form_bytes:
+                form = self.text + word.form_place
+                self.put(v.number_of(hash_bytes(form, word.n_form_bytes, v.seed), 0, word.n_form_bytes, form, learn, s),
+                         word.start, word.start + word.n_points)
             word.number = <int32_t> v.number_of(word.hash, 0, word.n_bytes, self.text + word.place, learn, s)
             word.gram = word.number
             self.put(word.number, word.start, word.start + word.n_points)

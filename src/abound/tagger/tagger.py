@@ -47,7 +47,8 @@ class Tagger:
     name_weight : float
         How much the name of a label counts as an example of it, beside a text; 0 does not learn names.
     **text
-        Parameters of `abound.text.TextEncoder`: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms.
+        Parameters of `abound.text.TextEncoder`: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms,
+        run_weight, part_weight, form_weight.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from abound.kernels.words import terms_of
 from abound.text.words import places, prepare, words_of
 
 LONGEST_NGRAM = 8
+WEIGHTS = ("run_weight", "part_weight", "form_weight")
 PART_BYTES = 1 << 20  # of the names, checked at once
 MOST_TEXTS = 1 << 53  # that are counted, and terms in them
 SIGHTINGS_BYTES = 1 << 24  # counters for terms that wait for admission; two terms on one are admitted early
@@ -45,6 +46,12 @@ class TextEncoder:
         Of the pivoted normalisation.
     max_terms : int or None
         The most terms that are admitted.
+    run_weight : float
+        How much a run of words weighs in a row, beside a word.
+    part_weight : float
+        How much a part of a word weighs.
+    form_weight : float
+        With stems, how much a word as it is written weighs beside its stem, if it differs; 0 leaves it out.
     """
 
     def __init__(
@@ -57,6 +64,9 @@ class TextEncoder:
         weighting: Literal["tfidf", "pivoted"] = "tfidf",
         slope: float = 0.3,
         max_terms: int | None = None,
+        run_weight: float = 1.0,
+        part_weight: float = 1.0,
+        form_weight: float = 0.0,
     ) -> None:
         self.ngrams = ngrams
         self.char_ngrams = tuple(char_ngrams) if char_ngrams else None
@@ -65,6 +75,9 @@ class TextEncoder:
         self.weighting = weighting
         self.slope = slope
         self.max_terms = max_terms
+        self.run_weight = run_weight
+        self.part_weight = part_weight
+        self.form_weight = form_weight
         self._check()
         self._stems: Mapping[str, str] | None = None
         if stem is not None:
@@ -74,7 +87,10 @@ class TextEncoder:
         self.reset()
 
     def _check(self) -> None:
-        for name, low, high in (("ngrams", 1, LONGEST_NGRAM), ("min_count", 1, 255), ("slope", 0.0, 1.0)):
+        weights = [
+            (name, low, 1000.0) for name, low in (("run_weight", 0.001), ("part_weight", 0.001), ("form_weight", 0.0))
+        ]
+        for name, low, high in (("ngrams", 1, LONGEST_NGRAM), ("min_count", 1, 255), ("slope", 0.0, 1.0), *weights):
             value = getattr(self, name)
             kinds = (int,) if isinstance(low, int) else (int, float)
             if not isinstance(value, kinds) or not low <= value <= high:
@@ -89,7 +105,7 @@ class TextEncoder:
 
     def params(self) -> dict[str, Any]:
         """Return the parameters by name."""
-        names = ("ngrams", "char_ngrams", "stem", "min_count", "weighting", "slope", "max_terms")
+        names = ("ngrams", "char_ngrams", "stem", "min_count", "weighting", "slope", "max_terms", *WEIGHTS)
         return {name: getattr(self, name) for name in names}
 
     def reset(self) -> None:
@@ -99,7 +115,7 @@ class TextEncoder:
 
     def _settings(self) -> TextSettings:
         low, high = self.char_ngrams or (0, 0)
-        return TextSettings(
+        settings = TextSettings(
             ngrams=self.ngrams,
             char_low=low,
             char_high=high,
@@ -110,6 +126,9 @@ class TextEncoder:
             frozen=self.frozen,
             stems=self._stems,
         )
+        settings.run_weight, settings.part_weight = self.run_weight, self.part_weight
+        settings.form_weight = self.form_weight
+        return settings
 
     def rows(
         self, texts: list[str], *, learn: bool = False
@@ -139,13 +158,17 @@ class TextEncoder:
     def most_terms(self, text: str) -> int:
         """Return how many terms a text of such a length can have at the most, without a look at it."""
         low, high = self.char_ngrams or (1, 0)
-        return (len(text) // 2 + 1) * self.ngrams + (high - low + 1) * len(text)
+        return (len(text) // 2 + 1) * (self.ngrams + (self.form_weight > 0)) + (high - low + 1) * len(text)
 
     def count_terms(self, text: str) -> int:
         """Return how many different terms a text has, known or not; of the parts of words, at the most."""
-        words = words_of(self._prepared(text))
+        words, forms = words_of(prepare(text)), 0
+        if self._stems is not None:
+            stems = {word: self._stems[word] for word in words}
+            forms = sum(stem != word for word, stem in stems.items()) if self.form_weight > 0 else 0
+            words = list(map(stems.__getitem__, words))
         distinct = set(words)
-        found = len(distinct)
+        found = len(distinct) + forms
         for n in range(2, self.ngrams + 1):
             found += len(set(zip(*(words[start:] for start in range(n)), strict=False)))
         if self.char_ngrams is not None:

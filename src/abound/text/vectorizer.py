@@ -17,7 +17,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     Parameters
     ----------
-    ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms
+    ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms, run_weight, part_weight, form_weight
         Those of `abound.text.TextEncoder`.
 
     Examples
@@ -38,6 +38,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
         weighting: str = "tfidf",
         slope: float = 0.3,
         max_terms: int | None = None,
+        run_weight: float = 1.0,
+        part_weight: float = 1.0,
+        form_weight: float = 0.0,
     ) -> None:
         self.ngrams = ngrams
         self.char_ngrams = char_ngrams
@@ -46,6 +49,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.weighting = weighting
         self.slope = slope
         self.max_terms = max_terms
+        self.run_weight = run_weight
+        self.part_weight = part_weight
+        self.form_weight = form_weight
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
         """Count a corpus and freeze the frequencies; terms in fewer than `min_count` texts are left out."""
