@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, wants_json
+from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, note, wants_json
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -36,14 +36,14 @@ def explain(
     tagger = load_tagger(model)
     labels = label or [str(entry.label) for entry in tagger.rank(text, k=k)]
     reasons = [tagger.explain(text, wanted) for wanted in labels]
+    if not reasons:
+        from abound.tagger.emptiness import why_empty
+
+        note(f"no label to explain: {why_empty(tagger, text)}")
     if wants_json(as_json):
         for reason in reasons:
             emit(_as_dict(tagger, reason))
         return
-    if not reasons:
-        from abound.cli.common import note
-
-        note("no word of this text votes for a label")
     for reason in reasons:
         _show(tagger, text, reason)
 

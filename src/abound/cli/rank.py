@@ -18,6 +18,7 @@ from abound.cli.common import (
     TextFieldOption,
     emit,
     load_tagger,
+    note,
     reader_options,
     wants_json,
 )
@@ -163,7 +164,7 @@ def show_many(
     from abound.cli.inputs import Inputs, chunks
     from abound.cli.progress import Progress
 
-    row = 0
+    row = empty = 0
     share = documents.share if isinstance(documents, Inputs) else lambda: None
     with Progress("ranking", share) as progress:
         for chunk in chunks(islice(documents, limit), 1 if live else CHUNK):
@@ -172,16 +173,23 @@ def show_many(
                 about = {"row": row} if document.id is None else {"row": row, "id": document.id}
                 emit({**about, "labels": [_as_dict(tagger, entry, how[2]) for entry in entries]})
                 row += 1
+                empty += not entries
             if live:
                 sys.stdout.flush()
             progress.update(row)
     if isinstance(documents, Inputs):
         documents.note_skipped()
+    if empty:
+        unknown = "none of their words is known to the model"
+        left_out = how[1] is not None or how[3]
+        note(f"{empty:,} of {row:,} rows have no label: {unknown}{', or no label is good enough' if left_out else ''}")
 
 
 def show_one(tagger: "Tagger | ServedTagger", text: str, how: Choice, as_json: bool | None) -> None:
     """Print the ranking of one text."""
     [entries], names = ranked(tagger, [text], how), how[2]
+    if not entries:
+        note(f"no label: {_why_none(tagger, text, how)}")
     if wants_json(as_json):
         emit({"labels": [_as_dict(tagger, entry, names) for entry in entries]})
         return
@@ -203,6 +211,17 @@ def show_one(tagger: "Tagger | ServedTagger", text: str, how: Choice, as_json: b
     ]
     head = ("", "label", "score", "", *(("id",) if named else ()), *(("band",) if how[3] else ()))
     table(text[:200], head, rows, "r r")
+
+
+def _why_none(tagger: "Tagger | ServedTagger", text: str, how: Choice) -> str:
+    """Say why no label is shown for a text."""
+    if tagger.rank_many([text], 1)[0]:
+        return "none is likely enough to be applied or suggested" if how[3] else f"none scores {how[1]:g} or more"
+    if isinstance(tagger, ServedTagger):
+        return "no word of the text is known to the model"
+    from abound.tagger.emptiness import why_empty
+
+    return why_empty(tagger, text)
 
 
 def _as_dict(tagger: "Tagger | ServedTagger", entry: "Entry | BandedEntry", names: bool) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from abound.store.directory import Source
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, RenameLabel
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger, TextExplanation
+from abound.tagger.answers import entries_of
 
 
 class Replica:
@@ -168,7 +169,7 @@ class Replica:
 
     def _rank_many(self, texts: Sequence[str], k: int) -> list[list[Entry]]:
         if not self.labels.n_hidden:
-            return self.tagger.rank_many(texts, k)
+            return entries_of(self.tagger.rank_arrays(texts, k))
         return rank_rows(self.tagger, self.labels, self.tagger.rows_of(texts), k)
 
     def explain(self, text: str, label: Name) -> TextExplanation:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from abound.rankers.ranking import Ranking
 from abound.store.names import Name
 
 
@@ -38,3 +39,16 @@ class TextExplanation(NamedTuple):
     score: float
     words: list[WordVote]
     prior: float = 0.0
+
+
+def entries_of(ranking: Ranking) -> list[list[Entry]]:
+    """Return the entries of each row of a ranking, best first."""
+    names = ranking.names
+    return [
+        [
+            Entry(names[label], score, place)
+            for place, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
+            if label >= 0
+        ]
+        for labels, scores in zip(ranking.indices.tolist(), ranking.scores.tolist(), strict=True)
+    ]

@@ -17,8 +17,9 @@ from abound.rankers.labels import Targets
 from abound.rankers.ranking import Ranking
 from abound.store import Model, read_model, state_hash, write_model
 from abound.store.directory import Source
-from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote
+from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote, entries_of
 from abound.tagger.arguments import checked, listed, named
+from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.keeping import arrays_of, read_label_names, restored
 from abound.tagger.label_lists import warn_of_labels
 from abound.tagger.pruning import prune
@@ -214,22 +215,18 @@ class Tagger:
         Returns
         -------
         list of Entry
-            At most k, best first; a text without a known word has none.
+            At most k, best first; a text without a known word has none, and a warning (`EmptyRanking`) says so.
         """
-        return self.rank_many([text], k)[0]
+        return self._ranked([text], k)[0]
 
     def rank_many(self, texts: Iterable[str], k: int = 10) -> list[list[Entry]]:
-        """Rank the best labels of each text."""
-        ranking = self.rank_arrays(texts, k)
-        names = ranking.names
-        return [
-            [
-                Entry(names[label], score, place)
-                for place, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
-                if label >= 0
-            ]
-            for labels, scores in zip(ranking.indices.tolist(), ranking.scores.tolist(), strict=True)
-        ]
+        """Rank the best labels of each text; one warning (`EmptyRanking`) counts the texts that have none."""
+        return self._ranked(list(texts), k)
+
+    def _ranked(self, texts: list[str], k: int) -> list[list[Entry]]:
+        found = entries_of(self.rank_arrays(texts, k))
+        warn_of_empty(self, texts, found)
+        return found
 
     def rank_arrays(self, texts: Iterable[str], k: int = 10) -> Ranking:
         """Rank as arrays, for the metrics."""

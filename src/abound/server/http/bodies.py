@@ -67,10 +67,11 @@ class RankedLabel(_Answer):
 
 
 class Ranked(_Answer):
-    """The ranked labels of a text."""
+    """The ranked labels of a text; a note says why there are none."""
 
     sequence: Sequence
     labels: list[RankedLabel]
+    note: str | UnsetType = UNSET
 
 
 class BatchRanked(_Answer):

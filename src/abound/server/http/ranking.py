@@ -21,6 +21,7 @@ from abound.server.http.limits import BATCH_BYTES, EXPLAIN_BYTES
 from abound.server.http.problems import Problem
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, WordVote
+from abound.tagger.emptiness import why_empty
 
 CHUNK_CHARACTERS = 20_000  # that are ranked between two looks at other requests
 Names = Mapping[str, list[str]]
@@ -29,7 +30,8 @@ Names = Mapping[str, list[str]]
 def rank(call: Call[RankAsk]) -> Ranked:
     """Rank the labels of a text, or of features."""
     with call.served.replica.reading() as sequence:  # one state for the labels and the sequence that is said
-        return Ranked(sequence, _above(_ranked(call), call.ask.threshold))
+        ranked = _ranked(call)
+        return Ranked(sequence, _above(ranked, call.ask.threshold), UNSET if ranked else _why_empty(call.ask, call))
 
 
 def _ranked(call: Call[RankAsk]) -> list[RankedLabel]:
@@ -54,6 +56,14 @@ def _ranked(call: Call[RankAsk]) -> list[RankedLabel]:
     else:
         raise Problem(422, "give either text or features")
     return labels
+
+
+def _why_empty(ask: RankAsk, call: Call[RankAsk]) -> str:
+    if not isinstance(ask.text, str):
+        return "no feature that was given is known and votes for a label"
+    if ask.bands:
+        return "no label is likely enough to be applied or suggested"
+    return why_empty(call.served.replica.tagger, ask.text)
 
 
 async def rank_batch(call: Call[BatchAsk]) -> BatchRanked:

@@ -149,7 +149,7 @@ export class Workbench {
     try {
       const answer = await api.rank(text, { k: SHOWN, bands: this.info.bands, signal: this.asking.signal });
       const labels = answer.labels.map((entry) => ({ ...entry, words: toUnits(text, entry.words ?? []) }));
-      this.ranked = { text, labels, sequence: answer.sequence };
+      this.ranked = { text, labels, sequence: answer.sequence, note: answer.note };
       this.problem = null;
       this.show();
       requestAnimationFrame(() => setTimeout(() => timed(pressed)));
@@ -185,7 +185,8 @@ export class Workbench {
     if (this.problem) return this.problem.message;
     if (this.ranked.labels.length) return "";
     if (!this.text.trim()) return "Labels appear here as you type.";
-    return "No word of this text votes for a label yet. Add one with / and the next text like it will have it.";
+    const why = this.ranked.note ? ` (${this.ranked.note})` : "";
+    return `No word of this text votes for a label yet${why}. Add one with / and the next text like it will have it.`;
   }
 
   redraw() {
