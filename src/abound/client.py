@@ -5,7 +5,7 @@ import json
 import random
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +15,8 @@ Name = str | int | float
 RETRIED = (429, 503)  # statuses that a later try may change
 FIRST_PAUSE = 0.1  # seconds before the second try, doubled each time
 LONGEST_PAUSE = 5.0
+BATCH_LABELS = 100_000  # texts times labels that one request asks for
+BATCH_LETTERS = 1_000_000  # of its texts: a letter has up to six bytes of JSON
 
 
 class Word(NamedTuple):
@@ -126,9 +128,13 @@ class Client:
     def rank_many(
         self, texts: Sequence[str], k: int = 10, *, threshold: float | None = None, bands: bool = False
     ) -> list[list[Ranked]]:
-        """Rank the labels of each text."""
-        body = {"texts": list(texts), "k": k, "threshold": threshold, "bands": bands}
-        return [[_ranked(entry) for entry in row] for row in self._post("/v1/rank/batch", body)["results"]]
+        """Rank the labels of each text; many are sent a part at a time."""
+        results: list[list[Ranked]] = []
+        for part in _parts(texts, max(1, BATCH_LABELS // max(1, k))):
+            body = {"texts": part, "k": k, "threshold": threshold, "bands": bands}
+            found = self._post("/v1/rank/batch", body)["results"]
+            results += [[_ranked(entry) for entry in row] for row in found]
+        return results
 
     def explain(self, text: str, label: Name) -> Explained:
         """Ask which words of a text speak for a label."""
@@ -263,6 +269,20 @@ def _words(found: list[dict[str, Any]]) -> list[Word]:
         Word(word["word"], word["vote"], [(a, b) for a, b in word["spans"]] if "spans" in word else None)
         for word in found
     ]
+
+
+def _parts(texts: Sequence[str], most: int) -> Iterator[list[str]]:
+    """Yield texts in parts of so many at the most, or of so many letters."""
+    part: list[str] = []
+    letters = 0
+    for text in texts:
+        if part and (len(part) == most or letters + len(text) > BATCH_LETTERS):
+            yield part
+            part, letters = [], 0
+        part.append(text)
+        letters += len(text)
+    if part:
+        yield part
 
 
 def _ranked(found: dict[str, Any]) -> Ranked:

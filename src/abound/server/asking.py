@@ -1,7 +1,6 @@
 """What may be asked of a replica beside a plain ranking: with reasons, in bands, by features."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -9,15 +8,7 @@ from abound.rankers.base import Rows
 from abound.server.merged import rank_rows
 from abound.server.replica import Replica
 from abound.store.names import Name
-from abound.tagger import BandedEntry, Entry, Tagger, WordVote
-
-
-class Reasoned(NamedTuple):
-    """A ranked label, the words that speak for it, and what any text has for it."""
-
-    entry: Entry
-    words: list[WordVote]
-    prior: float
+from abound.tagger import BandedEntry, Entry, TextExplanation
 
 
 def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
@@ -31,12 +22,17 @@ def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
         return [(names[label], score) for label, score in pairs if label >= 0]
 
 
-def rank_with_words(replica: Replica, text: str, k: int) -> list[Reasoned]:
-    """Rank the labels of a text, each with what its score is the sum of; one state for all of them."""
+def explained_parts(replica: Replica, text: str, labels: Sequence[Name]) -> tuple[int, list[int]]:
+    """Return how many places of a text have known words, and of how many parts each label is explained by."""
     with replica.reading():
-        found = replica._rank_many([text], k)[0]
-        reasons = replica._explain_many(text, [entry.label for entry in found])
-        return [Reasoned(entry, reason.words, reason.prior) for entry, reason in zip(found, reasons, strict=True)]
+        places = len(replica.tagger.encoder.spans(text))
+        return places, [len(parts) for parts in replica.heard(text, labels)]
+
+
+def explain_labels(replica: Replica, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
+    """Explain several labels of a text; ValueError if one is not known or retired."""
+    with replica.reading():
+        return replica._explain_many(text, labels)
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:
@@ -56,15 +52,37 @@ def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:
 def rank_features(replica: Replica, features: Mapping[str, float], k: int) -> list[Entry]:
     """Rank the labels of a row that is given as terms and their weights; unknown terms have no say."""
     with replica.reading():
-        return rank_rows(replica.tagger, replica.labels, _rows(replica.tagger, features), k)[0]
+        row = FeatureRow(replica)
+        row.add(features.items())
+        return row.rank(k)
 
 
-def _rows(tagger: Tagger, features: Mapping[str, float]) -> Rows:
-    encoder, weights = tagger.encoder, dict[int, float]()
-    for name, value in features.items():
-        spans = [span for span in encoder.spans(name) if span.start == 0 and span.stop == len(name)]
-        if spans and value:
-            weights[spans[-1].term] = weights.get(spans[-1].term, 0.0) + value
-    terms = sorted(weights)
-    data = np.array([weights[term] for term in terms], np.float64)
-    return Rows(np.array([0, len(terms)], np.int64), np.array(terms, np.int32), data)
+class FeatureRow:
+    """A row that is given as terms and their weights, put together a piece at a time: looking terms up takes long.
+
+    Parameters
+    ----------
+    replica : Replica
+    """
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+        self._weights: dict[int, float] = {}
+
+    def add(self, features: Iterable[tuple[str, float]]) -> None:
+        """Add terms, each with its weight."""
+        with self._replica.reading():
+            encoder, weights = self._replica.tagger.encoder, self._weights
+            for name, value in features:
+                spans = [span for span in encoder.spans(name) if span.start == 0 and span.stop == len(name)]
+                if spans and value:
+                    weights[spans[-1].term] = weights.get(spans[-1].term, 0.0) + value
+
+    def rank(self, k: int) -> list[Entry]:
+        """Rank the labels of the row."""
+        with self._replica.reading():
+            tagger = self._replica.tagger
+            terms = sorted(term for term in self._weights if term < tagger.n_features)
+            data = np.array([self._weights[term] for term in terms], np.float64)
+            rows = Rows(np.array([0, len(terms)], np.int64), np.array(terms, np.int32), data)
+            return rank_rows(tagger, self._replica.labels, rows, k)[0]

@@ -7,6 +7,7 @@ that takes the state of their time.
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from abound.store.journal.records import Learn, Record
@@ -19,6 +20,8 @@ MOST_POINTS = 200
 NEAR = 5  # places among which a label counts as found
 LEAST_LESSONS = 4  # of a label, before it is said to get better or worse
 MOST_LABELS = 20_000  # whose examples are kept, the least lately taught ones go
+MOST_FORESEEN = 1 << 16  # characters of a text that is ranked before it is learnt; a long one would take twice the time
+MOST_FOLLOWED = 100  # labels of a lesson
 EXAMPLES = 5  # of a label
 EXAMPLE_LETTERS = 300
 
@@ -68,13 +71,13 @@ class History:
 
     def foresee(self, sequence: int, record: Record, rank: Callable[[str, int], Sequence[Name]]) -> None:
         """Note whether the model is right before it learns a record; `rank` gives the first labels of a text."""
-        if not isinstance(record, Learn):
+        if not isinstance(record, Learn) or len(record.text) > MOST_FORESEEN:
             return
         first = rank(record.text, NEAR)
-        right = {*record.accepted, *record.added}
+        right = dict.fromkeys((*record.accepted, *record.added))
         # Of a text that is only told what it is not, the first label is known to be wrong, or nothing is known.
         if right or (first and first[0] in record.rejected):
-            found = {label: label in first for label in right}
+            found = {label: label in first for label in islice(right, MOST_FOLLOWED)}
             self.outcomes.append(Outcome(sequence, bool(first) and first[0] in right, found))
 
     def note(self, sequence: int, record: Record) -> None:

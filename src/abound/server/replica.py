@@ -4,6 +4,7 @@ Everything that a record changes is decided by the record and the state before i
 state at the same sequence, whichever snapshot they began with.
 """
 
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ from abound.server.labels import LabelTable
 from abound.server.merged import rank_rows
 from abound.server.search import LabelSearch
 from abound.store import Model, decode_names, encode_names, read_model, state_hash
-from abound.store.directory import Source
+from abound.store.directory import Source, hash_steps
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, RenameLabel
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger, TextExplanation
@@ -186,18 +187,22 @@ class Replica:
         for name, label in zip(names, labels, strict=True):
             if name in self.labels.retired:
                 raise ValueError(f"label {label!r} is retired")
-        groups = [self._heard(text, name) for name in names]
+        groups = self.heard(text, names)
         parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
         return [_together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)]
 
-    def _heard(self, text: str, label: Name) -> list[Name]:
-        """Return the parts of a label that a text has votes for, or else the first one."""
-        members = self.labels.members(label)
-        if len(members) == 1:
-            return members
+    def heard(self, text: str, labels: Sequence[Name]) -> list[list[Name]]:
+        """Return, for each label, the parts that a text has votes for, or else the first one."""
+        groups = [self.labels.members(label) for label in labels]
+        members = [member for group in groups if len(group) > 1 for member in group]
+        if not members:
+            return groups
         numbers = np.array([self.labels.book.id_of(member) for member in members], np.int32)
-        scores = self.tagger.score_rows(self.tagger.rows_of([text]), numbers)[0]
-        return [member for member, score in zip(members, scores, strict=True) if not np.isnan(score)] or members[:1]
+        scores = iter(self.tagger.score_rows(self.tagger.rows_of([text]), numbers)[0].tolist())
+        return [
+            ([member for member in group if not math.isnan(next(scores))] or group[:1]) if len(group) > 1 else group
+            for group in groups
+        ]
 
     # -- keeping -------------------------------------------------------------------------------------
 
@@ -216,6 +221,19 @@ class Replica:
         """Return a hash of the state and the sequence that it belongs to."""
         with self.reading():
             return state_hash(self.tagger.kind, {**self.tagger._arrays(), **self._arrays()}), self.sequence
+
+    def hash_gently(self) -> tuple[str, int] | None:
+        """Return the hash and its sequence, letting others in after each piece; None if a record came in between."""
+        with self.reading() as sequence:
+            steps = hash_steps(self.tagger.kind, {**self.tagger._arrays(), **self._arrays()})
+        while True:
+            with self.reading() as now:
+                if now != sequence:
+                    return None
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    return end.value, sequence
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot: a model directory that says at which sequence of which journal it is."""

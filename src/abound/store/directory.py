@@ -16,7 +16,7 @@ import shutil
 import stat
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -35,6 +35,7 @@ FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 MANIFEST_MOST_BYTES = 1 << 20
 MOST_FILES = 200  # of a model; the largest kind has about fifty
+HASHED_BYTES = 1 << 22  # at a time
 MOST_HOLES = 1 << 26  # bytes of all files that no disk holds; hashing them costs time, writing them costs nothing
 KEY = re.compile(r"[a-z][a-z_]{0,40}")
 DATA_FILE = re.compile(r"[a-z][a-z_]{0,40}-[0-9a-f]{16}\.npy")
@@ -91,16 +92,27 @@ def _pieces(source: Source) -> Iterator[memoryview]:
             yield block.reshape(-1).view(np.uint8).data
 
 
-def _digest(source: Source) -> str:
-    digest = hashlib.sha256()
-    for piece in _pieces(source):
-        digest.update(piece)
-    return digest.hexdigest()
+def hash_steps(kind: str, arrays: Mapping[str, Source]) -> Generator[None, None, str]:
+    """Hash a state a piece at a time; return the hash. The state must be the same whenever this goes on."""
+    digests: dict[str, str] = {}
+    for key, source in arrays.items():
+        digest = hashlib.sha256()
+        for piece in _pieces(source):
+            for start in range(0, len(piece), HASHED_BYTES):
+                digest.update(piece[start : start + HASHED_BYTES])
+                yield
+        digests[key] = digest.hexdigest()
+    return _combine(kind, digests)
 
 
 def state_hash(kind: str, arrays: Mapping[str, Source]) -> str:
     """Hash a state in its canonical form: what a model directory of it would hold."""
-    return _combine(kind, {key: _digest(source) for key, source in arrays.items()})
+    steps = hash_steps(kind, arrays)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return str(end.value)
 
 
 def _combine(kind: str, digests: Mapping[str, str]) -> str:

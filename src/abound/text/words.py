@@ -30,8 +30,11 @@ def places(text: str) -> list[int]:
     """Return, for each place of the prepared text and its end, the place in the text that it comes from.
 
     Composing and lower-casing may change a text's length; both are done here for one character and its
-    combining marks at a time, which is slow, but gives the same prepared text.
+    combining marks at a time, which is slow, but gives the same prepared text. Most texts are composed already, and
+    keep their length: letters only ever grow, so each is then where it was.
     """
+    if len(prepare(text)) == len(text) and unicodedata.is_normalized("NFC", text):
+        return list(range(len(text) + 1))
     prepared: list[str] = []
     origin: list[int] = []
     start = 0

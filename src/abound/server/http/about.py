@@ -1,6 +1,6 @@
 """Endpoints about the server itself."""
 
-import asyncio
+from functools import cache
 
 import msgspec
 from msgspec import UNSET
@@ -10,17 +10,25 @@ from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.metrics import TEXT, exposition
 from abound.server.http.openapi import openapi
 from abound.server.http.problems import busy
-from abound.server.http.served import Served
+from abound.server.http.served import MOST_HASHINGS, Served
 
 
 async def model(call: Call[ModelAsk]) -> About:
-    """Say what is served."""
-    return await asyncio.to_thread(_described, call.served, True) if call.ask.hash else _described(call.served, False)
+    """Say what is served; figures, hash and sequence are of one state."""
+    served = call.served
+    if not call.ask.hash:
+        return _described(served, None)
+    for _ in range(MOST_HASHINGS):
+        state_hash, sequence = await served.hash_and_sequence()
+        with served.replica.reading() as now:
+            if now == sequence:
+                return _described(served, state_hash)
+    raise busy(503, "records came again and again while the state was hashed; ask when nothing is learnt")
 
 
-def _described(served: Served, with_hash: bool) -> About:
+def _described(served: Served, state_hash: str | None) -> About:
     replica = served.replica
-    with replica.reading() as sequence:  # figures, hash and sequence are of one state
+    with replica.reading() as sequence:
         tagger = replica.tagger
         return About(
             kind=tagger.kind,
@@ -35,7 +43,7 @@ def _described(served: Served, with_hash: bool) -> About:
             version=served.version,
             bands=tagger.bands is not None,
             learns_wrong=tagger.ranker.learns_wrong,
-            state_hash=replica.state_hash() if with_hash else UNSET,
+            state_hash=UNSET if state_hash is None else state_hash,
         )
 
 
@@ -66,7 +74,12 @@ async def metrics(call: Call[Nothing]) -> bytes:
 
 def document(call: Call[Nothing]) -> bytes:
     """Return the OpenAPI document."""
-    return msgspec.json.encode(openapi(call.endpoints, call.served.version))
+    return _document(call.endpoints, call.served.version)
+
+
+@cache
+def _document(endpoints: tuple[Endpoint, ...], version: str) -> bytes:
+    return msgspec.json.encode(openapi(endpoints, version))
 
 
 ENDPOINTS = (

@@ -4,6 +4,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from types import CoroutineType
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
@@ -11,8 +12,8 @@ import msgspec
 
 from abound.server.http import about, inside, labels, ranking, teaching
 from abound.server.http.connections import Address
-from abound.server.http.endpoints import Call, Endpoint, Scope
-from abound.server.http.limits import MOST_FEATURES, check_depth, check_features, read_body
+from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
+from abound.server.http.limits import explain_refusal, read_body
 from abound.server.http.pages import Pages
 from abound.server.http.problems import MEDIA_TYPE, Header, Problem, problem_of
 from abound.server.http.served import Served
@@ -94,7 +95,10 @@ class App:
             name = endpoint.name
             answer = await self._answer(endpoint, scope, receive)
             status, media_type = 200, endpoint.media_type_raw
-            body = answer if isinstance(answer, bytes) else self._encode(answer)
+            if isinstance(answer, Encoded):
+                body = answer.body
+            else:
+                body = answer if isinstance(answer, bytes) else self._encode(answer)
         except Exception as error:
             problem = problem_of(error)
             if problem is None:
@@ -132,10 +136,11 @@ class App:
             if not kind.startswith(b"application/json"):
                 raise Problem(415, "the body must be sent as application/json")
             body = await read_body(receive, headers.get(b"content-length"), endpoint.limit)
-            check_depth(body)
-            if len(body) > MOST_FEATURES:
-                check_features(body)
-            ask = endpoint.decoder.decode(body)
+            try:
+                ask = endpoint.decoder.decode(body)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                explain_refusal(body)
+                raise
         else:
             ask = _from_query(endpoint, scope["query_string"])
         self.busy.add(scope["client"])
@@ -144,7 +149,7 @@ class App:
             await self.served.reach(_sequence(seen))
         key = _key(headers) if endpoint.keyed else None
         answer = endpoint.handle(Call(self.served, ask, key, self.endpoints))
-        return await answer if endpoint.is_async else answer
+        return await answer if isinstance(answer, CoroutineType) else answer
 
 
 def make_app(served: Served, doorkeeper: Doorkeeper | None) -> App:

@@ -1,10 +1,9 @@
 """What an endpoint is: a line in a table, from which routing, limits, scopes and the OpenAPI document follow."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,6 +20,13 @@ class Scope(IntEnum):
     READ = 1
     LEARN = 2
     ADMIN = 3
+
+
+class Encoded(NamedTuple):
+    """An answer that was encoded a piece at a time, because it may be large; see `Endpoint.answer` for its type."""
+
+    sequence: int
+    body: bytes
 
 
 class Call(Generic[Asked]):
@@ -42,8 +48,8 @@ class Endpoint:
     Attributes
     ----------
     handle : callable
-        A function or, if it has to wait for something, a coroutine function that takes a Call and returns the
-        answer. It runs in the event loop: what takes longer than a ranking is cut into pieces.
+        Takes a Call and returns the answer or, if it has to wait for something, a coroutine. It runs in the event
+        loop: what takes longer than a ranking is cut into pieces.
     ask, answer : type
         Structs; what is asked is read from the body, or from the query of a GET. An answer of type bytes is sent as
         it is, as `media_type`.
@@ -65,11 +71,9 @@ class Endpoint:
     decoder: "msgspec.json.Decoder[Any]" = field(init=False, repr=False, compare=False)
     name: str = field(init=False)
     media_type_raw: bytes = field(init=False, repr=False)
-    is_async: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", f"{self.method} {self.path}")
-        object.__setattr__(self, "is_async", inspect.iscoroutinefunction(self.handle))
         object.__setattr__(self, "media_type_raw", self.media_type.encode())
         object.__setattr__(self, "decoder", msgspec.json.Decoder(self.ask))
 

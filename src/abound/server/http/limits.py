@@ -5,18 +5,26 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from abound.server.http.problems import Problem
 
 LEARN_BYTES = 1 << 20  # a text, whether it is to be learnt or ranked
 BATCH_BYTES = 8 << 20
 EXPLAIN_BYTES = 1 << 16  # where each word stands in a text takes far longer to tell than its ranking
+ANSWER_BYTES = 32 << 20  # of a batch, or of explanations
+MOST_WORDS = 250_000  # of a text: each is looked up while everybody else waits
+MOST_RANKED = 250_000  # texts of a batch times labels asked for
+MOST_EXPLAINED = 500_000  # places of known words in a text times labels to be explained
 BODY_SECONDS = 30.0  # for a body to come
 MOST_DEPTH = 32
 MOST_FEATURES = 100_000
 DISCARDED_BYTES = 64 << 20  # of a body too large: read, so that its sender hears the answer, and thrown away
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+LOOKED_THROUGH = 1 << 16  # bytes of a body that was refused
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_IN_WORDS = np.array([byte >= 128 or chr(byte).isalnum() or byte == ord("_") for byte in range(256)])
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
@@ -67,6 +75,77 @@ async def _discard(receive: Receive, size: int) -> None:
 def too_large(limit: int) -> Problem:
     """Return the problem of a body with too many bytes."""
     return Problem(413, f"the body must have at most {limit:,} bytes", {b"x-abound-limit": b"%d" % limit})
+
+
+def check_text(text: str) -> None:
+    """Raise the problem of a text that takes too long to be cut into words.
+
+    Examples
+    --------
+    >>> check_text("a " * 250_001)
+    Traceback (most recent call last):
+    ...
+    abound.server.http.problems.Problem: (413, 'a text must have at most 250,000 words')
+    """
+    n_letters = len(text)
+    if n_letters <= 2 * MOST_WORDS and 4 * n_letters <= LEARN_BYTES:
+        return
+    raw = text.encode("utf-8", "surrogatepass")
+    if len(raw) > LEARN_BYTES:
+        words = f"a text must have at most {LEARN_BYTES:,} bytes"
+        raise Problem(413, words, {b"x-abound-limit": b"%d" % LEARN_BYTES})
+    if n_letters > 2 * MOST_WORDS:
+        within = _IN_WORDS[np.frombuffer(raw, np.uint8)]
+        if int(np.count_nonzero(within[1:] & ~within[:-1])) + int(within[0]) > MOST_WORDS:
+            words = f"a text must have at most {MOST_WORDS:,} words"
+            raise Problem(413, words, {b"x-abound-limit": b"%d" % MOST_WORDS})
+
+
+def check_ranked(n_texts: int, k: int) -> None:
+    """Raise the problem of a batch that asks for too many labels.
+
+    Examples
+    --------
+    >>> check_ranked(1000, 1000)
+    Traceback (most recent call last):
+    ...
+    abound.server.http.problems.Problem: (413, '1,000 texts with k=1000 ask for ... send at most 250 texts at a time')
+    """
+    if n_texts * k > MOST_RANKED:
+        raise Problem(
+            413,
+            f"{n_texts:,} texts with k={k} ask for {n_texts * k:,} labels, and a batch may ask for {MOST_RANKED:,}; "
+            f"send at most {MOST_RANKED // k:,} texts at a time",
+            {b"x-abound-limit": b"%d" % MOST_RANKED},
+        )
+
+
+def check_explained(n_places: int, n_parts: int) -> None:
+    """Raise the problem of too many reasons."""
+    if n_places * n_parts > MOST_EXPLAINED:
+        raise Problem(
+            413,
+            f"{n_parts:,} labels or parts of merged ones cannot be explained for a text of {n_places:,} known words; "
+            f"ask for at most {max(1, MOST_EXPLAINED // n_places):,}, or send less text",
+            {b"x-abound-limit": b"%d" % MOST_EXPLAINED},
+        )
+
+
+def answer_too_large() -> Problem:
+    """Return the problem of an answer with too many bytes."""
+    words = f"the answer would have more than {ANSWER_BYTES:,} bytes; ask for fewer labels, or send less text"
+    return Problem(413, words, {b"x-abound-limit": b"%d" % ANSWER_BYTES})
+
+
+def explain_refusal(body: bytes) -> None:
+    """Raise the problem of a body that could not be parsed because there was too much in it.
+
+    This is asked only of bodies that were refused, and looks at their beginning: to go through all brackets of a
+    large body would take longer than to parse it.
+    """
+    check_depth(body[:LOOKED_THROUGH])
+    if len(body) > MOST_FEATURES:
+        check_features(body)
 
 
 def check_depth(body: bytes, limit: int = MOST_DEPTH) -> None:

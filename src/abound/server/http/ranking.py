@@ -1,11 +1,16 @@
-"""Endpoints that rank, and say why."""
+"""Endpoints that rank, and say why.
+
+What may take longer than a ranking is done a piece at a time, and other requests and records get their turn after each.
+"""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
-from abound.server.asking import cut, rank_features, rank_pairs, rank_with_words
+from abound.server.asking import FeatureRow, cut, explain_labels, explained_parts, rank_pairs
 from abound.server.http.bodies import (
     BatchAsk,
     BatchRanked,
@@ -16,69 +21,141 @@ from abound.server.http.bodies import (
     RankedLabel,
     WordVoted,
 )
-from abound.server.http.endpoints import Call, Endpoint
-from abound.server.http.limits import BATCH_BYTES, EXPLAIN_BYTES
-from abound.server.http.problems import Problem
+from abound.server.http.endpoints import Call, Encoded, Endpoint
+from abound.server.http.limits import (
+    ANSWER_BYTES,
+    BATCH_BYTES,
+    EXPLAIN_BYTES,
+    answer_too_large,
+    check_explained,
+    check_ranked,
+    check_text,
+)
+from abound.server.http.problems import Problem, busy
 from abound.store.names import Name
-from abound.tagger import BandedEntry, Entry, WordVote
+from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
 
-CHUNK_CHARACTERS = 20_000  # that are ranked between two looks at other requests
+# What is done between two looks at other requests.
+PIECE_CHARACTERS = 20_000
+PIECE_TEXTS = 100
+PIECE_LABELS = 5_000
+PIECE_REASONS = 100_000
+PIECE_FEATURES = 1_000
 Names = Mapping[str, list[str]]
+_ENCODER = msgspec.json.Encoder()
 
 
-def rank(call: Call[RankAsk]) -> Ranked:
+def rank(call: Call[RankAsk]) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
     """Rank the labels of a text, or of features."""
-    with call.served.replica.reading() as sequence:  # one state for the labels and the sequence that is said
-        ranked = _ranked(call)
-        return Ranked(sequence, _above(ranked, call.ask.threshold), UNSET if ranked else _why_empty(call.ask, call))
-
-
-def _ranked(call: Call[RankAsk]) -> list[RankedLabel]:
     ask, replica = call.ask, call.served.replica
-    names = replica.tagger.label_names
     if isinstance(ask.text, str) and ask.features is UNSET:
-        if ask.explain and len(ask.text.encode()) > EXPLAIN_BYTES:
-            raise Problem(413, f"a text of at most {EXPLAIN_BYTES:,} bytes can be explained; leave explain out")
-        if ask.bands:
-            labels = _shown(_banded(call, [ask.text])[0], ask.k, names)
-            if ask.explain:
-                labels = [_explained(call, ask.text, label) for label in labels]
-        elif ask.explain:
-            found = rank_with_words(replica, ask.text, ask.k)
-            labels = [_label(entry, names, _votes(words, spans=True), prior) for entry, words, prior in found]
-        else:
-            labels = _plain(rank_pairs(replica, ask.text, ask.k), names)
-    elif isinstance(ask.features, dict) and ask.text is UNSET:
+        check_text(ask.text)
+        if ask.explain:
+            return _rank_with_words(call, ask.text)
+        with replica.reading() as sequence:  # one state for the labels and the sequence that is said
+            return _answer(call, sequence, _ranked(call, ask.text))
+    if isinstance(ask.features, dict) and ask.text is UNSET:
         if ask.bands or ask.explain:
             raise Problem(422, "bands and explain need a text, not features")
-        labels = [_label(entry, names) for entry in rank_features(replica, ask.features, ask.k)]
-    else:
-        raise Problem(422, "give either text or features")
-    return labels
+        return _rank_features(call, ask.features)
+    raise Problem(422, "give either text or features")
 
 
-def _why_empty(ask: RankAsk, call: Call[RankAsk]) -> str:
-    if not isinstance(ask.text, str):
-        return "no feature that was given is known and votes for a label"
+def _ranked(call: Call[RankAsk], text: str) -> list[RankedLabel]:
+    ask, replica = call.ask, call.served.replica
+    names = replica.tagger.label_names
     if ask.bands:
+        return _shown(_banded(call, [text])[0], ask.k, names)
+    return _plain(rank_pairs(replica, text, ask.k), names)
+
+
+def _answer(call: Call[RankAsk], sequence: int, labels: list[RankedLabel]) -> Ranked:
+    return Ranked(sequence, _above(labels, call.ask.threshold), UNSET if labels else _why_empty(call))
+
+
+def _why_empty(call: Call[RankAsk]) -> str:
+    if not isinstance(call.ask.text, str):
+        return "no feature that was given is known and votes for a label"
+    if call.ask.bands:
         return "no label is likely enough to be applied or suggested"
-    return why_empty(call.served.replica.tagger, ask.text)
+    return why_empty(call.served.replica.tagger, call.ask.text)
 
 
-async def rank_batch(call: Call[BatchAsk]) -> BatchRanked:
+def _rank_features(call: Call[RankAsk], features: dict[str, float]) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
+    row, items = FeatureRow(call.served.replica), list(features.items())
+    if len(items) > PIECE_FEATURES:
+        return _rank_many_features(call, row, items)
+    with call.served.replica.reading():
+        row.add(items)
+        return _rank_row(call, row)
+
+
+async def _rank_many_features(call: Call[RankAsk], row: FeatureRow, items: list[tuple[str, float]]) -> Ranked:
+    for start in range(0, len(items), PIECE_FEATURES):
+        row.add(items[start : start + PIECE_FEATURES])
+        await asyncio.sleep(0)
+    return _rank_row(call, row)
+
+
+def _rank_row(call: Call[RankAsk], row: FeatureRow) -> Ranked:
+    replica = call.served.replica
+    with replica.reading() as sequence:
+        names = replica.tagger.label_names
+        return _answer(call, sequence, [_label(entry, names) for entry in row.rank(call.ask.k)])
+
+
+def _rank_with_words(call: Call[RankAsk], text: str) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
+    if len(text.encode("utf-8", "surrogatepass")) > EXPLAIN_BYTES:
+        raise Problem(413, f"a text of at most {EXPLAIN_BYTES:,} bytes can be explained; leave explain out")
+    replica = call.served.replica
+    with replica.reading() as sequence:
+        ranked = _ranked(call, text)
+        if not ranked:
+            return _answer(call, sequence, ranked)
+        labels = _above(ranked, call.ask.threshold)
+        places, parts = explained_parts(replica, text, [label.label for label in labels])
+        check_explained(places, sum(parts))
+        pieces = list(_cut([places * n for n in parts], labels))
+        if len(pieces) > 1:
+            return _explain_pieces(call, text, sequence, pieces)
+        found = explain_labels(replica, text, [label.label for label in labels])
+    return Ranked(sequence, [_with_words(*both, True) for both in zip(labels, found, strict=True)])
+
+
+async def _explain_pieces(call: Call[RankAsk], text: str, sequence: int, pieces: list[list[RankedLabel]]) -> Encoded:
+    """Explain ranked labels of one state, each by that state or by a later one."""
+    replica = call.served.replica
+    answer = _Answer(b'{"sequence":%d,"labels":[' % sequence)
+    for piece in pieces:
+        await asyncio.sleep(0)
+        with replica.reading() as now:
+            try:
+                found = explain_labels(replica, text, [label.label for label in piece])
+            except ValueError:  # retired by a record in between
+                raise busy(503, "the labels have changed meanwhile; try again") from None
+        answer.add([_with_words(*both, now == sequence) for both in zip(piece, found, strict=True)])
+    return Encoded(sequence, answer.closed(b"]}"))
+
+
+async def rank_batch(call: Call[BatchAsk]) -> Encoded:
     """Rank the labels of many texts; each at the sequence of the answer or after it."""
     ask, replica = call.ask, call.served.replica
-    sequence, results = replica.sequence, []
-    for texts in _chunks(ask.texts):
-        names = replica.tagger.label_names
-        if ask.bands:
-            found = [_shown(entries, ask.k, names) for entries in _banded(call, texts)]
-        else:
-            found = [[_label(entry, names) for entry in entries] for entries in replica.rank_many(texts, ask.k)]
-        results += [_above(labels, ask.threshold) for labels in found]
-        await asyncio.sleep(0)
-    return BatchRanked(sequence, results)
+    check_ranked(len(ask.texts), ask.k)
+    for text in ask.texts:
+        check_text(text)
+    async with call.served.batches():
+        sequence = replica.sequence
+        answer = _Answer(b'{"sequence":%d,"results":[' % sequence)
+        for texts in _chunks(ask.texts, ask.k):
+            names = replica.tagger.label_names
+            if ask.bands:
+                found = [_shown(entries, ask.k, names) for entries in _banded(call, texts)]
+            else:
+                found = [[_label(entry, names) for entry in entries] for entries in replica.rank_many(texts, ask.k)]
+            answer.add([_above(labels, ask.threshold) for labels in found])
+            await asyncio.sleep(0)
+        return Encoded(sequence, answer.closed(b"]}"))
 
 
 def explain(call: Call[ExplainAsk]) -> Explained:
@@ -86,18 +163,61 @@ def explain(call: Call[ExplainAsk]) -> Explained:
     replica = call.served.replica
     with replica.reading() as sequence:
         try:
-            found = replica.explain(call.ask.text, call.ask.label)
+            places, parts = explained_parts(replica, call.ask.text, [replica.labels.resolve(call.ask.label)])
+            check_explained(places, sum(parts))
+            [found] = explain_labels(replica, call.ask.text, [call.ask.label])
         except ValueError as error:
             raise Problem(404, str(error)) from None
-    return Explained(sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
+        return Explained(sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
 
 
-def _chunks(texts: list[str]) -> Iterator[list[str]]:
-    chunk, size = [], 0
+class _Answer:
+    """An answer that is encoded as its parts come, so that neither they nor their number are held in memory."""
+
+    def __init__(self, beginning: bytes) -> None:
+        self._parts = [beginning]
+        self._size = len(beginning)
+
+    def add(self, items: list[Any]) -> None:
+        """Add items of the list with which the answer ends."""
+        if not items:
+            return
+        if len(self._parts) > 1:
+            self._parts.append(b",")
+        self._parts.append(_ENCODER.encode(items)[1:-1])
+        self._size += len(self._parts[-1])
+        if self._size > ANSWER_BYTES:
+            raise answer_too_large()
+
+    def closed(self, end: bytes) -> bytes:
+        """Return the whole."""
+        return b"".join([*self._parts, end])
+
+
+def _cut(costs: list[int], labels: list[RankedLabel]) -> Iterator[list[RankedLabel]]:
+    """Yield labels in order, so many at a time as may be explained in one piece."""
+    piece: list[RankedLabel] = []
+    spent = 0
+    for cost, label in zip(costs, labels, strict=True):
+        if piece and spent + cost > PIECE_REASONS:
+            yield piece
+            piece, spent = [], 0
+        piece.append(label)
+        spent += cost
+    if piece:
+        yield piece
+
+
+def _chunks(texts: list[str], k: int) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    size, most = 0, max(1, min(PIECE_TEXTS, PIECE_LABELS // k))
     for text in texts:
+        if chunk and size + len(text) > PIECE_CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
         chunk.append(text)
         size += len(text)
-        if size > CHUNK_CHARACTERS or len(chunk) >= 100:
+        if len(chunk) >= most:
             yield chunk
             chunk, size = [], 0
     if chunk:
@@ -125,20 +245,19 @@ def _plain(pairs: list[tuple[Name, float]], names: Names) -> list[RankedLabel]:
     ]
 
 
-def _label(
-    entry: Entry | BandedEntry, names: Names, words: list[WordVoted] | None = None, prior: float = 0.0
-) -> RankedLabel:
+def _label(entry: Entry | BandedEntry, names: Names) -> RankedLabel:
     known = names.get(str(entry.label)) if names else None
-    name, said = known[0] if known else UNSET, UNSET if words is None else words
+    name = known[0] if known else UNSET
     if isinstance(entry, BandedEntry):
-        return RankedLabel(entry.label, entry.score, entry.rank, name, entry.band, entry.probability, said)
-    return RankedLabel(entry.label, entry.score, entry.rank, name, words=said, prior=prior or UNSET)
+        return RankedLabel(entry.label, entry.score, entry.rank, name, entry.band, entry.probability)
+    return RankedLabel(entry.label, entry.score, entry.rank, name)
 
 
-def _explained(call: Call[RankAsk], text: str, label: RankedLabel) -> RankedLabel:
-    found = call.served.replica.explain(text, label.label)
+def _with_words(label: RankedLabel, found: TextExplanation, is_same_state: bool) -> RankedLabel:
+    """Return a ranked label with its reasons; of a later state it has their sum, too."""
+    score = label.score if is_same_state else found.score
     words, prior = _votes(found.words, spans=True), found.prior or UNSET
-    return RankedLabel(label.label, label.score, label.rank, label.name, label.band, label.probability, words, prior)
+    return RankedLabel(label.label, score, label.rank, label.name, label.band, label.probability, words, prior)
 
 
 def _votes(words: list[WordVote], *, spans: bool = False) -> list[WordVoted]:

@@ -13,7 +13,7 @@ from abound.server.http.app import Doorkeeper, make_app
 from abound.server.http.listener import Drain, HttpServer, listen
 from abound.server.http.served import InProcess, Served
 from abound.server.http.settings import Settings, doorkeeper_of
-from abound.server.http.starting import Gate, Opening
+from abound.server.http.starting import Gate, Opening, warm
 from abound.server.http.supervisor import Supervisor
 from abound.server.writer import Writer
 from abound.store.directory import MANIFEST
@@ -46,9 +46,11 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
     home = Home(settings.home)
 
     def open_writer(progress: Progress) -> Writer:
-        return Writer(
+        writer = Writer(
             home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report, progress=progress
         )
+        warm(writer.replica)
+        return writer
 
     with ExitStack() as stack:
         listeners = [stack.enter_context(one) for one in listen(settings.host, settings.port, settings.workers)]

@@ -16,6 +16,9 @@ from abound.store.journal.records import Learn, Record
 
 MOST_WAITING = 1000  # requests of a process that wait for the journal
 MOST_WAITING_BYTES = 64 << 20  # of their texts
+MOST_BATCHES = 4  # that are ranked at a time; their answers are large
+MOST_WAITING_BATCHES = 32
+MOST_HASHINGS = 5  # of a state that changes meanwhile
 LONGEST_WAIT = 5.0  # seconds, for a sequence, or for what the writer knows
 LONGEST_WRITE = 30.0  # seconds
 
@@ -56,6 +59,10 @@ class Served:
         self.waiting = 0
         self.waiting_bytes = 0
         self.counts = Counts()
+        self._batches = asyncio.Semaphore(MOST_BATCHES)
+        self._n_batches = 0
+        self._hashing = asyncio.Lock()
+        self._hashed: tuple[str, int] | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._loop = asyncio.get_running_loop()
         replica.listeners.append(self._tell)
@@ -85,6 +92,28 @@ class Served:
         finally:
             self.waiting -= 1
             self.waiting_bytes -= size
+
+    @asynccontextmanager
+    async def batches(self) -> AsyncIterator[None]:
+        """Wait until few enough batches are being ranked."""
+        if self._n_batches >= MOST_BATCHES + MOST_WAITING_BATCHES:
+            raise busy(429, f"{self._n_batches} batches wait to be ranked; try again later")
+        self._n_batches += 1
+        try:
+            async with self._batches:
+                yield
+        finally:
+            self._n_batches -= 1
+
+    async def hash_and_sequence(self) -> tuple[str, int]:
+        """Return the hash of the state and its sequence; several who ask at once get the same."""
+        async with self._hashing:
+            for _ in range(MOST_HASHINGS):
+                if self._hashed is None or self._hashed[1] != self.replica.sequence:
+                    self._hashed = await asyncio.to_thread(self.replica.hash_gently)
+                if self._hashed is not None:
+                    return self._hashed
+        raise busy(503, "the state was changed again and again while it was hashed; ask when nothing is learnt")
 
     # -- waiting for a sequence ----------------------------------------------------------------------
 

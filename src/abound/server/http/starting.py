@@ -13,6 +13,7 @@ from abound.server.http.app import App, ASGIScope, Receive, Send
 from abound.server.http.bodies import State
 from abound.server.http.connections import Address
 from abound.server.http.problems import MEDIA_TYPE, Header, busy
+from abound.server.replica import Replica
 
 GIVE_UP_SECONDS = 5.0  # for which an opening that nobody wants any more may still go on
 
@@ -91,6 +92,12 @@ class Gate:
         if not self.last:
             return "the server is starting: the model is being loaded"
         return f"the server is starting: record {self.applied:,} of {self.last:,} is applied"
+
+
+def warm(replica: Replica) -> None:
+    """Have ready what is put together when it is first asked for: the names of labels, and their search."""
+    with replica.reading():
+        replica.search.find("", 1)
 
 
 class _GivenUpError(Exception):

@@ -2,12 +2,14 @@
 
 from abound.server.http.bodies import FeedbackAsk, LearnAsk, Learnt, Noted
 from abound.server.http.endpoints import Call, Endpoint, Scope
+from abound.server.http.limits import check_text
 from abound.store.journal.records import BandFeedback, Learn
 
 
 async def learn(call: Call[LearnAsk]) -> Learnt:
     """Learn what a person says of a text's labels."""
     ask = call.ask
+    check_text(ask.text)
     record = Learn(ask.text, ask.accepted, ask.rejected, ask.added)
     receipt = await call.served.learn(record, call.key or ask.key)
     return Learnt(receipt.sequence, receipt.repeated)

@@ -15,21 +15,20 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 import msgspec
 
 from abound.errors import AboundError, JournalUnavailable
 from abound.server.follower import Follower
-from abound.server.home import Home
+from abound.server.home import Home, Progress
 from abound.server.http.app import make_app
 from abound.server.http.link import FROM_WRITER, Applied, Known, Link, Refused, Report, Starting, Submit, Written
 from abound.server.http.listener import Drain, HttpServer
 from abound.server.http.metrics import Facts, WorkerState
 from abound.server.http.served import Served
 from abound.server.http.settings import Settings, doorkeeper_of
-from abound.server.http.starting import Gate, Opening
+from abound.server.http.starting import Gate, Opening, warm
 from abound.store.journal import Receipt
 from abound.store.journal.records import Record, encode_record
 
@@ -204,7 +203,7 @@ class Worker:
     async def work(self) -> None:
         """Serve until a signal comes, or the writer goes."""
         tasks = [self._loop.create_task(self._listen()), self._loop.create_task(self._linked.report())]
-        opening = Opening(partial(Follower, Home(self._settings.home)), self._gate.tell)
+        opening = Opening(self._open, self._gate.tell)
         starting = self._loop.create_task(self._start(opening))
         await asyncio.wait([starting], timeout=self._quiet)
         serving = self._loop.create_task(self._server.serve())
@@ -218,6 +217,11 @@ class Worker:
         if self._following is None:
             os._exit(0)  # it only reads, and nobody waits for what it opens
         self._following.close()
+
+    def _open(self, progress: Progress) -> Follower:
+        follower = Follower(Home(self._settings.home), progress)
+        warm(follower.replica)
+        return follower
 
     async def _start(self, opening: "Opening[Follower]") -> None:
         following = self._following = Following(await opening.future)
