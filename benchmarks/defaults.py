@@ -40,6 +40,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "words, pairs, in 2 texts": {**WHOLE, "min_count": 2},
     "stems": {**STEMS, "ngrams": 1},
     "stems, pairs": STEMS,
+    "stems, pairs at half weight": {**STEMS, "run_weight": 0.5},
+    "stems, words beside them, pairs": {**STEMS, "form_weight": 0.5},
+    "stems, words beside them, pairs at half weight": {**STEMS, "form_weight": 0.5, "run_weight": 0.5},
+    "stems, words beside them, pairs at 0.3": {**STEMS, "form_weight": 0.5, "run_weight": 0.3},
     "stems, pairs, in 2 texts": {**STEMS, "min_count": 2},
     "stems, pairs, in 3 texts": {**STEMS, "min_count": 3},
     "stems, pairs, triples": {**STEMS, "ngrams": 3},
@@ -49,7 +53,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "words, pairs, parts of 4 to 6": {**WHOLE, "char_ngrams": [4, 6]},
     "stems, pairs, parts of 4 to 6": {**STEMS, "char_ngrams": [4, 6]},
     "default, names count 1": {"name_weight": 1.0},
+    "default, names count 2": {"name_weight": 2.0},
     "default, names count 4": {"name_weight": 4.0},
+    "default, names count 8": {"name_weight": 8.0},
 }
 LONG_TEXTS = ("20news", "debian-tags", "reuters-90", "debian-depends")
 # What takes hours on long texts and brings nothing on short ones is tried on the others only.

@@ -85,19 +85,19 @@ def test_every_language_has_a_stemmer_that_there_is():
 
 
 @pytest.mark.parametrize(
-    ("code", "stem", "parts"),
+    ("code", "stem", "parts", "weights"),
     [
-        ("en", "english", None),
-        ("en-GB", "english", None),
-        ("FI", "finnish", (5, 5)),
-        ("de_AT", "german", (5, 5)),
-        ("et", None, (5, 5)),
-        ("zh", None, None),
-        (None, None, None),
+        ("en", "english", None, (0.5, 0.5)),
+        ("en-GB", "english", None, (0.5, 0.5)),
+        ("FI", "finnish", (5, 5), (1.0, 0.0)),
+        ("de_AT", "german", (5, 5), (1.0, 0.0)),
+        ("et", None, (5, 5), (1.0, 0.0)),
+        ("zh", None, None, (1.0, 0.0)),
+        (None, None, None, (1.0, 0.0)),
     ],
 )
-def test_a_language_chooses_stems_and_parts(code, stem, parts):
-    assert choice_of(code) == (stem, parts)
+def test_a_language_chooses_stems_parts_and_weights(code, stem, parts, weights):
+    assert choice_of(code) == (stem, parts, *weights)
 
 
 def test_what_was_chosen_is_said():

@@ -83,6 +83,8 @@ class TextChoice(NamedTuple):
 
     stem: str | None
     char_ngrams: tuple[int, int] | None
+    run_weight: float
+    form_weight: float
 
     def sentence(self) -> str:
         """Say in a few words what was chosen."""
@@ -92,8 +94,14 @@ class TextChoice(NamedTuple):
         return ", ".join(parts) or "whole words"
 
 
+WHOLE_WORDS = TextChoice(None, None, 1.0, 0.0)
+
+
 def choice_of(language: str | None) -> TextChoice:
     """Return how words of a language are cut: to their stems, and into parts where it writes compounds as one word.
+
+    Words stand beside their stems at half weight, because an ending may say something, and pairs weigh half, because they
+    would outweigh the words of a long text. Parts of words do both already.
 
     Parameters
     ----------
@@ -103,12 +111,16 @@ def choice_of(language: str | None) -> TextChoice:
     Examples
     --------
     >>> choice_of("fi")
-    TextChoice(stem='finnish', char_ngrams=(5, 5))
-    >>> choice_of(None)
-    TextChoice(stem=None, char_ngrams=None)
+    TextChoice(stem='finnish', char_ngrams=(5, 5), run_weight=1.0, form_weight=0.0)
+    >>> choice_of("en")
+    TextChoice(stem='english', char_ngrams=None, run_weight=0.5, form_weight=0.5)
+    >>> choice_of(None) == WHOLE_WORDS
+    True
     """
     code = main_code(language) if language else ""
-    return TextChoice(STEMMERS.get(code), PARTS if code in COMPOUNDS else None)
+    if code in COMPOUNDS:
+        return TextChoice(STEMMERS.get(code), PARTS, 1.0, 0.0)
+    return TextChoice(STEMMERS[code], None, 0.5, 0.5) if code in STEMMERS else WHOLE_WORDS
 
 
 def main_code(language: str) -> str:
