@@ -136,7 +136,7 @@ def run(set_names: list[str], settings: list[str], path: Path, *, again: bool = 
             for setting in (name for name in tried(set_name, names) if name in settings):
                 key, params = key_of(set_name, names, setting), params_of(set_name, setting)
                 known = read(path)["cells"].get(key)
-                if known is not None and known["params"] == params and not again:
+                if known is not None and not again and not is_outdated(known, set_name, setting):
                     continue
                 answer = in_process(json.dumps([set_name, names, params]))
                 if answer is None:
@@ -149,6 +149,13 @@ def run(set_names: list[str], settings: list[str], path: Path, *, again: bool = 
 
 
 # -- tables --------------------------------------------------------------------------------------------
+
+
+OUTDATED = "A star marks cells that were measured with other parameters than today's; `run` measures them anew."
+
+
+def is_outdated(cell: dict[str, Any], set_name: str, setting: str) -> bool:
+    return bool(cell["params"] != params_of(set_name, setting))
 
 
 def cells_of(result: dict[str, Any], set_name: str, names: bool) -> dict[str, dict[str, Any]]:
@@ -188,8 +195,9 @@ def every_setting(result: dict[str, Any], set_name: str) -> list[str]:
     for names in (False, True):
         for name, cell in cells_of(result, set_name, names).items():
             accuracy = " | ".join(f"{cell[m]:.3f}" for m in MEASURES)
+            star = "\\*" if is_outdated(cell, set_name, name) else ""
             lines.append(
-                f"| {name} | {'yes' if names else 'no'} | {accuracy} | {cell['train_core_seconds']:.1f} "
+                f"| {name}{star} | {'yes' if names else 'no'} | {accuracy} | {cell['train_core_seconds']:.1f} "
                 f"| {cell['rank_microseconds_a_row']:.0f} | {cell['model_megabytes']:,} | {cell['peak_megabytes']:,} "
                 f"| {cell['terms']:,} |"
             )
@@ -205,7 +213,7 @@ def all_tables(result: dict[str, Any]) -> list[str]:
             first = next(iter(cells.values()))
             lines += [f"### {set_name}", "", f"{first['rows']:,} rows learnt, {first['held_out']:,} held out.", ""]
             lines += [*every_setting(result, set_name), ""]
-    return lines[:-1]
+    return [*lines, OUTDATED] if any("\\*" in line for line in lines) else lines[:-1]
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -71,18 +71,18 @@ def test_a_cell_runs_in_a_process_of_its_own_and_its_failure_is_told(capfd):
     assert "has no texts" in capfd.readouterr().err
 
 
-def cell(p1, p5):
+def cell(p1, p5, **params):
     costs = {"train_core_seconds": 1.0, "rank_microseconds_a_row": 20.0, "model_megabytes": 5, "peak_megabytes": 90}
-    return {"P@1": p1, "P@3": 0.3, "P@5": p5, **costs, "rows": 180, "held_out": 20, "terms": 1000}
+    return {"params": params, "P@1": p1, "P@3": 0.3, "P@5": p5, **costs, "rows": 180, "held_out": 20, "terms": 1000}
 
 
 def test_tables_say_where_the_default_is_not_level(made):
     result = {
         "cells": {
             "made | no names | default": cell(0.60, 0.2),
-            "made | no names | words": cell(0.604, 0.2),
+            "made | no names | words": cell(0.604, 0.2, ngrams=1),
             "made | names | default": cell(0.6, 0.2),
-            "made | names | words": cell(0.59, 0.206),
+            "made | names | words": cell(0.59, 0.206, ngrams=1),
         }
     }
     *_, without, with_names = defaults.beside_best(result)
@@ -91,6 +91,10 @@ def test_tables_say_where_the_default_is_not_level(made):
     lines = defaults.all_tables(result)
     assert lines[:3] == ["### made", "", "180 rows learnt, 20 held out."]
     assert lines[-1] == "| words | yes | 0.590 | 0.300 | 0.206 | 1.0 | 20 | 5 | 90 | 1,000 |"
+    result["cells"]["made | names | words"]["params"] = {"ngrams": 2}
+    *_, last, _, footnote = defaults.all_tables(result)
+    assert last.startswith("| words\\* | yes |")
+    assert footnote == defaults.OUTDATED
 
 
 def test_stems_are_those_of_the_sets_language():

@@ -100,8 +100,8 @@ WHOLE_WORDS = TextChoice(None, None, 1.0, 0.0)
 def choice_of(language: str | None) -> TextChoice:
     """Return how words of a language are cut: to their stems, and into parts where it writes compounds as one word.
 
-    Words stand beside their stems at half weight, because an ending may say something, and pairs weigh half, because they
-    would outweigh the words of a long text. Parts of words do both already.
+    Words stand beside their stems at half weight, because an ending may say something, and pairs weigh half, because
+    they would outweigh the words of a long text. Parts of words do both already.
 
     Parameters
     ----------
