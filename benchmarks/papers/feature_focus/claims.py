@@ -53,6 +53,11 @@ def _of_option(found: dict[str, Any], option: str, judged: Any, *, turned: bool 
     return result
 
 
+# R1 of a flat LinearSVC on the same trials, measured apart from the command: the tree of SVMs that the command runs on
+# these sets is not fitted to held-out rows, and is not the best classifier there.
+MEASURED_APART = {"wordnet": 0.578}
+
+
 def checks(result: dict[str, Any]) -> list[Check]:
     """Return each claim with the sets on which it can be seen, and whether it holds there."""
     found = result["corpora"]
@@ -69,6 +74,10 @@ def checks(result: dict[str, Any]) -> list[Check]:
             text = f"{shown(against)}, against {corpus['sign']['against']}"
             if name == SMALLEST:
                 lost[name] = (against["difference"] < 0 and against["p"] <= SURE, text)
+            elif name in MEASURED_APART:
+                flat = MEASURED_APART[name]
+                text = f"{best[name]['R1']:.3f}, against the {flat:.3f} of a flat LinearSVC, measured apart"
+                rivals[name] = (best[name]["R1"] >= flat, text)
             else:
                 rivals[name] = (not_worse(against), text)
     lists = [

@@ -1,0 +1,33 @@
+"""What the pages must say beside a figure that would be misread alone."""
+
+from benchmarks.page_figures import read
+from benchmarks.papers.feature_focus import tables as feature_focus
+from benchmarks.papers.feature_focus.claims import checks
+from benchmarks.peers import tables as peers
+from benchmarks.readme import category_paper, finna_100k, texts
+
+
+def test_a_classifier_that_was_measured_apart_is_named_where_it_is_better():
+    result = read("feature-focus-paper")
+    for part in (feature_focus.brief, feature_focus.signs):
+        assert any("A flat LinearSVC, measured apart on the same trials, has R1 0.578" in line for line in part(result))
+    [check] = [check for check in checks(result) if check["claim"] == "Elsewhere it is not worse"]
+    assert not check["sets"]["wordnet"]["holds"]
+
+
+def test_fasttext_is_shown_with_the_best_that_it_reached():
+    assert all("0.113" in "\n".join(part()) for part in (finna_100k, texts))
+    assert "0.113 on the titles" in peers.page(read("peers"))
+
+
+def test_what_holds_on_reuters_alone_is_not_said_of_all_sets():
+    words = category_paper()[-1]
+    assert "hold on Reuters-21578" in words
+    assert "8 of 9 hold on rcv1-subsets, where Rocchio has the best Coverage" in words
+    assert "8 of 9 hold on debian-tags, where Rocchio has the best Coverage" in words
+
+
+def test_a_leader_that_did_not_finish_is_named_in_its_row():
+    [row] = [line for line in peers.summary(read("peers")) if line.startswith("| yso-finna-fi,")]
+    assert "pecos (omikuji-bonsai did not finish)" in row
+    assert "20 minutes" in peers.LEGEND
