@@ -38,6 +38,21 @@ def test_a_word_votes_as_in_a_text_of_its_own(tagger, tmp_path):
     assert found["count"] > 0
 
 
+def test_a_word_is_found_by_its_stem_and_highlighted_as_it_was_written(tmp_path):
+    tagger = Tagger(stem="english", form_weight=0.5).fit(TEXTS * 3, LABELS * 3)
+    text = "Two APPLES"
+    word, explained = conversation(
+        tagger,
+        tmp_path,
+        ("GET", "/v1/word?word=Apples", None),
+        ("POST", "/v1/explain", {"text": text, "label": "fruit"}),
+    )
+    assert word.json()["count"] == 9
+    assert {entry["label"] for entry in word.json()["labels"]} >= {"fruit", "dessert"}
+    [found] = explained.json()["words"]
+    assert (found["word"], [text[start:stop] for start, stop in found["spans"]]) == ("appl", ["APPLES"])
+
+
 def test_a_labels_words_are_those_that_vote_for_it(tagger, tmp_path):
     (answer,) = conversation(tagger, tmp_path, ("GET", "/v1/label?name=fruit", None))
     found = answer.json()
