@@ -45,7 +45,8 @@ def whole(language: str = "en", limit: int | None = None) -> sets.LabelSet:
         rows = [row for number, row in enumerate(sets.finna_rows(language)) if limit is None or number < limit]
         parts = [[row for number, row in enumerate(rows) if (number % 20 == 19) == held] for held in (False, True)]
         encoder = TextEncoder(min_count=2)
-        encoder.count_corpus([text for text, _ in parts[0]])
+        encoder.begin_counting()
+        encoder.count([text for text, _ in parts[0]])
         built = []
         for part in parts:
             indptr, indices, values = encoder.rows([text for text, _ in part])
@@ -114,7 +115,7 @@ def run(label_set: sets.LabelSet, n_jobs: int, n_shards: int, rounds: int) -> di
     encoded = ranker._encode(label_set.X_train, label_set.Y_train)
     with watched() as calls:
         begin, processor = time.perf_counter(), time.process_time()
-        ranker._learn_all(*encoded)
+        ranker._learn_all(ranker._source(*encoded))
         end, spent = time.perf_counter(), time.process_time() - processor
     return {
         "fit_seconds": end - start,

@@ -239,7 +239,7 @@ def compare_fit(work: Path, limit: int | None = None, save: Save = print) -> dic
     on_spark |= figures(in_shards)
     for name, shards in (("local_one_shard", 1), ("local_shards", SHARDS)):
         begin, processor = time.perf_counter(), time.process_time()
-        tagger = Tagger(mode="corpus", ranker_params={"shards": shards}, **TEXT).fit(texts, labels)
+        tagger = Tagger(ranker_params={"shards": shards}, **TEXT).fit(texts, labels)
         spent = {"seconds": time.perf_counter() - begin, "processor_seconds": time.process_time() - processor}
         result[name] = {key: round(value, 2) for key, value in spent.items()}
         result[name]["state_hash"] = tagger.state_hash()
@@ -293,7 +293,7 @@ def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS, save:
     rows = [row for number, row in enumerate(sets.finna_rows("fi")) if number < limit]
     write_rows(iter(rows), work / "docs.parquet")
     sample = rows[: min(limit, 200_000)]
-    tagger = Tagger(mode="corpus", **TEXT).fit([text for text, _ in sample], [names for _, names in sample])
+    tagger = Tagger(**TEXT).fit([text for text, _ in sample], [names for _, names in sample])
     tagger.save(work / "model")
     ranking = tagger.rank_arrays([text for text, _ in rows], K)
     np.save(work / "labels.npy", ranking.indices)

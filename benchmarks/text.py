@@ -81,7 +81,7 @@ def ours(train: Path, test: Path) -> dict[str, Any]:
         steps["read"] += read - start
         if not records:
             break
-        from abound.rankers.base import Rows
+        from abound.rankers.rows import Rows
 
         rows = Rows(*tagger.encoder.rows([record.text for record in records], learn=True))
         weighed = time.perf_counter()

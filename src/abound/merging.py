@@ -58,7 +58,7 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     # Sightings of terms that wait for admission are kept by hash and by number, so only the first model's still mean
     # anything; terms that wait in another begin anew.
     encoder.restore(first.encoder.arrays())
-    encoder.frozen = any(tagger.encoder.frozen for tagger in taggers)
+    encoder.counted = any(tagger.encoder.counted for tagger in taggers)
     numbers = [np.arange(first.n_features, dtype=np.int32)]
     numbers += [encoder.vocabulary.absorb(other.encoder.vocabulary) for other in taggers[1:]]
     ranker = merge_rankers([tagger.ranker for tagger in taggers], numbers)

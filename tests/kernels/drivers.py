@@ -8,7 +8,7 @@ from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE, RatedSettings, rated_explain, rated_learn, rated_rank
 from abound.kernels.votes import Votes
-from abound.rankers.base import NOTHING
+from abound.rankers.rows import NOTHING
 from tests.kernels.streams import as_lists, as_rows
 from tests.reference.rated import Learned
 

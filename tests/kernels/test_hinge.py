@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from abound.kernels.category import RULES, RowScores, prototypes_learn
 from abound.kernels.prototypes import Prototypes, check_prototypes
-from abound.rankers.base import NOTHING
 from abound.rankers.cascade import COMMON, HINGE
+from abound.rankers.rows import NOTHING
 from tests.kernels.drivers import Pairs, hinge_state
 from tests.kernels.streams import any_stream, as_lists, as_rows, dyadic, extreme, long_stream, numbered, streams
 from tests.reference.hinge import HingeOracle

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from abound import Cascade
-from abound.rankers.base import NOTHING
+from abound.rankers.rows import NOTHING
 from tests.kernels.streams import as_lists
 
 TRIAL = 60

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import abound
 from abound import Cascade
 from abound.kernels.pairs import LEAST_WEIGHT
-from abound.rankers import cascade
+from abound.rankers import cascade, source
 from abound.rankers.index import LEARNING
+from abound.rankers.source import training_order
 from tests.kernels.drivers import Index, Pairs, hinge_state, rated_state
 from tests.kernels.streams import any_stream, as_matrix
 from tests.rankers.cascade_forms import BOTH, FEW, MANY, TRIAL, form_of, forms, growing, learn, rejections
@@ -107,10 +108,12 @@ def test_chunks_of_any_stream_reach_the_same_state(few_labels, drawn, data):
 @pytest.mark.usefixtures("short_trial")
 @pytest.mark.parametrize("n_rows", [TRIAL - 20, TRIAL - 1, TRIAL, TRIAL + 30])
 @pytest.mark.parametrize("few_labels", [3, 1000])
-def test_one_pass_of_fit_equals_partial_fit(few_labels, n_rows):
+def test_one_pass_of_fit_equals_partial_fit_in_training_order(few_labels, n_rows):
     X, Y = growing(n_rows)
-    fitted = Cascade(few_labels=few_labels, passes=1).fit(X, Y)
-    streamed = Cascade(few_labels=few_labels).partial_fit(X, Y)
+    fitted = Cascade(few_labels=few_labels, passes=1, random_state=3).fit(X, Y)
+    order = training_order(n_rows, 3)
+    streamed = Cascade(few_labels=few_labels, random_state=3)
+    streamed.partial_fit(X[order], [Y[row] for row in order], classes=fitted.labels_.names)
     assert fitted.state_hash() == streamed.state_hash()
     assert form_of(fitted) == (MANY if few_labels == 3 else BOTH if n_rows < TRIAL else FEW)
     more = growing(90, seed=4)
@@ -150,35 +153,42 @@ def test_the_trial_is_as_long_as_the_docstring_says():
 @pytest.mark.parametrize("passes", [1, 3])
 def test_many_labels_are_the_rated_index(passes):
     X, Y = growing()
-    ranker, oracle, ids = Cascade(few_labels=5, passes=passes).fit(X, Y), RatedOracle(**RATED), {}
+    ranker, oracle = Cascade(few_labels=5, passes=passes).fit(X, Y), RatedOracle(**RATED)
+    rows = X.toarray()
     for i in range(passes):
-        for row, names in zip(X.toarray(), Y, strict=True):
-            labels = [ids.setdefault(name, len(ids)) for name in names]
-            oracle.learn(dict(enumerate(row.tolist())), labels, again=i > 0)
+        for row in training_order(len(Y), 0):
+            labels = [ranker.labels_.id_of(name) for name in Y[row]]
+            oracle.learn(dict(enumerate(rows[row].tolist())), labels, again=i > 0)
     found = Index(RATED, ranker._pool).state()
     assert [part[:40] for part in found] == [part[:40] for part in rated_state(oracle, 40)]
 
 
-def test_few_labels_are_the_squared_hinge_and_the_mean_of_the_last_pass_in_another_order():
+def shuffled_places(n_rows, random):
+    """Return the order of a later pass: blocks in random order, and the rows of each, too."""
+    blocks = [np.arange(start, min(start + source.BLOCK, n_rows)) for start in range(0, n_rows, source.BLOCK)]
+    return np.concatenate([random.permutation(blocks[number]) for number in random.permutation(len(blocks))])
+
+
+@pytest.mark.parametrize("block", [40, 1000])
+def test_few_labels_are_the_squared_hinge_and_the_mean_of_the_last_pass_in_another_order(block, monkeypatch):
+    monkeypatch.setattr(source, "BLOCK", block)
     X, Y = growing()
     ranker, ids = Cascade(passes=3, random_state=5).fit(X, Y), {}
     labels = [[ids.setdefault(name, len(ids)) for name in names] for names in Y]
     margin, rivals, step, start = cascade.HINGE
     oracle = HingeOracle(margin=margin, rivals=rivals, step=step, start=start, common=cascade.COMMON)
-    n_known, random, mean = 0, None, {}
+    random, mean, first = np.random.default_rng(5), {}, training_order(len(Y), 5)
     for i in range(3):
-        order = range(len(Y)) if i == 0 else random.permutation(len(Y))
+        order = first if i == 0 else first[shuffled_places(len(Y), random)]
         for done, part in enumerate(np.array_split(order, cascade.MOMENTS)):
             for row in part:
-                n_known = max([n_known, *(label + 1 for label in labels[row])])
-                oracle.learn(dict(enumerate(X[[row]].toarray()[0].tolist())), labels[row], [], n_known)
+                oracle.learn(dict(enumerate(X[[row]].toarray()[0].tolist())), labels[row], [], len(ids))
             if i == 2:
                 share = done / (done + 1)
                 mean = {
                     key: float(np.float32((1.0 - share) * weight + share * mean.get(key, 0.0)))
                     for key, (weight, _) in oracle.pairs.items()
                 }
-        random = random or np.random.default_rng(5)
     oracle.pairs = {key: (mean[key], squares) for key, (_, squares) in oracle.pairs.items()}
     pairs = Pairs(dict.fromkeys(("margin", "rivals", "step", "start"), 1))
     pairs.store = ranker._pairs

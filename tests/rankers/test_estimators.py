@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from abound import Cascade, FeatureFocus, Frequency, Independent, load
 from abound.errors import DamagedModel
+from abound.rankers.source import training_order
 from tests.rankers.streams import VARIANTS, stream
 
 GROWS = "features may appear at any call of partial_fit, so a wider X is no error"
@@ -57,7 +58,9 @@ def test_a_label_may_be_given_in_any_form(ranker):
     if kind == "cascade":
         fresh.set_params(passes=1)
     dense, lists = clone(fresh).fit(X, indicator), clone(fresh)
-    lists.partial_fit(X, Y, classes=names)  # so that labels are numbered as the columns are
+    order = training_order(len(Y), 0) if kind == "cascade" else np.arange(len(Y))  # in which `fit` visits the rows
+    # All labels are known, so that they are numbered as the columns are.
+    lists.partial_fit(X[order], [Y[row] for row in order], classes=names)
     sparse = clone(fresh).fit(X, sp.csr_array(indicator))
     assert dense.state_hash() == sparse.state_hash()
     by_name = [[(names[label], score) for label, score in row] for row in dense.rank(X[:20], 30)]

@@ -23,7 +23,7 @@ class Corpus(NamedTuple):
 
     def fit(self, ranker, shards, params, **text):
         """Train on this machine, in as many shards."""
-        tagger = Tagger(ranker, mode="corpus", ranker_params={**params, "shards": shards}, **text)
+        tagger = Tagger(ranker, ranker_params={**params, "shards": shards}, **text)
         return tagger.fit(self.texts, self.labels)
 
 

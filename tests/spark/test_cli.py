@@ -27,7 +27,7 @@ def test_train_rank_and_export(spark, corpus, tmp_path, capsys):
     trained = ("spark", "fit", source, "--model", model, "--shards", 2, *params, "--ngrams", 1)
     code, out, err = run(capsys, *trained)
     assert code == 0, err
-    tagger = Tagger("cascade", mode="corpus", ranker_params={"few_labels": 0, "candidates": 0, "shards": 2}, ngrams=1)
+    tagger = Tagger("cascade", ranker_params={"few_labels": 0, "candidates": 0, "shards": 2}, ngrams=1)
     tagger.fit([row[1] for row in rows], [row[2] for row in rows])
     assert json.loads(out)["state_hash"] == tagger.state_hash()
     assert "write: " in err

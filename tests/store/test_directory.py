@@ -82,7 +82,8 @@ def test_training_again_gives_the_golden_bytes(tmp_path):
     files, golden = files_of(tmp_path / "model"), files_of(GOLDEN)
     manifest, old = (json.loads(found.pop("manifest.json"))["content"] for found in (files, golden))
     assert files == golden
-    assert manifest == old | {"params": old["params"] | {"n_jobs": 1, "shards": None}}  # there were no shards yet
+    params = old["params"] | {"n_jobs": 1, "shards": None}  # there were no shards yet
+    assert manifest == old | {"format_version": 2, "params": params}
 
 
 def test_a_smaller_d_max_at_load_takes_less_memory_and_ranks_like_one_trained_so(ranker, saved):
@@ -165,7 +166,7 @@ def test_a_hostile_manifest_is_refused(saved, change, message):
 
 def test_other_formats_are_told_apart(saved, tmp_path):
     rewrite(saved, lambda c: c.update(format_version=99))
-    with pytest.raises(UnknownFormat, match="format version 99; this version of abound reads 1"):
+    with pytest.raises(UnknownFormat, match="format version 99; this version of abound reads 1 and 2"):
         abound.load(saved)
     rewrite(saved, lambda c: c.update(format_version=1, kind="oracle"))
     with pytest.raises(UnknownFormat, match="holds a 'oracle'"):

@@ -111,13 +111,28 @@ def test_a_budget_of_terms_is_kept():
     assert as_dicts(encoder.rows(["four"])) == [{}]
 
 
-def test_corpus_mode_freezes_what_was_counted():
+def test_after_counting_a_word_is_used_from_its_min_count_th_text_on():
     encoder = TextEncoder(min_count=2, ngrams=1)
-    encoder.count_corpus(["red apple", "red car"])
-    before = as_dicts(encoder.rows(["red apple"]))
-    assert [encoder.name(i) for i in before[0]] == ["red"]
-    encoder.rows(["red apple", "apple", "new"], learn=True)
-    assert as_dicts(encoder.rows(["red apple"])) == before
+    encoder.begin_counting()
+    encoder.count(["red apple", "red car"])
+
+    def names(text, learn=False):
+        return [encoder.name(i) for i in as_dicts(encoder.rows([text], learn=learn))[0]]
+
+    assert names("red apple") == ["red"]
+    assert names("apple of a new kind", learn=True) == ["apple"]  # its second text; the others have their first
+    assert names("a new apple", learn=True) == ["apple", "a", "new"]
+
+
+@pytest.mark.parametrize("params", [{}, {"min_count": 2}, {"weighting": "pivoted"}, {"char_ngrams": (3, 4)}])
+def test_counted_texts_are_weighed_as_if_they_came_last(params):
+    texts = ["a red apple and a red car", "", "apple pie", "a car, a car, a car"]
+    encoder = TextEncoder(**params)
+    encoder.begin_counting()
+    counted = encoder.count(texts)
+    for one, other in zip(encoder.weigh(counted), encoder.rows(texts), strict=True):
+        assert one.dtype == other.dtype
+        assert one.tolist() == other.tolist()
 
 
 def test_stems_bring_forms_together():

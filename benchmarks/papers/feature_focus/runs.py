@@ -71,7 +71,8 @@ class Plan:
 class PassByPass(FeatureFocus):
     """A feature-focus index that shows itself after each pass of `fit`."""
 
-    def _learn_all(self, rows: Any, targets: Any) -> None:
+    def _learn_all(self, source: Any, names: Any = None) -> None:  # noqa: ARG002 -- rows of a matrix have no names
+        rows, targets = source.whole()
         for done in range(self.passes):
             self._learn(rows, targets, again=done > 0)
             self.watch(self)

@@ -4,6 +4,7 @@ import difflib
 import inspect
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,16 +38,23 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Example:
+  abound fit docs.jsonl
   abound fit docs.jsonl.gz --model subjects --holdout every:20 --max-memory 300M
-  abound fit docs.tsv.xz --label-names labels.tsv --stem english --model subjects
+  abound fit docs.tsv.xz --label-names labels.tsv --model subjects
   abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
 """
 
 
+SHOWN = ["rows", "labels", "features", "edges", "language", "passes", "second stage", "memory", "dropped"]
+SHOWN += ["seconds", "rows/s", "progressive P@1"]
 InputsArgument = Annotated[
     list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or - for stdin.")
 ]
-ModelOption = Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")]
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", "-m", metavar="DIR", help="Where the model goes; named after the input if not given."),
+]
+TargetOption = Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")]
 LabelNamesOption = Annotated[
     str | None,
     typer.Option(
@@ -68,9 +76,6 @@ RankerParamOption = Annotated[
     list[str] | None,
     typer.Option("--ranker-param", metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."),
 ]
-ModeOption = Annotated[
-    str | None, typer.Option("--mode", metavar="stream|corpus", help="Learn row by row, or count all words first.")
-]
 NgramsOption = Annotated[int | None, typer.Option("--ngrams", metavar="N", help="Longest run of words.")]
 CharNgramsOption = Annotated[
     str | None, typer.Option("--char-ngrams", metavar="LO-HI", help="Shortest and longest part of a word.")
@@ -78,7 +83,12 @@ CharNgramsOption = Annotated[
 StemOption = Annotated[str | None, typer.Option("--stem", metavar="LANG", help="Stem words of this language.")]
 MinCountOption = Annotated[int | None, typer.Option("--min-count", metavar="N", help="Leave rarer words out.")]
 PassesOption = Annotated[
-    int | None, typer.Option("--passes", metavar="N", help="How often to go over the rows; several count words first.")
+    int | None,
+    typer.Option(
+        "--passes",
+        metavar="N",
+        help="Passes over the training rows. Default: 3 for up to 1,000 labels, else 2, or 1 from a million rows on.",
+    ),
 ]
 HoldoutOption = Annotated[
     str | None, typer.Option("--holdout", metavar="RULE", help="Rows to measure on: every:20, share:0.1, or a file.")
@@ -92,14 +102,13 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace the model th
 def fit(
     ctx: typer.Context,
     inputs: InputsArgument,
-    model: ModelOption,
+    model: ModelOption = None,
     format_: FormatOption = None,
     label_names: LabelNamesOption = None,
     language: LanguageOption = None,
     name_weight: NameWeightOption = None,
     ranker: RankerOption = None,
     ranker_param: RankerParamOption = None,
-    mode: ModeOption = None,
     ngrams: NgramsOption = None,
     char_ngrams: CharNgramsOption = None,
     stem: StemOption = None,
@@ -119,14 +128,15 @@ def fit(
     read: ReadOption = None,
 ) -> None:
     """Learn a model from files of texts and labels."""
+    model = model_name(inputs) if model is None else model
     hold_target(ctx, model, force)
     if language is not None and label_names is None:
         raise typer.BadParameter("--language goes together with --label-names")
     limit_bytes = None if max_memory is None else parse_size(max_memory)
     from abound import data
     from abound.cli.holdout import parse_holdout
-    from abound.cli.inputs import Inputs
-    from abound.cli.lessons import learn_corpus, learn_stream
+    from abound.cli.inputs import STANDARD, Inputs
+    from abound.cli.lessons import learn_files, learn_stream
 
     rule, options = (
         parse_holdout(holdout),
@@ -135,12 +145,9 @@ def fit(
     documents = Inputs(inputs, format_, on_error, options, limit, rule)
     apart = None if rule.file is None else Inputs([rule.file], format_, on_error, options)
     given = parse_pairs(ranker_param or ()) | ({} if passes is None else {"passes": passes})
-    if limit_bytes is not None and ranker in (None, "cascade"):  # more words are worth more than weights a word
-        given.setdefault("candidates", 0)
     tagger = make_tagger(
         ranker=ranker,
         ranker_params=given,
-        mode=mode,
         name_weight=name_weight,
         ngrams=ngrams,
         char_ngrams=None if char_ngrams is None else parse_span(char_ngrams),
@@ -149,13 +156,30 @@ def fit(
     )
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
     names = {} if label_names is None else data.read_label_names(label_names, language)
-    lesson = (learn_corpus if tagger.mode == "corpus" else learn_stream)(tagger, documents, max_bytes, names)
+    if STANDARD in inputs and passes is None:  # a stream may have no end, so it is learnt row by row
+        lesson = learn_stream(tagger, documents, max_bytes, names)
+    else:
+        lesson = learn_files(tagger, documents, Path(model).absolute().parent, max_bytes, names)
     n_skipped = documents.n_skipped
     if not lesson.rows:
         raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")
     documents.check_labels(needed=not tagger.n_labels)
     tagger.save(model)
     report(tagger, lesson, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
+
+
+def model_name(inputs: list[str]) -> str:
+    """Return the directory that a model goes to if none is named: the first input's name without its suffixes.
+
+    Examples
+    --------
+    >>> model_name(["data/docs.tsv.xz"]), model_name(["titles"])
+    ('docs', 'titles.model')
+    """
+    if "-" in inputs:
+        raise ValueError("a model that is learnt from stdin needs a name: --model DIR")
+    name = Path(inputs[0]).name
+    return name.split(".")[0] if name.split(".")[0] not in ("", name) else f"{name}.model"
 
 
 def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
@@ -171,10 +195,7 @@ def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}"
             raise ValueError(f"ranker {kind!r} has no parameter {name!r}; {hint}")
-    tagger = Tagger(ranker_params=ranker_params, **given)
-    if tagger.mode == "stream" and (ranker_params.get("passes") or 1) > 1:
-        raise ValueError("several passes need --mode corpus, where the words are counted first")
-    return tagger
+    return Tagger(ranker_params=ranker_params, **given)
 
 
 def parse_span(text: str) -> tuple[int, int]:
@@ -242,8 +263,9 @@ def report(
         shown["progressive P@1"] = f"{lesson.progressive_p1:.4f} (the last {len(lesson.hits):,} rows tested)"
     if lesson.dropped:
         shown["dropped"] = ", ".join(f"{count:,} {name}" for name, count in lesson.dropped.items())
-    order = ("rows", "labels", "features", "edges", "memory", "dropped", "seconds", "rows/s", "progressive P@1")
-    facts(model, [(name, shown[name]) for name in order if shown.get(name) is not None])
+    if "passes" in shown:
+        shown["second stage"] = "yes" if shown["second_stage"] else "no"
+    facts(model, [(name, shown[name]) for name in SHOWN if shown.get(name) is not None])
     if held_out is not None:
         measures_table(f"on {held_out['labelled']:,} held-out rows", held_out["measures"])
     note(f"saved to {model}; try: abound rank {model} 'a text'")

@@ -1,14 +1,16 @@
-"""Learning a stream of documents: chunk by chunk, watched, within a memory limit."""
+"""Learning files and streams of documents: chunk by chunk, watched, within a memory limit."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from abound.cli.common import note, show_size
 from abound.cli.inputs import Inputs, chunks
 from abound.cli.memory import SAMPLE_ROWS, SAMPLE_SHARE, Point, available_memory, forecast
 from abound.cli.progress import Progress
+from abound.tagger.training import Training
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -30,6 +32,7 @@ class Lesson:
     seconds: float = 0.0
     hits: deque[bool] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     dropped: Counter[str] = field(default_factory=Counter)
+    trained: dict[str, Any] = field(default_factory=dict)  # how `fit` trained: passes, second stage
 
     @property
     def progressive_p1(self) -> float | None:
@@ -45,6 +48,7 @@ class Lesson:
             "rows_per_second": round(self.rows / self.seconds, 1) if self.seconds else None,
             "progressive_p1": self.progressive_p1,
             "dropped": dict(self.dropped) or None,
+            **self.trained,
         }
 
 
@@ -52,7 +56,7 @@ def learn_stream(
     tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None, names: Names | None = None, title: str = "learning"
 ) -> Lesson:
     """Learn the names of labels and all rows of the inputs that are not held out, in order."""
-    lesson, forecaster = Lesson(), _Forecaster(inputs, max_bytes)
+    lesson, forecaster = Lesson(), _Forecaster(inputs.share, max_bytes)
     with Progress(title, inputs.share) as progress:
         tagger.learn_names(names or {})
         for chunk in chunks(inputs.learnt(), CHUNK, FIRST_CHUNK):
@@ -69,22 +73,40 @@ def learn_stream(
     return lesson
 
 
-def learn_corpus(tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None, names: Names | None = None) -> Lesson:
-    """Collect all rows that are not held out, and learn them from scratch as one corpus."""
+def learn_files(
+    tagger: "Tagger", inputs: Inputs, folder: Path, max_bytes: int | None = None, names: Names | None = None
+) -> Lesson:
+    """Count all rows of the inputs that are not held out, keep them in a file in a folder, and train on them."""
     lesson = Lesson()
-    texts: list[str] = []
-    labels: list[tuple[str, ...]] = []
+    training = Training(tagger, names, folder=folder, max_bytes=max_bytes)
     with Progress("reading", inputs.share) as progress:
         for chunk in chunks(inputs.learnt(), CHUNK):
-            texts += [document.text for document in chunk]
-            labels += [document.labels for document in chunk]
+            training.add([document.text for document in chunk], [document.labels for document in chunk])
             _count(lesson, chunk)
             progress.update(lesson.rows)
-    inputs.note_skipped()
-    with Progress("learning", lambda: None) as progress:
-        tagger.fit(texts, labels, label_names=names)
-        _prune(tagger, lesson, max_bytes)
         lesson.seconds = progress.seconds
+    inputs.note_skipped()
+    done = 0.0
+    forecaster = _Forecaster(lambda: min(1.0, done), max_bytes)
+
+    def watch(learnt: int, share: float) -> None:
+        nonlocal done
+        done = learnt / max(1, training.n_rows)  # of the first pass, in which the model grows
+        if not tagger.ranker.in_shards:
+            forecaster.see(Point(learnt, tagger.n_edges, tagger.nbytes))
+        right, lesson.hits = training.progressive_p1, training.hits
+        progress.update(learnt, "" if right is None else f"P@1 {right:.3f}")
+        shares[0] = share
+
+    shares = [0.0]
+    with Progress("training", lambda: shares[0]) as progress:
+        training.learn(watch)
+        lesson.seconds += progress.seconds
+    lesson.hits = training.hits
+    lesson.dropped.update({name: count for name, count in training.dropped.items() if count})
+    if training.second_stage_dropped:
+        note("the second stage does not fit into the memory limit and was left out; labels rank by votes alone")
+    lesson.trained = training.report()
     _note_excess(tagger, max_bytes)
     return lesson
 
@@ -121,19 +143,19 @@ def _test(tagger: "Tagger", chunk: Sequence["Document"]) -> Iterable[bool]:
 class _Forecaster:
     """Says once, from the first rows, how much memory all of them will take."""
 
-    def __init__(self, inputs: Inputs, max_bytes: int | None) -> None:
-        self._inputs = inputs
+    def __init__(self, share: Callable[[], float | None], max_bytes: int | None) -> None:
+        self._share = share
         self._max_bytes = max_bytes
         self._points: list[Point] = []
         self._done = False
 
     def see(self, point: Point) -> None:
         """Take note of the size after so many rows, and speak once when enough of them were seen."""
-        share = self._inputs.share()
+        share = self._share()
         if self._done or share is None:
             return
         self._points.append(point)
-        if point.rows >= SAMPLE_ROWS and share >= SAMPLE_SHARE:
+        if len(self._points) > 1 and point.rows >= SAMPLE_ROWS and share >= SAMPLE_SHARE:
             self._done = True
             if share < 1:
                 self._say(point.rows, round(point.rows / share))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from abound.cli.common import JsonOption, emit, load_tagger, note, show_size, wants_json
-from abound.cli.fit import ForceOption, ModelOption
+from abound.cli.fit import ForceOption, TargetOption
 from abound.cli.targets import hold_target
 
 EPILOG = """\b
@@ -18,7 +18,7 @@ Example:
 def merge(
     ctx: typer.Context,
     models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Two or more model directories.")],
-    model: ModelOption,
+    model: TargetOption,
     force: ForceOption = False,
     as_json: JsonOption = None,
 ) -> None:

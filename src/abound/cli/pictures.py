@@ -102,7 +102,7 @@ def blank(tagger: "Tagger") -> "Tagger":
     ranker_params = dict(params.pop("ranker_params"))
     if "passes" in ranker_params:
         ranker_params["passes"] = 1
-    return type(tagger)(params.pop("ranker"), ranker_params=ranker_params, **{**params, "mode": "stream"})
+    return type(tagger)(params.pop("ranker"), ranker_params=ranker_params, **params)
 
 
 def cut_models(

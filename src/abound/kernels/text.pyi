@@ -7,3 +7,13 @@ def log_for_tests(x: float) -> float: ...
 def text_rows(
     v: Vocabulary, texts: list[str], s: TextSettings, learn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
+def text_counts(
+    v: Vocabulary, texts: list[str], s: TextSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]: ...
+def weighted_rows(
+    v: Vocabulary,
+    s: TextSettings,
+    indptr: NDArray[np.int64],
+    terms: NDArray[np.int32],
+    occurrences: NDArray[np.uint16],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...

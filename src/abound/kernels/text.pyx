@@ -2,7 +2,7 @@
 
 from cpython.mem cimport PyMem_Free
 from libc.math cimport sqrt
-from libc.stdint cimport INT32_MAX, int32_t, int64_t
+from libc.stdint cimport INT32_MAX, UINT16_MAX, int32_t, int64_t, uint16_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
@@ -48,11 +48,10 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
     With `learn`, each text is counted, and may bring new terms, before it is weighed: a row depends on the texts up
     to it, so that texts one by one give the same rows as all at once.
     """
-    cdef int64_t n = len(texts), i, j, at = 0, row, room = 0, room_again = 0, n_terms
+    cdef int64_t n = len(texts), i, j, at = 0, row, room = 0, room_again = 0, n_terms, n_distinct
     cdef Words words = Words(v)
     cdef int32_t* indices = NULL
     cdef double* data = NULL
-    cdef double square, scale, mean, n_occurrences
     indptr_ = np.zeros(n + 1, np.int64)
     cdef int64_t[::1] indptr = indptr_
     try:
@@ -61,37 +60,23 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
             sort_found(words.found, words.n_found)
             indices = <int32_t*> enlarged(indices, &room, at + words.n_found + 1, sizeof(int32_t))
             data = <double*> enlarged(data, &room_again, at + words.n_found + 1, sizeof(double))
-            i, n_terms, n_occurrences = 0, 0, 0.0
+            i, n_terms, n_distinct = 0, 0, 0
             while i < words.n_found:
-                j = i + 1
-                while j < words.n_found and words.found[j].number == words.found[i].number:
-                    j += 1
+                j = end_of_run(words, i)
+                n_distinct += 1
                 check_place(words.found[i].number, v.n_terms)
-                if not s.frozen or v.terms[words.found[i].number].count >= s.min_count:
-                    check_place(at + n_terms, min(room, room_again))
-                    indices[at + n_terms] = words.found[i].number
-                    data[at + n_terms] = <double> (j - i)
-                    n_occurrences += <double> (j - i)
-                    n_terms += 1
                 if learn and v.terms[words.found[i].number].count < INT32_MAX:
                     v.terms[words.found[i].number].count += 1
+                if not s.counted or v.terms[words.found[i].number].count >= s.min_count:
+                    check_place(at + n_terms, min(room, room_again))
+                    indices[at + n_terms] = words.found[i].number
+                    data[at + n_terms] = <double> min(j - i, <int64_t> UINT16_MAX)
+                    n_terms += 1
                 i = j
             if learn:
                 v.n_texts += 1
-                v.n_distinct += n_terms
-            if n_terms:
-                mean, scale = n_occurrences / n_terms, 1.0
-                if s.pivoted:
-                    scale = 1.0 / (1.0 + log_of(mean)) / (
-                        (1.0 - s.slope) + s.slope * n_terms / (<double> v.n_distinct / max(v.n_texts, 1)))
-                square = 0.0
-                for i in range(at, at + n_terms):
-                    data[i] = scale * weight_of(v, s, indices[i], data[i])
-                    square += data[i] * data[i]
-                if square > 0.0 and not s.pivoted:
-                    scale = 1.0 / sqrt(square)
-                    for i in range(at, at + n_terms):
-                        data[i] *= scale
+                v.n_distinct += n_distinct
+            weigh_row(v, s, indices + at, data + at, n_terms)
             at += n_terms
             indptr[row + 1] = at
         indices_, data_ = np.empty(at, np.int32), np.empty(at)
@@ -102,6 +87,106 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
         PyMem_Free(indices)
         PyMem_Free(data)
     return indptr_, indices_, data_
+
+
+def text_counts(Vocabulary v, list texts, TextSettings s):
+    """Count texts, which may bring new terms, and return their terms with the number of occurrences of each.
+
+    Occurrences beyond 65,535 in one text are not counted. `weighted_rows` makes rows of the result when all texts
+    have been counted.
+    """
+    cdef int64_t n = len(texts), i, j, at = 0, row, room = 0, room_again = 0
+    cdef Words words = Words(v)
+    cdef int32_t* terms = NULL
+    cdef uint16_t* occurrences = NULL
+    indptr_ = np.zeros(n + 1, np.int64)
+    cdef int64_t[::1] indptr = indptr_
+    try:
+        for row in range(n):
+            words.scan(<str?> texts[row], True, s)
+            sort_found(words.found, words.n_found)
+            terms = <int32_t*> enlarged(terms, &room, at + words.n_found + 1, sizeof(int32_t))
+            occurrences = <uint16_t*> enlarged(occurrences, &room_again, at + words.n_found + 1, sizeof(uint16_t))
+            i = 0
+            while i < words.n_found:
+                j = end_of_run(words, i)
+                check_place(words.found[i].number, v.n_terms)
+                check_place(at, min(room, room_again))
+                terms[at] = words.found[i].number
+                occurrences[at] = <uint16_t> min(j - i, <int64_t> UINT16_MAX)
+                if v.terms[terms[at]].count < INT32_MAX:
+                    v.terms[terms[at]].count += 1
+                at += 1
+                i = j
+            v.n_texts += 1
+            v.n_distinct += at - indptr[row]
+            indptr[row + 1] = at
+        terms_, occurrences_ = np.empty(at, np.int32), np.empty(at, np.uint16)
+        if at:
+            memcpy(<void*> <size_t> terms_.ctypes.data, terms, at * sizeof(int32_t))
+            memcpy(<void*> <size_t> occurrences_.ctypes.data, occurrences, at * sizeof(uint16_t))
+    finally:
+        PyMem_Free(terms)
+        PyMem_Free(occurrences)
+    return indptr_, terms_, occurrences_
+
+
+def weighted_rows(Vocabulary v, TextSettings s, const int64_t[::1] indptr, const int32_t[::1] terms,
+                  const uint16_t[::1] occurrences):
+    """Weigh texts that were counted, by the counts of today; return the three arrays of a CSR matrix.
+
+    The terms of a row ascend; one that is negative, or too rare, is left out.
+    """
+    cdef int64_t n = indptr.shape[0] - 1, row, i, at = 0, first
+    cdef int32_t term
+    out_indptr_ = np.zeros(n + 1, np.int64)
+    indices_, data_ = np.empty(terms.shape[0] + 1, np.int32), np.empty(terms.shape[0] + 1)
+    cdef int64_t[::1] out_indptr = out_indptr_
+    cdef int32_t[::1] indices = indices_
+    cdef double[::1] data = data_
+    if occurrences.shape[0] != terms.shape[0] or indptr[n] > terms.shape[0]:
+        raise ValueError("the arrays of counted texts do not fit together")
+    for row in range(n):
+        first = at
+        for i in range(indptr[row], indptr[row + 1]):
+            term = terms[i]
+            if term >= v.n_terms:
+                raise ValueError(f"term {term} of {v.n_terms}")
+            if term >= 0 and (not s.counted or v.terms[term].count >= s.min_count):
+                indices[at] = term
+                data[at] = <double> occurrences[i]
+                at += 1
+        weigh_row(v, s, &indices[first], &data[first], at - first)
+        out_indptr[row + 1] = at
+    return out_indptr_, indices_[:at], data_[:at]
+
+
+cdef inline int64_t end_of_run(Words words, int64_t i) noexcept:
+    """Return where the occurrences of a term end that begin at `i`, after sorting."""
+    cdef int64_t j = i + 1
+    while j < words.n_found and words.found[j].number == words.found[i].number:
+        j += 1
+    return j
+
+
+cdef void weigh_row(Vocabulary v, TextSettings s, const int32_t* terms, double* data, int64_t n) noexcept:
+    """Turn the occurrences of a row's terms into weights, in place."""
+    cdef int64_t i
+    cdef double n_occurrences = 0.0, square = 0.0, scale = 1.0
+    if n == 0:
+        return
+    if s.pivoted:
+        for i in range(n):
+            n_occurrences += data[i]
+        scale = 1.0 / (1.0 + log_of(n_occurrences / n)) / (
+            (1.0 - s.slope) + s.slope * n / (<double> v.n_distinct / max(v.n_texts, 1)))
+    for i in range(n):
+        data[i] = scale * weight_of(v, s, terms[i], data[i])
+        square += data[i] * data[i]
+    if square > 0.0 and not s.pivoted:
+        scale = 1.0 / sqrt(square)
+        for i in range(n):
+            data[i] *= scale
 
 
 cdef inline double weight_of(Vocabulary v, TextSettings s, int32_t number, double occurrences) noexcept:

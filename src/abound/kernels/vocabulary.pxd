@@ -19,7 +19,7 @@ cdef struct Cell:
 
 cdef class TextSettings:
     cdef readonly int ngrams, char_low, char_high, min_count
-    cdef readonly bint pivoted, frozen
+    cdef readonly bint pivoted, counted
     cdef readonly double slope
     cdef readonly int64_t max_terms
     cdef readonly object stems              # a mapping from a word to its stem, or None

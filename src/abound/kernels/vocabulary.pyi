@@ -9,7 +9,7 @@ class TextSettings:
     char_high: int
     min_count: int
     pivoted: bool
-    frozen: bool
+    counted: bool
     slope: float
     max_terms: int
     stems: Mapping[str, str] | None
@@ -26,7 +26,7 @@ class TextSettings:
         pivoted: bool,
         slope: float,
         max_terms: int,
-        frozen: bool,
+        counted: bool,
         stems: Mapping[str, str] | None = ...,
     ) -> None: ...
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names, check_array, check_is
 from abound.errors import DamagedModel
 from abound.matrices import check_sparse
 from abound.ordinal.scale import Scale, checked_targets
-from abound.rankers.base import Rows
+from abound.rankers.rows import Rows
 from abound.store import Model, decode_names, encode_names, state_hash, write_model
 from abound.store.directory import Source
 

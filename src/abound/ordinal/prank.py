@@ -17,7 +17,8 @@ from abound.kernels.thresholds import (
     prank_scores,
 )
 from abound.ordinal.base import OrdinalEstimator
-from abound.rankers.base import Rows, check_number, check_whole
+from abound.rankers.base import check_number, check_whole
+from abound.rankers.rows import Rows
 from abound.store import Model
 from abound.store.directory import Source
 from abound.store.model import is_sorted

@@ -8,7 +8,7 @@ import inspect
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,8 @@ from abound.kernels.rows import are_plain
 from abound.matrices import check_sparse
 from abound.rankers.labels import LabelBook, TargetForm, Targets, plain_name, target_form
 from abound.rankers.ranking import Explanation, Ranking
+from abound.rankers.rows import NOTHING, Lists, Part, Rows
+from abound.rankers.source import MatrixRows, RowSource
 from abound.store import Model, decode_names, encode_names, state_hash, write_model
 from abound.store.directory import Source
 from abound.store.names import Name
@@ -26,33 +28,11 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
-class Rows(NamedTuple):
-    """Sparse rows as the kernels take them: the three arrays of a CSR matrix."""
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    data: NDArray[np.float64]
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return len(self.indptr) - 1
-
-    def row(self, number: int) -> "Rows":
-        """Return one of the rows."""
-        if self.n_rows == 1:
-            return self
-        start, stop = self.indptr[number : number + 2].tolist()
-        return Rows(np.array([0, stop - start], np.int64), self.indices[start:stop], self.data[start:stop])
-
-
 LARGEST_VALUE = float(np.finfo(np.float32).max)
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 VALUES = (np.dtype(np.float64),)
 UNLIMITED = np.iinfo(np.int64).max
 FORMS = get_args(TargetForm)
-Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # of labels: ids[indptr[i]:indptr[i+1]] for row i
-NOTHING: Lists = (np.zeros(0, np.int64), np.zeros(0, np.int32))
 
 
 def check_whole(name: str, value: Any, low: int, high: int = UNLIMITED) -> None:
@@ -123,9 +103,32 @@ class Ranker(ABC):
     def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:  # noqa: B027  few can
         """Learn rows that were just learnt on, until their labels stand first and wrong ones do not, if it can."""
 
-    def _learn_all(self, rows: Rows, targets: Targets) -> None:
-        """Learn all that there is from scratch: one online pass, if a ranker does not know better."""
-        self._learn(rows, targets)
+    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
+        """Learn all rows from scratch, after the names of labels: one online pass, unless a ranker overrides it."""
+        if names is not None:
+            self._learn(*names)
+        for rows, targets in source.parts(0, source.n_rows):
+            self._learn(rows, targets)
+
+    passes_: int | None = None  # that `fit` makes through the rows
+
+    @property
+    def has_second_stage(self) -> bool:
+        """Whether the best labels are re-ranked by weights of their own."""
+        return False
+
+    def drop_second_stage(self) -> bool:
+        """Leave out what only re-ranks the best labels, to save memory; return whether there was any."""
+        return False
+
+    @property
+    def in_shards(self) -> bool:
+        """Whether `fit` learns ranges of the rows apart and merges them."""
+        return False
+
+    def _source(self, rows: Rows, targets: Targets) -> RowSource:
+        """Return the rows of a matrix in the order in which `fit` visits them: as they are, unless overridden."""
+        return MatrixRows(rows, targets)
 
     @abstractmethod
     def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
@@ -195,7 +198,7 @@ class Ranker(ABC):
         """
         self._check_params()
         self._start()
-        self._learn_all(*self._encode(X, Y))
+        self._learn_all(self._source(*self._encode(X, Y)))
         return self
 
     def partial_fit(

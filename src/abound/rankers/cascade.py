@@ -1,5 +1,6 @@
 """The cascade: an index recalls by rated votes, pairs weigh the best again; of few labels every one is weighed."""
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,12 @@ from abound.kernels.pairs import PairTables, pairs_explain, pairs_teach
 from abound.kernels.pool import EdgePool
 from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.kernels.rated import SHARE_OF_PAIRS, RatedSettings, rated_explain, rated_lift
-from abound.rankers.base import NOTHING, UNLIMITED, Lists, Ranker, Rows, check_number, check_whole
-from abound.rankers.held_out import select
-from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker, cut_lists, cut_rows
+from abound.rankers.base import UNLIMITED, Ranker, check_number, check_whole
+from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
 from abound.rankers.labels import Targets
+from abound.rankers.rows import NOTHING, Lists, Part, Rows, cut_lists, cut_rows
 from abound.rankers.shards import copy_pairs, merge_pairs, merge_tables, usual_rounds
+from abound.rankers.source import MatrixRows, RowSource, cut_at, training_order
 from abound.store import Model
 from abound.store.directory import Source
 
@@ -178,6 +180,17 @@ class CascadeRanker(IndexRanker):
         self._use(EdgePool())
 
     @property
+    def has_second_stage(self) -> bool:
+        """Whether the best labels of the index are re-ranked."""
+        return self._tables is not None
+
+    def drop_second_stage(self) -> bool:
+        """Rank by votes alone from now on, to save memory; return whether there were weights of candidates."""
+        dropped = self._tables is not None
+        self._tables = None
+        return dropped
+
+    @property
     def n_pairs_(self) -> int:
         """The number of (feature, label) pairs with a weight of their own."""
         return sum(pairs.n_pairs for pairs in self._all_pairs)
@@ -265,13 +278,15 @@ class CascadeRanker(IndexRanker):
         prototypes_learn(self._pairs, scratch, *how, *rows, *targets, *wrong, common=COMMON)
         self._pair_scratch.append(scratch)
 
-    def _learn_moments(self, rows: Rows, targets: Targets, order: NDArray[np.int64]) -> None:
-        """Learn rows in an order, and keep the mean of what was known at some moments."""
+    def _learn_moments(self, parts: Iterable[Part], n_rows: int) -> None:
+        """Learn the rows of the last pass, and keep the mean of the weights at some moments of it."""
         assert self._pairs is not None
-        mean = self._pairs
-        for done, part in enumerate(np.array_split(order, min(MOMENTS, max(1, len(order))))):
-            self._learn_pairs(*select(rows, targets, part))
-            mean = self._pairs.mean_with(mean, done / (done + 1))
+        mean, done = self._pairs, 0
+        sizes = [len(group) for group in np.array_split(np.arange(n_rows), min(MOMENTS, max(1, n_rows)))]
+        for part, is_moment in cut_at(parts, sizes):
+            self._learn_pairs(*part)
+            if is_moment:
+                mean, done = self._pairs.mean_with(mean, done / (done + 1)), done + 1
         self._pairs = mean
 
     def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
@@ -343,29 +358,22 @@ class CascadeRanker(IndexRanker):
         usual = FEW_PASSES if self._is_few() else 1 if n_rows >= ENOUGH_ROWS else 2
         return usual if self.passes is None else self.passes
 
-    def _learn_all(self, rows: Rows, targets: Targets) -> None:
-        self._settle(rows.n_rows)
-        if self._n_shards == 1:
-            self._learn(rows, targets)
-        else:
-            for parts in self._parts(rows, targets):
-                self._learn_apart(parts, [None] * len(parts), again=False)
-            self._n_learnt += rows.n_rows
-        targets = targets._replace(n_known=len(self.labels_))
-        random = np.random.default_rng(self.random_state)
-        n_later = self._n_passes(rows.n_rows) - 1
-        for number in range(n_later):
-            last, self._n_passed = number == n_later - 1, 0
-            if self._n_shards == 1:
-                self._learn_part(rows, targets, again=True, last=last, order=self._order(random, rows.n_rows))
-                continue
-            for parts in self._parts(rows, targets):
-                orders = [self._order(random, part[0].n_rows) for part in parts]
-                self._learn_apart(parts, orders, again=True, last=last)
+    def _source(self, rows: Rows, targets: Targets) -> RowSource:
+        known = targets._replace(n_known=len(self.labels_))
+        return MatrixRows(rows, known, training_order(rows.n_rows, self.random_state))
 
-    def _order(self, random: np.random.Generator, n_rows: int) -> NDArray[np.int64] | None:
-        """Draw the order of rows in a later pass; only pairs need another than their own."""
-        return None if self._pairs is None else random.permutation(n_rows)
+    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
+        self._settle(source.n_rows)
+        if names is not None:
+            self._learn(*names)
+        self._train(source)
+        self._n_learnt += source.n_rows
+
+    def _begin_pass(self) -> None:
+        self._n_passed = 0
+
+    def _shuffles(self) -> bool:
+        return self._pairs is not None  # a few labels; many do as well in the order of the first pass
 
     def _as_shard(self) -> Self:
         shard = super()._as_shard()
@@ -380,30 +388,20 @@ class CascadeRanker(IndexRanker):
         if self._pairs is not None:
             self._pairs = copy_pairs(self._pairs, len(self.labels_))
 
-    def _learn_part(
-        self,
-        rows: Rows,
-        targets: Targets,
-        *,
-        again: bool = False,
-        last: bool = False,
-        order: NDArray[np.int64] | None = None,
-    ) -> None:
-        if self._indexed and (self._pairs is None or not again):  # as long as pairs rank, the index learns once
-            if last:
-                self._begin_mean()
-            self._learn_rated(rows, targets, again=again, before=self._n_passed)
-            self._n_passed += rows.n_rows
-            if last:
-                self._take_mean()
-        if self._pairs is None:
+    def _learn_parts(self, parts: Iterable[Part], n_rows: int, *, again: bool, last: bool) -> None:
+        if again and last and self._pairs is not None:
+            self._learn_moments(parts, n_rows)
             return
-        if order is None:
-            self._learn_pairs(rows, targets)
-        elif last:
-            self._learn_moments(rows, targets, order)
-        else:
-            self._learn_pairs(*select(rows, targets, order))
+        if last:
+            self._begin_mean()
+        for rows, targets in parts:
+            if self._indexed and (self._pairs is None or not again):  # as long as pairs rank, the index learns once
+                self._learn_rated(rows, targets, again=again, before=self._n_passed)
+                self._n_passed += rows.n_rows
+            if self._pairs is not None:
+                self._learn_pairs(rows, targets)
+        if last:
+            self._take_mean()
 
     def _begin_mean(self) -> None:
         """Begin the last of several passes, over which the weights of candidates are averaged."""

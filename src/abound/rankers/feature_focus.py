@@ -1,15 +1,15 @@
 """The feature-focus index: each feature votes for the few labels that it was seen with."""
 
+from collections.abc import Iterable
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from abound.kernels.index import IndexSettings, index_learn
 from abound.kernels.rated import RatedSettings
-from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number, check_whole
+from abound.rankers.base import LARGEST_VALUE, UNLIMITED, check_number, check_whole
 from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
 from abound.rankers.labels import Targets
+from abound.rankers.rows import Part, Rows
+from abound.rankers.source import RowSource
 from abound.store import Model
 
 RATINGS = ("seen", "none", "learned")
@@ -157,25 +157,14 @@ class FeatureFocusRanker(IndexRanker):
         index_learn(self._pool, votes, self._settings(), *rows, *labels, len(self.labels_), not again)
         self._scratch.append(votes)
 
-    def _learn_part(
-        self,
-        rows: Rows,
-        targets: Targets,
-        *,
-        again: bool = False,
-        last: bool = False,  # noqa: ARG002 -- the cascade looks at it
-        order: NDArray[np.int64] | None = None,
-    ) -> None:
-        assert order is None
-        self._learn(rows, targets, again=again)
+    def _learn_parts(self, parts: Iterable[Part], n_rows: int, *, again: bool, last: bool) -> None:  # noqa: ARG002
+        for rows, targets in parts:
+            self._learn(rows, targets, again=again)
 
-    def _learn_all(self, rows: Rows, targets: Targets) -> None:
-        for number in range(self.passes):
-            if self._n_shards == 1:
-                self._learn(rows, targets, again=number > 0)
-                continue
-            for parts in self._parts(rows, targets):
-                self._learn_apart(parts, [None] * len(parts), again=number > 0)
+    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
+        if names is not None:
+            self._learn(*names)
+        self._train(source)
 
     def _restore(self, model: Model) -> None:
         self._rated = "feature_ratings" in model.arrays

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.rankers.base import Ranker, Rows
+from abound.rankers.base import Ranker
 from abound.rankers.labels import Targets
+from abound.rankers.rows import Rows
 from abound.store import Model
 from abound.store.directory import Source
 

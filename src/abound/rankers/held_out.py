@@ -1,30 +1,13 @@
 """Rows that `fit` sets aside, to choose by what was not learnt."""
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from abound.rankers.base import Ranker, Rows
+from abound.rankers.base import Ranker
 from abound.rankers.labels import Targets
 from abound.rankers.ranking import Ranking
-
-Part: TypeAlias = tuple[Rows, Targets]
-
-
-def select(rows: Rows, targets: Targets, chosen: NDArray[np.int64]) -> Part:
-    """Return the chosen rows and their labels."""
-    import scipy.sparse as sp
-
-    # Widths are given: scipy cannot infer them where no row has a value, or none a label.
-    n_features, n_labels = (int(ids.max(initial=-1)) + 1 for ids in (rows.indices, targets.ids))
-    X = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.n_rows, n_features))[chosen]
-    ones = np.ones(len(targets.ids), np.int8)
-    Y = sp.csr_array((ones, targets.ids, targets.indptr), shape=(rows.n_rows, n_labels))[chosen]
-    return (
-        Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data),
-        Targets(Y.indptr.astype(np.int64), Y.indices.astype(np.int32), targets.n_known),
-    )
+from abound.rankers.rows import Part, Rows, select
 
 
 def split(rows: Rows, targets: Targets, share: float, random_state: int | None) -> tuple[Part, Part]:

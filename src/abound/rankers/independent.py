@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel
 from abound.kernels.index import IndexSettings
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
-from abound.rankers.base import UNLIMITED, Rows, check_number, check_whole
+from abound.rankers.base import UNLIMITED, check_number, check_whole
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets
+from abound.rankers.rows import Part, Rows
+from abound.rankers.source import RowSource
 from abound.store import Model
 from abound.store.directory import Source
 from abound.store.model import MOST_COUNTED
@@ -113,7 +115,10 @@ class IndependentRanker(IndexRanker):
         joint = sp.csr_array(X.T @ Y) if min(shape) else sp.csr_array(shape, dtype=np.int64)  # scipy wants both
         return joint, np.bincount(rows.indices, active, self.n_features_in_).astype(np.int64)
 
-    def _learn_all(self, rows: Rows, targets: Targets) -> None:
+    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
+        if names is not None:
+            self._learn(*names)
+        rows, targets = source.whole()
         self._learn(rows, targets)
         if self.p_ind is not None or rows.n_rows < 5 or not len(targets.ids):
             return

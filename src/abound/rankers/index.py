@@ -1,6 +1,6 @@
 """What the rankers with an index share: an edge pool, ranked, explained, cut down and saved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Self, cast
 
 import numpy as np
@@ -21,10 +21,11 @@ from abound.kernels.rated import (
     rated_scores,
 )
 from abound.kernels.votes import Votes
-from abound.rankers.base import NOTHING, Lists, Ranker, Rows
-from abound.rankers.held_out import Part
+from abound.rankers.base import Ranker
 from abound.rankers.labels import Targets
+from abound.rankers.rows import NOTHING, Lists, Part, Rows
 from abound.rankers.shards import SHARD_HORIZON, Pruning, copy_pool, in_threads, merge_pools, rounds_of
+from abound.rankers.source import RowSource, skip_shuffle
 from abound.store import Blocks, Model
 from abound.store.directory import Source
 
@@ -118,6 +119,11 @@ class IndexRanker(Ranker):
         return self.n_jobs if self.shards is None else self.shards
 
     @property
+    def in_shards(self) -> bool:
+        """Whether `fit` learns ranges of the rows apart and merges them."""
+        return self._n_shards > 1
+
+    @property
     def _n_rounds(self) -> int:
         """How often shards are merged in a pass."""
         return 1
@@ -140,20 +146,16 @@ class IndexRanker(Ranker):
         """Hold a copy of what is shared with the ranker that this shard comes from."""
         self._use(copy_pool(self._pool))
 
-    def _learn_part(
-        self,
-        rows: Rows,
-        targets: Targets,
-        *,
-        again: bool = False,
-        last: bool = False,
-        order: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Learn rows of one shard in place.
+    def _learn_parts(self, parts: Iterable[Part], n_rows: int, *, again: bool, last: bool) -> None:
+        """Learn the rows of one shard in place, piece by piece, so many in all.
 
-        `again` is a later pass, which may go through them in another order, and `last` the last of these.
+        `again` is a later pass, and `last` the last of several.
         """
         raise NotImplementedError
+
+    def _shuffles(self) -> bool:
+        """Tell whether later passes visit the rows in another order than the first."""
+        return False
 
     def _begin_mean(self) -> None:
         """Begin the last of several passes, whose mean may be kept."""
@@ -166,23 +168,42 @@ class IndexRanker(Ranker):
         pools = [shard._pool for shard in shards]
         self._use(merge_pools(self._pool, pools, len(self.labels_), self._pruning(), self.n_jobs))
 
-    def _learn_apart(
-        self, parts: list[Part], orders: list[NDArray[np.int64] | None], *, again: bool, last: bool = False
+    def _train(self, source: RowSource) -> None:
+        """Go through the rows in passes; shards learn apart, each from where we are, and are merged."""
+        random = np.random.default_rng(getattr(self, "random_state", 0) or 0)
+        self.passes_ = n_passes = self._n_passes(source.n_rows)
+        rounds = rounds_of(source.n_rows, 1 if self._n_shards == 1 else self._n_rounds, self._n_shards)
+        for number in range(n_passes):
+            self._begin_pass()
+            for spans in rounds:
+                self._learn_round(source, spans, random, again=number > 0, last=0 < number == n_passes - 1)
+
+    def _begin_pass(self) -> None:
+        """Begin a pass over the rows."""
+
+    def _learn_round(
+        self, source: RowSource, spans: list[tuple[int, int]], random: np.random.Generator, *, again: bool, last: bool
     ) -> None:
-        """Let each part be learnt from where we are, and become what the parts merge to."""
-        shards = [self._as_shard() for _ in parts]
+        """Let each range of rows be learnt from where we are, and become what the shards merge to."""
+        drawn = again and self._shuffles()
+        streams = [_drawn(random, stop - start) if drawn else None for start, stop in spans]
 
-        def learn(number: int) -> None:
+        def learn_span(ranker: Self, number: int) -> None:
+            (start, stop), stream = spans[number], streams[number]
+            parts = source.parts(start, stop) if stream is None else source.shuffled(start, stop, stream)
+            ranker._learn_parts(parts, stop - start, again=again, last=last)
+
+        if self._n_shards == 1:
+            learn_span(self, 0)
+            return
+        shards = [self._as_shard() for _ in spans]
+
+        def learn_shard(number: int) -> None:
             shards[number]._leave_base()
-            shards[number]._learn_part(*parts[number], again=again, last=last, order=orders[number])
+            learn_span(shards[number], number)
 
-        in_threads(learn, range(len(parts)), self.n_jobs)
+        in_threads(learn_shard, range(len(spans)), self.n_jobs)
         self._take(shards)
-
-    def _parts(self, rows: Rows, targets: Targets) -> Iterator[list[Part]]:
-        """Yield the parts of each round of a pass, a contiguous range of rows for each shard that gets any."""
-        for spans in rounds_of(rows.n_rows, self._n_rounds, self._n_shards):
-            yield [cut_rows(rows, targets, *span, len(self.labels_)) for span in spans]
 
     # -- the kernels -------------------------------------------------------------------------------
 
@@ -267,16 +288,9 @@ class IndexRanker(Ranker):
         return {**cast("dict[str, Any]", super().__getstate__()), "_scratch": []}
 
 
-def cut_lists(lists: Lists, start: int, stop: int) -> Lists:
-    """Return the lists of rows start .. stop-1."""
-    indptr, ids = lists
-    return indptr[start : stop + 1] - indptr[start], ids[indptr[start] : indptr[stop]]
-
-
-def cut_rows(rows: Rows, targets: Targets, start: int, stop: int, n_known: int) -> Part:
-    """Return rows start .. stop-1 and their labels."""
-    if start == 0 and stop == rows.n_rows:
-        return rows, targets
-    first, last = rows.indptr[start], rows.indptr[stop]
-    part = Rows(rows.indptr[start : stop + 1] - first, rows.indices[first:last], rows.data[first:last])
-    return part, Targets(*cut_lists((targets.indptr, targets.ids), start, stop), n_known)
+def _drawn(random: np.random.Generator, n_rows: int) -> np.random.Generator:
+    """Return a generator that shuffles so many rows, and let the given one go on behind it."""
+    stream = np.random.default_rng()
+    stream.bit_generator.state = random.bit_generator.state
+    skip_shuffle(n_rows, random)
+    return stream

@@ -6,10 +6,11 @@ import numpy as np
 
 from abound.kernels.category import RULES
 from abound.kernels.prototypes import Prototypes
-from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Rows, check_number, check_whole
+from abound.rankers.base import LARGEST_VALUE, UNLIMITED, check_number, check_whole
 from abound.rankers.held_out import held_out_score, split
-from abound.rankers.labels import Targets
 from abound.rankers.prototypes import PrototypeRanker
+from abound.rankers.rows import Part
+from abound.rankers.source import RowSource
 
 
 class MMPRanker(PrototypeRanker):
@@ -101,12 +102,12 @@ class MMPRanker(PrototypeRanker):
     def _margin_and_rivals(self) -> tuple[float, int]:
         return self.margin, UNLIMITED if self.rivals is None else self.rivals
 
-    def _learn_all(self, rows: Rows, targets: Targets) -> None:
-        held = None
+    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
+        held, (rows, targets) = None, source.whole()
         if self.early_stopping:
             (rows, targets), held = split(rows, targets, self.early_stopping, self.random_state)
         best, best_score = Prototypes(may_be_dense=self._all), -1.0
-        passes = self._passes(rows, targets, self.passes, self.averaged, self.random_state)
+        passes = self._passes((rows, targets), names, self.passes, self.averaged, self.random_state)
         for done, learnt in enumerate(passes, 1):
             if held is not None:
                 self._use(learnt)

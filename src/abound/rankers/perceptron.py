@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from abound.rankers.base import Rows, check_whole
-from abound.rankers.labels import Targets
+from abound.rankers.base import check_whole
 from abound.rankers.prototypes import PrototypeRanker
+from abound.rankers.rows import Part
+from abound.rankers.source import RowSource
 
 
 class PerceptronRanker(PrototypeRanker):
@@ -54,6 +55,6 @@ class PerceptronRanker(PrototypeRanker):
         self._check_candidates()
         check_whole("passes", self.passes, 1)
 
-    def _learn_all(self, rows: Rows, targets: Targets) -> None:
-        for learnt in self._passes(rows, targets, self.passes, self.averaged, self.random_state):
+    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
+        for learnt in self._passes(source.whole(), names, self.passes, self.averaged, self.random_state):
             self._use(learnt)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel
 from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
 from abound.kernels.prototypes import Prototypes, check_prototypes
-from abound.rankers.base import NOTHING, UNLIMITED, Ranker, Rows
-from abound.rankers.held_out import select
+from abound.rankers.base import UNLIMITED, Ranker
 from abound.rankers.labels import Targets
+from abound.rankers.rows import NOTHING, Part, Rows, select
 from abound.store import Model
 from abound.store.directory import Source
 
@@ -86,14 +86,17 @@ class PrototypeRanker(Ranker):
         self._scratch.append(scratch)
 
     def _passes(
-        self, rows: Rows, targets: Targets, passes: int, averaged: bool, random_state: int | None
+        self, part: Part, names: Part | None, passes: int, averaged: bool, random_state: int | None
     ) -> Iterator[Prototypes]:
         """Learn the rows several times from scratch, and give what was learnt after each pass.
 
         Averaged, that is the mean of the weights after each row of that pass. The first pass keeps the rows' order, so
         that it learns what a stream would; later ones go in random order, or the last label of sorted rows would win.
         """
-        learning = Prototypes(traced=averaged, may_be_dense=self._all)
+        learning, (rows, targets) = Prototypes(traced=averaged, may_be_dense=self._all), part
+        if names is not None:
+            self._use(learning)
+            self._learn(*names)
         random, known = np.random.default_rng(random_state), targets._replace(n_known=len(self.labels_))
         for done in range(passes):
             learning.forget_traces()

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.kernels.prototypes import Prototypes
-from abound.rankers.base import Rows, check_number
+from abound.rankers.base import check_number
 from abound.rankers.labels import Targets
 from abound.rankers.prototypes import PrototypeRanker
+from abound.rankers.rows import Rows
 from abound.store import Model
 from abound.store.directory import Source
 

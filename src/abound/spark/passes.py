@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.rankers.base import Rows
 from abound.rankers.cascade import CascadeRanker
-from abound.rankers.held_out import Part
 from abound.rankers.index import IndexRanker
-from abound.rankers.labels import Targets
+from abound.rankers.labels import LabelBook
+from abound.rankers.rows import Part, Rows
+from abound.rankers.source import RowSource
 from abound.spark.deltas import (
     INDEX,
     PAIRS,
@@ -31,6 +31,7 @@ from abound.spark.layout import Layout
 from abound.spark.rows import read_rows
 from abound.spark.shared import new_folder, open_encoder, open_model, open_ranker, write_json
 from abound.spark.wire import MARK, Sent, pack, unpack
+from abound.text import TextEncoder
 
 PART_FILES = ("lengths", "totals", "seen", "entries")
 
@@ -48,7 +49,7 @@ class Step(NamedTuple):
     layout: Layout
     shape: Shape
     again: bool
-    last: bool  # of the passes
+    last: bool  # of several passes
     orders: list[dict[str, Any]] | None  # states of the generators that order the rows of each shard
 
 
@@ -98,48 +99,36 @@ class Learn:
 
     def learn(self, shard: int) -> tuple[IndexRanker, NDArray[np.bool_]]:
         """Learn the rows of a shard in order; return the ranker and which features it must send."""
-        step, alone = self.step, self.step.shape.alone
+        step, alone, (start, stop) = self.step, self.step.shape.alone, self.step.spans[shard]
         encoder, ranker = open_encoder(step.counts, step.text_params), open_ranker(step.base)
         if not alone:
             ranker = ranker._as_shard()
-        met = np.full(encoder.n_terms, alone)
-        n_labels, known = len(ranker.labels_), 0
-        waiting: list[Part] = []
-        averaged = step.orders is None and step.again and step.last
-        if averaged:
-            ranker._begin_mean()
-        for texts, labels in read_rows(step.runs, *step.spans[shard]):
-            rows = Rows(*encoder.rows(texts))
-            met[rows.indices] = True
-            targets = ranker.labels_.encode(labels, len(texts), learn=True)
-            if alone and not step.again:  # labels appear one by one, as when a stream is learnt
-                targets, known = targets._replace(n_known=known), max(known, int(targets.ids.max(initial=-1)) + 1)
-            if step.orders is None:
-                ranker._learn_part(rows, targets, again=step.again)
-            else:
-                waiting.append((rows, targets))
-        if averaged:
-            ranker._take_mean()
+        n_labels, source = len(ranker.labels_), RunRows(step.runs, encoder, ranker.labels_)
+        parts = source.parts(start, stop)
         if step.orders is not None:
             random = np.random.default_rng()
             random.bit_generator.state = step.orders[shard]
-            rows, targets = _joined(waiting)
-            ranker._learn_part(rows, targets, again=step.again, last=step.last, order=random.permutation(rows.n_rows))
+            parts = source.shuffled(start, stop, random)
+        ranker._learn_parts(parts, stop - start, again=step.again, last=step.last)
         assert len(ranker.labels_) == n_labels, "a row has a label that was not counted"
-        return ranker, met
+        return ranker, source.met | alone
 
 
-def _joined(parts: list[Part]) -> Part:
-    """Return rows that were encoded apart as one part."""
+class RunRows(RowSource):
+    """Rows of the runs on the shared path, which are in training order; it notes the features that they have."""
 
-    def pointers(found: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-        return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(one) for one in found]))])
+    def __init__(self, runs: list[dict[str, Any]], encoder: TextEncoder, labels: LabelBook) -> None:
+        self.n_rows = sum(run["rows"] for run in runs)
+        self.met = np.zeros(encoder.n_terms, bool)
+        self._runs, self._encoder, self._labels = runs, encoder, labels
 
-    rows, targets = [part[0] for part in parts], [part[1] for part in parts]
-    indices, data = (np.concatenate([row[i] for row in rows]) for i in (1, 2))
-    ids = np.concatenate([target.ids for target in targets])
-    of_targets = Targets(pointers([target.indptr for target in targets]), ids, targets[0].n_known)
-    return Rows(pointers([row.indptr for row in rows]), indices, data), of_targets
+    def parts(self, start: int, stop: int) -> Iterator[Part]:
+        """Yield the rows at places start .. stop-1, piece by piece."""
+        n_labels = len(self._labels)
+        for texts, labels in read_rows(self._runs, start, stop):
+            rows = Rows(*self._encoder.rows(texts))
+            self.met[rows.indices] = True
+            yield rows, self._labels.encode(labels, len(texts), learn=True)._replace(n_known=n_labels)
 
 
 class Merge:

@@ -1,18 +1,30 @@
 """Rows in order: sorted runs on the shared path, each with the counts of its words and labels.
 
-A DataFrame has no order. Rows are sorted by their number into runs, one a partition; a shard is a range of places in
-all runs together, so neither the files that rows came from nor how Spark cut them matters.
+A DataFrame has no order. Rows are sorted by their number into runs, one a partition, which are counted; then they are
+sorted into training order. A shard is a range of places in all runs together, so neither the files that rows came from
+nor how Spark cut them matters.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from abound.rankers.labels import LabelBook
-from abound.spark.jobs import RESULT, Batches, Progress, collect, map_in_arrow, measured, result_batch, run_tasks
+from abound.rankers.source import sort_keys
+from abound.spark.jobs import (
+    RESULT,
+    Batches,
+    Progress,
+    collect,
+    map_in_arrow,
+    measured,
+    numbers,
+    result_batch,
+    run_tasks,
+)
 from abound.spark.shared import new_file, open_model, publish
 from abound.store import Model, decode_names, encode_names
 from abound.store.directory import Source
@@ -54,7 +66,7 @@ class WriteRun:
         import pyarrow.parquet as pq
 
         encoder, book = TextEncoder(**self.text_params), LabelBook()
-        encoder.begin_corpus()
+        encoder.begin_counting()
         path = self.work / "rows" / f"run-{number:05d}.parquet"
         n, first, last, writer = 0, 0, -1, None
         with new_file(path) as writing:
@@ -71,7 +83,7 @@ class WriteRun:
                 writer.write_batch(batch)
                 for start in range(0, batch.num_rows, CHUNK):
                     part = batch.slice(start, CHUNK)
-                    encoder.rows(part.column("text").to_pylist(), learn=True)
+                    encoder.count(part.column("text").to_pylist())
                     labels = part.column("labels").to_pylist()
                     book.count(book.encode(labels, len(labels), learn=True))
                 n += batch.num_rows
@@ -82,7 +94,6 @@ class WriteRun:
         if not n:
             path.unlink(missing_ok=True)
             return {"rows": 0}
-        encoder.frozen = True
         counts = self.work / "counts" / f"0-{number:05d}"
         publish(counts, {"kind": COUNTS}, {**encoder.arrays(), **_label_arrays(book)})
         return {"rows": n, "first": first, "last": last, "path": str(path), "counts": str(counts)}
@@ -112,6 +123,72 @@ def write_runs(
     for one, other in pairwise(runs):
         assert one["last"] < other["first"], "two runs overlap"
     return runs
+
+
+class SendInTrainingOrder:
+    """Send the rows of runs with the keys that order them for training."""
+
+    def __init__(self, runs: list[dict[str, Any]], seed: int, n: int) -> None:
+        self.runs, self.seed, self.n = runs, seed, n
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Send the runs whose numbers come in."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        for number in numbers(batches):
+            place = sum(run["rows"] for run in self.runs[:number])
+            with pq.ParquetFile(self.runs[number]["path"], memory_map=True) as file:
+                for batch in file.iter_batches(CHUNK, columns=["text", "labels"]):
+                    keys = sort_keys(np.arange(place, place + batch.num_rows), self.seed)
+                    place += batch.num_rows
+                    parts = (keys >> np.uint64(32)) * np.uint64(self.n) >> np.uint64(32)
+                    signed = (keys ^ np.uint64(1 << 63)).view(np.int64)  # Spark has no unsigned numbers
+                    columns = [pa.array(parts.astype(np.int32)), pa.array(signed), *batch.columns]
+                    yield pa.record_batch(columns, names=["part", "key", "text", "labels"])
+
+
+class WriteOrdered:
+    """Write the rows of a partition, which come in the order of their keys."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Write one run, and yield what is known of it."""
+        import pyarrow.parquet as pq
+
+        with measured() as figures:
+            first = next((batch for batch in batches if batch.num_rows), None)
+            result: dict[str, Any] = {"rows": 0}
+            if first is not None:
+                part = first.column("part")[0].as_py()
+                path = self.work / "rows" / f"ordered-{part:05d}.parquet"
+                with new_file(path) as writing, pq.ParquetWriter(writing, first.schema, compression="zstd") as writer:
+                    for batch in chain([first], batches):
+                        writer.write_batch(batch)
+                        result["rows"] += batch.num_rows
+                result |= {"path": str(path), "part": part}
+        yield result_batch({**result, **figures})
+
+
+def order_runs(
+    spark: "SparkSession",
+    runs: list[dict[str, Any]],
+    work: Path,
+    seed: int,
+    labels_type: str,
+    progress: Progress | None,
+) -> list[dict[str, Any]]:
+    """Sort the rows of runs into training order, in as many new runs; return what is known of each, in order."""
+    n = len(runs)
+    schema = f"part int, key bigint, text string, labels {labels_type}"
+    sent = map_in_arrow(spark.range(0, n, 1, numPartitions=n), SendInTrainingOrder(runs, seed, n), schema)
+    ordered = sent.repartitionById(n, "part").sortWithinPartitions("key")
+    results = collect(map_in_arrow(ordered, WriteOrdered(work), RESULT), "order", progress)
+    found = sorted((result for result in results if result["rows"]), key=lambda run: run["part"])
+    assert sum(run["rows"] for run in found) == sum(run["rows"] for run in runs), "a row was lost"
+    return found
 
 
 class AddCounts:

@@ -15,7 +15,8 @@ from abound.rankers.base import check_number
 from abound.rankers.cascade import N_COMMON
 from abound.rankers.index import IndexRanker
 from abound.rankers.shards import Pruning, rounds_of
-from abound.spark.deltas import PAIRS, Shape
+from abound.rankers.source import skip_shuffle
+from abound.spark.deltas import Shape
 from abound.spark.jobs import (
     RESULT,
     Progress,
@@ -28,7 +29,7 @@ from abound.spark.jobs import (
 )
 from abound.spark.layout import Layout
 from abound.spark.passes import Learn, Merge, Step, figures_of, kinds_of
-from abound.spark.rows import add_counts, restored_book, write_runs
+from abound.spark.rows import add_counts, order_runs, restored_book, write_runs
 from abound.spark.shared import is_model, open_model, publish, write_json
 from abound.spark.wire import ORDER, SCHEMA
 from abound.spark.writing import WriteArrays, write_next
@@ -89,10 +90,10 @@ def fit(
     progress: Progress | None = None,
     **text_params: Any,
 ) -> Report:
-    """Train a tagger in corpus mode on the rows of a DataFrame, and write its model directory.
+    """Train a tagger on the rows of a DataFrame, and write its model directory.
 
-    The model is the same, byte for byte, as that of `Tagger(ranker, mode="corpus", ranker_params={"shards": shards})`
-    on the rows in the order of their numbers.
+    The model is the same, byte for byte, as that of `Tagger(ranker, ranker_params={"shards": shards}).fit` on the rows
+    in the order of their numbers.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def fit(
     if not issubclass(kind, IndexRanker) or "shards" not in kind.param_names():
         raise ValueError(f"a {ranker!r} ranker cannot be trained in shards; 'cascade' and 'feature-focus' can")
     params = {**(ranker_params or {}), "shards": shards, **({} if passes is None else {"passes": passes})}
-    tagger = Tagger(ranker, mode="corpus", ranker_params=params, **text_params)
+    tagger = Tagger(ranker, ranker_params=params, **text_params)
     if tagger.encoder.max_terms is not None:
         raise ValueError("max_terms depends on the order in which terms are met, so it cannot be used on a cluster")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
@@ -178,7 +179,7 @@ class StartModel:
         publish(Path(self.target), ranker._content(), ranker._arrays())
         passes = ranker._n_passes(self.n_rows)
         found = {"kinds": kinds_of(ranker), "passes": passes, "pruning": ranker._pruning()._asdict()}
-        return {**found, "labels": len(ranker.labels_), "rounds": ranker._n_rounds}
+        return {**found, "labels": len(ranker.labels_), "rounds": ranker._n_rounds, "shuffles": ranker._shuffles()}
 
 
 class Training:
@@ -192,6 +193,7 @@ class Training:
         self.spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(DELTAS_A_BATCH))
         self.cores = spark.sparkContext.defaultParallelism
         self.text_params = tagger.encoder.params()
+        self.seed = tagger.seed
         self.shards: int = tagger.ranker._n_shards  # type: ignore[attr-defined]
         self.stages: list[dict[str, Any]] = []
 
@@ -201,13 +203,15 @@ class Training:
         self.open_work(json.loads(json.dumps(plan)), resume)
         runs = self.once("rows", lambda: self.sort_rows(frame))
         counts = self.once("words", lambda: self.count_words([run["counts"] for run in runs]))
+        labels_type = dict(frame.dtypes)["labels"]
+        ordered = self.once("order", lambda: self.order_rows(runs, labels_type))
         n_rows = sum(run["rows"] for run in runs)
         n_terms = read_manifest(Path(counts))["files"]["term_starts"]["shape"][0]
         start = str(self.work / "model-00000")
         form = self.once("start", lambda: self.start(counts, start, n_rows, n_terms))
         state = start
         for number, (again, last, spans, orders) in enumerate(self.rounds(form, n_rows), 1):
-            state = self.round(number, state, (counts, runs, spans, n_terms), form, (again, last, orders))
+            state = self.round(number, state, (counts, ordered, spans, n_terms), form, (again, last, orders))
         found = self.finish(counts, state)
         return Report(str(self.target), found, n_rows, form["labels"], n_terms, self.stages)
 
@@ -276,6 +280,13 @@ class Training:
         self.note("words", begin, results)
         return found
 
+    def order_rows(self, runs: list[dict[str, Any]], labels_type: str) -> list[dict[str, Any]]:
+        """Sort rows into training order; those in the order of their numbers are no longer needed."""
+        begin = time.perf_counter()
+        found = order_runs(self.spark, runs, self.work, self.seed, labels_type, self.progress)
+        self.note("order", begin, found)
+        return found
+
     def start(self, counts: str, target: str, n_rows: int, n_terms: int) -> dict[str, Any]:
         """Write the empty model."""
         task = StartModel(counts, target, self.tagger.params(), n_rows, n_terms)
@@ -290,17 +301,17 @@ class Training:
         the generator's states travel.
         """
         found: list[tuple[bool, bool, list[tuple[int, int]], list[dict[str, Any]] | None]] = []
-        random = np.random.default_rng(getattr(self.tagger.ranker, "random_state", 0))
+        random = np.random.default_rng(self.seed)
         cut = rounds_of(n_rows, 1 if self.shards == 1 else form["rounds"], self.shards)
         for number in range(form["passes"]):
             for spans in cut:
                 orders = None
-                if number and PAIRS in form["kinds"]:
+                if number and form["shuffles"]:
                     orders = []
                     for start, stop in spans:
                         orders.append(dict(random.bit_generator.state))
-                        random.permutation(stop - start)
-                found.append((number > 0, number == form["passes"] - 1, spans, orders))
+                        skip_shuffle(stop - start, random)
+                found.append((number > 0, 0 < number == form["passes"] - 1, spans, orders))
         return found
 
     def round(self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], turn: tuple[Any, ...]) -> str:

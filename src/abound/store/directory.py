@@ -31,7 +31,8 @@ from abound.store.locks import only_writer
 from abound.store.model import Model
 
 FORMAT = "abound model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+READABLE = (1, 2)  # of version 1: taggers have a mode, and may have stopped to count words after `fit`
 MANIFEST = "manifest.json"
 MANIFEST_MOST_BYTES = 1 << 20
 MOST_FILES = 200  # of a model; the largest kind has about fifty
@@ -312,9 +313,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise DamagedModel(f"{MANIFEST} cannot be read: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UnknownFormat(f"{path} is no model: {MANIFEST} does not say {FORMAT!r}")
-    if content.get("format_version") != FORMAT_VERSION:
-        version = content.get("format_version")
-        raise UnknownFormat(f"{path} has format version {version!r}; this version of abound reads {FORMAT_VERSION}")
+    version = content.get("format_version")
+    if type(version) is not int or version not in READABLE:
+        readable = " and ".join(map(str, READABLE))
+        raise UnknownFormat(f"{path} has format version {version!r}; this version of abound reads {readable}")
     if hashlib.sha256(canonical).hexdigest() != checksum:
         raise DamagedModel(f"{MANIFEST} does not match its checksum")
     return content

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="Tagger")
 RANKER_PREFIX = "ranker_"
+FORMER_PARAMS = ("mode",)  # of format version 1: whether document frequencies ran on or were frozen
 BANDS_PREFIX = "bands_"
 NAME_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
 
@@ -34,7 +35,7 @@ def arrays_of(tagger: "Tagger") -> dict[str, Source]:
 def restored(cls: type[T], model: Model, **params: Any) -> T:
     """Build a tagger from a model directory that was read; parameters of its ranker may be replaced."""
     try:
-        settings = dict(model.content["params"])
+        settings = {name: value for name, value in model.content["params"].items() if name not in FORMER_PARAMS}
         tagger = cls(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
         tagger.encoder.restore(model.arrays)
         columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}

@@ -19,17 +19,28 @@ MOST_COUNT = 1000
 
 def prune(tagger: "Tagger", max_bytes: int) -> dict[str, int]:
     """Forget the rarest terms of a tagger, in place; see `Tagger.prune`."""
-    terms, edges, least = tagger.n_features, tagger.n_edges, 0
-    if tagger.nbytes > max_bytes:
-        counts = tagger.encoder.vocabulary.counts()
-        least = least_count(counts, tagger.ranker._feature_bytes(), max_bytes)
-        wanted = counts >= least
-        del counts
-        tagger.ranker._keep_features(wanted)
-        if least > 0:
-            tagger.encoder.keep(wanted)
-            tagger.ranker.n_features_in_ = tagger.n_features
+    terms, edges, least, wanted = tagger.n_features, tagger.n_edges, 0, rarest(tagger, max_bytes)
+    if wanted is not None:
+        counts = tagger.encoder.vocabulary.counts()[wanted]
+        least = 0 if wanted.all() else int(counts.min(initial=MOST_COUNT))
+        forget(tagger, wanted)
     return {"terms": terms - tagger.n_features, "edges": edges - tagger.n_edges, "least_count": least}
+
+
+def rarest(tagger: "Tagger", max_bytes: int) -> NDArray[np.bool_] | None:
+    """Return which terms to keep so that a tagger comes under so many bytes; None if it is below already."""
+    if tagger.nbytes <= max_bytes:
+        return None
+    counts = tagger.encoder.vocabulary.counts()
+    return np.asarray(counts >= least_count(counts, tagger.ranker._feature_bytes(), max_bytes))
+
+
+def forget(tagger: "Tagger", wanted: NDArray[np.bool_]) -> None:
+    """Forget all terms but the wanted ones, and give spare room back."""
+    tagger.ranker._keep_features(wanted)
+    if not wanted.all():
+        tagger.encoder.keep(wanted)
+        tagger.ranker.n_features_in_ = tagger.n_features
 
 
 def least_count(counts: NDArray[np.int32], feature_bytes: NDArray[np.int64], max_bytes: int) -> int:

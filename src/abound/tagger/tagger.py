@@ -3,7 +3,7 @@
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from abound.errors import UnknownFormat
 from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers import ranker_class
-from abound.rankers.base import NOTHING, Rows, check_number
+from abound.rankers.base import check_number
 from abound.rankers.index import IndexRanker
 from abound.rankers.labels import Targets
 from abound.rankers.ranking import Ranking
+from abound.rankers.rows import NOTHING, Rows
 from abound.store import Model, read_model, state_hash, write_model
 from abound.store.directory import Source
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote, entries_of
@@ -23,6 +24,7 @@ from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.keeping import arrays_of, read_label_names, restored
 from abound.tagger.label_lists import warn_of_labels
 from abound.tagger.pruning import prune
+from abound.tagger.training import Training
 from abound.text import TextEncoder
 
 if TYPE_CHECKING:
@@ -41,10 +43,6 @@ class Tagger:
         The kind of ranker; see `abound.rankers.KINDS`.
     ranker_params : dict, optional
         Its parameters.
-    mode : {"stream", "corpus"}, optional
-        "stream" lets document frequencies run on, so that learning a text at a time gives the same state as all at
-        once. "corpus" has `fit` count them first and freeze them: the mode for several passes. Left out, it is
-        "corpus" for a ranker that makes several passes.
     name_weight : float
         How much the name of a label counts as an example of it, beside a text; 0 does not learn names.
     **text
@@ -69,17 +67,12 @@ class Tagger:
         ranker: str = "cascade",
         *,
         ranker_params: Mapping[str, Any] | None = None,
-        mode: Literal["stream", "corpus"] | None = None,
         name_weight: float = 2.0,
         **text: Any,
     ) -> None:
-        if mode not in ("stream", "corpus", None):
-            raise ValueError(f"mode must be 'stream' or 'corpus', got {mode!r}")
         check_number("name_weight", name_weight, 0.0, 1000.0)
         self.ranker = ranker_class(ranker)(**dict(ranker_params or {}))
         self.ranker._check_params()
-        several = (getattr(self.ranker, "passes", 1) or 1) > 1
-        self.mode = mode or ("corpus" if several else "stream")
         self.name_weight = name_weight
         self.encoder = TextEncoder(**text)
         self._label_names: dict[str, list[str]] | None = {}
@@ -96,7 +89,11 @@ class Tagger:
         *,
         label_names: Mapping[Any, str | Sequence[str]] | None = None,
     ) -> Self:
-        """Learn texts from scratch.
+        """Learn texts from scratch, whatever order they are in.
+
+        All texts are counted first. Then the ranker goes through them as often as suits it, in a random order that
+        depends on its `random_state` only. `learn` can go on from there: document frequencies run on, and new words
+        and labels become known.
 
         Parameters
         ----------
@@ -111,23 +108,11 @@ class Tagger:
         self
         """
         texts, labels = checked(list(texts), list(labels))
-        if self.mode == "stream" and (getattr(self.ranker, "passes", 1) or 1) > 1:
-            raise ValueError("several passes need frozen frequencies: use mode='corpus'")
         names = named(label_names or {})
         warn_of_labels(labels)
-        self.encoder.reset()
-        self.ranker._start()
-        self.label_names = {}
-        if self.mode == "corpus":
-            self.encoder.count_corpus([*(name for found in names.values() for name in found), *texts])
-        if self.bands is not None:  # labels are numbered anew, so what it knows of them is void
-            self.bands = Bands(self.bands.apply, self.bands.suggest)
-        self.learn_names(names)
-        if self.mode == "stream":
-            self.learn_many(texts, labels)
-        else:
-            rows = Rows(*self.encoder.rows(texts))
-            self.ranker._learn_all(rows, self._encode(rows, labels))
+        training = Training(self, names)
+        training.add(texts, labels)
+        training.learn()
         return self
 
     def learn_names(self, names: Mapping[Any, str | Sequence[str]]) -> None:
@@ -173,8 +158,7 @@ class Tagger:
     ) -> None:
         """Learn texts in order; the state is the same as after one `learn` for each that does or does not insist.
 
-        What is wrong with them is said before any is learnt. In corpus mode, words that `fit` has not counted stay
-        unknown.
+        All inputs are validated before any is learnt.
         """
         texts, labels = checked(texts, labels)
         rejected = None if wrong is None else checked(texts, wrong)[1]
@@ -364,6 +348,11 @@ class Tagger:
         return names[0] if names else str(label)
 
     @property
+    def seed(self) -> int:
+        """What orders the rows of `fit`: the ranker's `random_state`, or 0."""
+        return int(getattr(self.ranker, "random_state", 0) or 0)
+
+    @property
     def n_rows(self) -> int:
         """Texts learnt."""
         return self.ranker.n_rows_seen_
@@ -396,7 +385,7 @@ class Tagger:
     def params(self) -> dict[str, Any]:
         """Return every parameter."""
         ranker = {"ranker": self.ranker.kind, "ranker_params": self.ranker._params()}
-        return {**ranker, "mode": self.mode, "name_weight": self.name_weight, **self.encoder.params()}
+        return {**ranker, "name_weight": self.name_weight, **self.encoder.params()}
 
     def prune(self, max_bytes: int) -> dict[str, int]:
         """Bring the tagger under so many bytes, if it holds more, by forgetting the rarest terms.

@@ -1,13 +1,13 @@
-"""The streaming text front end: a vocabulary that grows, running or frozen document frequencies, weights."""
+"""The text front end: a vocabulary that grows, document frequencies, weights."""
 
 import codecs
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.kernels.text import text_rows
+from abound.kernels.text import text_counts, text_rows, weighted_rows
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 from abound.kernels.words import terms_of
 from abound.text.words import places, prepare, words_of
@@ -17,6 +17,9 @@ WEIGHTS = ("run_weight", "part_weight", "form_weight")
 PART_BYTES = 1 << 20  # of the names, checked at once
 MOST_TEXTS = 1 << 53  # that are counted, and terms in them
 SIGHTINGS_BYTES = 1 << 24  # counters for terms that wait for admission; two terms on one are admitted early
+
+
+Counted: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]  # indptr, terms, occurrences
 
 
 class Span(NamedTuple):
@@ -39,7 +42,7 @@ class TextEncoder:
     stem : str or None
         A language of Snowball's stemmers, such as "english".
     min_count : int
-        In stream mode, the sighting at which a term is admitted; in corpus mode, the texts that must have it.
+        The number of texts that must have a term before it is used.
     weighting : {"tfidf", "pivoted"}
         Sublinear tf-idf of unit length, or the pivoted unique normalisation of Singhal et al. as in SIGIR 2002.
     slope : float
@@ -110,7 +113,7 @@ class TextEncoder:
 
     def reset(self) -> None:
         """Forget every term."""
-        self.frozen = False
+        self.counted = False
         self.vocabulary = Vocabulary(np.zeros(SIGHTINGS_BYTES, np.uint8) if self.min_count > 1 else None)
 
     def _settings(self) -> TextSettings:
@@ -123,31 +126,40 @@ class TextEncoder:
             pivoted=self.weighting == "pivoted",
             slope=self.slope,
             max_terms=np.iinfo(np.int64).max if self.max_terms is None else self.max_terms,
-            frozen=self.frozen,
+            counted=self.counted,
             stems=self._stems,
         )
         settings.run_weight, settings.part_weight = self.run_weight, self.part_weight
         settings.form_weight = self.form_weight
         return settings
 
+    @staticmethod
+    def _prepared(texts: list[str]) -> list[str]:
+        # The plain case in place: a call for each text would be felt.
+        return [text.lower() if type(text) is str and text.isascii() else prepare(text) for text in texts]
+
     def rows(
         self, texts: list[str], *, learn: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the three arrays of a CSR matrix; with `learn`, texts are counted first and bring new terms."""
-        # The plain case in place: a call for each text would be felt.
-        prepared = [text.lower() if type(text) is str and text.isascii() else prepare(text) for text in texts]
-        return text_rows(self.vocabulary, prepared, self._settings(), learn and not self.frozen)
+        return text_rows(self.vocabulary, self._prepared(texts), self._settings(), learn)
 
-    def count_corpus(self, texts: list[str]) -> None:
-        """Count the terms of a whole corpus, and freeze what was counted (corpus mode)."""
-        self.begin_corpus()
-        self.rows(texts, learn=True)
-        self.frozen = True
+    def count(self, texts: list[str]) -> Counted:
+        """Count texts, which may bring new terms; `weigh` makes rows of the result when all texts are counted."""
+        return text_counts(self.vocabulary, self._prepared(texts), self._settings())
 
-    def begin_corpus(self) -> None:
-        """Forget every term, and be ready to count a corpus part by part, by `rows` with `learn`."""
-        self.frozen = False
-        self.vocabulary = Vocabulary()  # every term is kept while counting; rare ones are left out of the rows
+    def weigh(self, counted: Counted) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return the rows of texts that were counted, by the document frequencies of now."""
+        return weighted_rows(self.vocabulary, self._settings(), *counted)
+
+    def begin_counting(self) -> None:
+        """Forget every term, and be ready to count all texts before any is weighed.
+
+        Every term is kept with its exact count, and `min_count` leaves the rare ones out of the rows. A stream that was
+        never counted instead keeps a small counter for each hash of a term that waits for admission.
+        """
+        self.counted = True
+        self.vocabulary = Vocabulary()
 
     def spans(self, text: str) -> list[Span]:
         """Return every known term of a text and where in it the term stands; a stem stands where its word does."""
@@ -190,7 +202,7 @@ class TextEncoder:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as flat arrays."""
         starts, lengths, counts, names = self.vocabulary.arrays()
-        counters = np.array([self.vocabulary.n_texts, self.vocabulary.n_distinct, int(self.frozen)], np.int64)
+        counters = np.array([self.vocabulary.n_texts, self.vocabulary.n_distinct, int(self.counted)], np.int64)
         found: dict[str, NDArray[Any]] = {
             "term_starts": starts,
             "term_lengths": lengths,
@@ -198,7 +210,7 @@ class TextEncoder:
             "term_names": names,
             "text_counters": counters,
         }
-        if self.min_count > 1 and not self.frozen:
+        if self.min_count > 1 and not self.counted:
             found["term_sightings"] = self.vocabulary.sightings
         return found
 
@@ -208,9 +220,9 @@ class TextEncoder:
         self.vocabulary = Vocabulary.from_arrays(
             arrays["term_starts"], arrays["term_lengths"], arrays["term_counts"], arrays["term_names"], sightings
         )
-        n_texts, n_distinct, frozen = arrays["text_counters"].tolist()
+        n_texts, n_distinct, counted = arrays["text_counters"].tolist()
         counts, names = arrays["term_counts"], arrays["term_names"]
-        in_range = arrays["text_counters"].dtype == np.int64 and frozen in (0, 1)
+        in_range = arrays["text_counters"].dtype == np.int64 and counted in (0, 1)
         if not in_range or not 0 <= n_texts <= MOST_TEXTS or not 0 <= n_distinct <= MOST_TEXTS:
             raise ValueError("the counters of the texts are out of range")
         if counts.max(initial=0) > n_texts or counts.sum(dtype=np.int64) > n_distinct:
@@ -218,7 +230,7 @@ class TextEncoder:
         decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
         for start in range(0, len(names), PART_BYTES):  # each name begins with a letter: all are texts if the whole is
             decoder.decode(names[start : start + PART_BYTES].tobytes(), start + PART_BYTES >= len(names))
-        self.vocabulary.n_texts, self.vocabulary.n_distinct, self.frozen = n_texts, n_distinct, bool(frozen)
+        self.vocabulary.n_texts, self.vocabulary.n_distinct, self.counted = n_texts, n_distinct, bool(counted)
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
         """Forget all terms but the wanted ones, which are numbered anew in their old order.

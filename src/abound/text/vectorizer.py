@@ -54,16 +54,16 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.form_weight = form_weight
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Count a corpus and freeze the frequencies; terms in fewer than `min_count` texts are left out."""
+        """Count texts; terms in fewer than `min_count` of them are left out."""
         self.encoder_ = TextEncoder(**self.get_params())
-        self.encoder_.count_corpus(_checked(texts))
+        self.encoder_.begin_counting()
+        self.encoder_.count(_checked(texts))
         return self
 
     def partial_fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002
         """Count more texts, in order; frequencies run on and new terms are admitted."""
         if not hasattr(self, "encoder_"):
             self.encoder_ = TextEncoder(**self.get_params())
-        self.encoder_.frozen = False
         self.encoder_.rows(_checked(texts), learn=True)
         return self
 

@@ -16,7 +16,6 @@ from abound.tuning.settings import Setting
 RANKS = 5
 CHOSEN_BY = 10  # every so many-th row that may be learnt is one to choose by
 MOST_CHOSEN_BY = 4_000
-CHUNK = 2_000
 SLACK = 1.25  # how much longer than expected a trial may take
 GOLDEN = 0.6180339887498949
 
@@ -41,14 +40,7 @@ class Trial:
 
 def learn(setting: Setting, rows: Rows, label_names: Mapping[Any, Sequence[str]] | None = None) -> Tagger:
     """Learn rows as `abound fit` does with the same options."""
-    tagger = setting.tagger()
-    if tagger.mode == "corpus":
-        return tagger.fit(rows.texts, rows.labels, label_names=label_names)
-    tagger.learn_names(label_names or {})
-    for start in range(0, len(rows.texts), CHUNK):
-        part = slice(start, start + CHUNK)
-        tagger.learn_many(rows.texts[part], rows.labels[part])
-    return tagger
+    return setting.tagger().fit(rows.texts, rows.labels, label_names=label_names)
 
 
 def judged(tagger: Tagger, rows: Rows, n_ranks: int = RANKS) -> Judgement:

@@ -9,8 +9,8 @@ from abound.tagger import Tagger
 Space: TypeAlias = list[dict[str, list[Any]]]
 
 # Parameters of a tagger that `abound fit` has an option for; whatever else a setting holds is a --ranker-param.
-OPTIONS = ("ranker", "mode", "passes", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
-TAGGER_OWN = ("ranker", "mode", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
+OPTIONS = ("ranker", "passes", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
+TAGGER_OWN = ("ranker", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
 # How much longer a row takes than with the defaults, roughly: what a first trial is planned with.
 WORK = {"char_ngrams": 4.0, "stem": 1.6}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from abound import Tagger
-from abound.rankers.base import Rows
+from abound.rankers.rows import Rows
 from abound.server import Home
 from abound.server.http.inside import MOST_WORDS
 from abound.server.http.pages import Pages

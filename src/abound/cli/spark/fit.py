@@ -9,12 +9,12 @@ from abound.cli.fit import (
     CharNgramsOption,
     ForceOption,
     MinCountOption,
-    ModelOption,
     NgramsOption,
     PassesOption,
     RankerOption,
     RankerParamOption,
     StemOption,
+    TargetOption,
     parse_pairs,
     parse_span,
 )
@@ -33,7 +33,7 @@ TextOption = Annotated[str, typer.Option("--text-field", metavar="NAME", help="C
 def fit(
     ctx: typer.Context,
     inputs: InputsArgument,
-    model: ModelOption,
+    model: TargetOption,
     text_field: TextOption = "text",
     labels_field: Annotated[
         str, typer.Option("--labels-field", metavar="NAME", help="Column of the lists of labels.")

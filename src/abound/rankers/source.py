@@ -1,0 +1,107 @@
+"""Rows that `fit` trains on: in a seeded random order, in pieces, from memory or from a file.
+
+Files are often sorted by label or by date. A learner that visits rows in that order forgets the first labels, so rows
+are visited in an order that depends on the seed and on the row's number only. What is learnt does not depend on how the
+rows are cut into pieces.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.rankers.labels import Targets
+from abound.rankers.rows import Part, Rows, cut_rows, join_parts, select
+
+BLOCK = 16_384  # rows that a later pass shuffles among themselves; blocks are visited in random order, too
+PIECE = 4_096  # rows of a matrix that are handed out at once
+
+
+def sort_keys(numbers: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    """Return a random key for each row number; all keys differ, and they order the rows.
+
+    This is the splitmix64 generator: a one-to-one mapping of 64-bit numbers, the same on every machine.
+    """
+    golden = 0x9E3779B97F4A7C15
+    keys = np.asarray(numbers).astype(np.uint64)
+    keys += np.uint64((seed * golden + golden) % (1 << 64))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        keys ^= keys >> np.uint64(shift)
+        keys *= np.uint64(factor)
+    keys ^= keys >> np.uint64(31)
+    return keys
+
+
+def training_order(n_rows: int, seed: int) -> NDArray[np.int64]:
+    """Return the row numbers in the order in which `fit` visits them.
+
+    Examples
+    --------
+    >>> sorted(training_order(5, seed=0).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    return np.argsort(sort_keys(np.arange(n_rows), seed), kind="stable")
+
+
+class RowSource(ABC):
+    """Rows with their labels, in training order."""
+
+    n_rows: int
+
+    @abstractmethod
+    def parts(self, start: int, stop: int) -> Iterator[Part]:
+        """Yield the rows at places start .. stop-1 of the training order, piece by piece."""
+
+    def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Part]:
+        """Yield the same rows in another random order: blocks, and the rows within each block, are shuffled."""
+        edges = [*range(start, stop, BLOCK), stop]
+        for number in random.permutation(len(edges) - 1):
+            block = join_parts(list(self.parts(edges[number], edges[number + 1])))
+            yield select(*block, random.permutation(block[0].n_rows))
+
+    def whole(self) -> Part:
+        """Return all rows at once, for a ranker that cannot learn them piece by piece."""
+        return join_parts(list(self.parts(0, self.n_rows)))
+
+
+def skip_shuffle(n_rows: int, random: np.random.Generator) -> None:
+    """Draw from the generator what `RowSource.shuffled` draws for so many rows."""
+    sizes = np.diff([*range(0, n_rows, BLOCK), n_rows])
+    for number in random.permutation(len(sizes)):
+        random.permutation(sizes[number])
+
+
+class MatrixRows(RowSource):
+    """Rows in memory; `order` is their training order, or None for the order that they are in."""
+
+    def __init__(self, rows: Rows, targets: Targets, order: NDArray[np.int64] | None = None) -> None:
+        self.n_rows = rows.n_rows
+        self._rows, self._targets, self._order = rows, targets, order
+
+    def parts(self, start: int, stop: int) -> Iterator[Part]:
+        """Yield the rows at places start .. stop-1 of the training order, piece by piece."""
+        if self._order is None:
+            yield cut_rows(self._rows, self._targets, start, stop, self._targets.n_known)
+            return
+        for first in range(start, stop, PIECE):
+            yield select(self._rows, self._targets, self._order[first : min(first + PIECE, stop)])
+
+    def whole(self) -> Part:
+        """Return all rows at once."""
+        return (self._rows, self._targets) if self._order is None else super().whole()
+
+
+def cut_at(parts: Iterable[Part], sizes: Sequence[int]) -> Iterator[tuple[Part, bool]]:
+    """Cut pieces at the ends of groups of so many rows; yield each with whether its group ends with it."""
+    groups = iter([size for size in sizes if size])
+    left = next(groups, 0)
+    for rows, targets in parts:
+        start = 0
+        while start < rows.n_rows:
+            stop = min(rows.n_rows, start + left)
+            left -= stop - start
+            yield cut_rows(rows, targets, start, stop, targets.n_known), left == 0
+            start = stop
+            if left == 0:
+                left = next(groups, 0)

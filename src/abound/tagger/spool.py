@@ -1,0 +1,211 @@
+"""Counted texts with their labels, kept in memory or in a file until all are counted, and given back in training order.
+
+Rows come in the order of the file. So many of them at a time are sorted by their key and kept as a run; the rows of
+a range of keys are then read from every run and merged. Reading is sequential within a run, and neither the order nor
+what is read depends on how many runs there are, or on where they are kept.
+"""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.rankers.labels import Targets
+from abound.rankers.rows import Part, Rows, chosen_entries, cut_rows, join_pointers
+from abound.rankers.source import RowSource, sort_keys
+from abound.text import TextEncoder
+from abound.text.encoder import Counted
+
+BUCKET_BITS = 8  # of a key that number its bucket; a bucket is what is read at once
+RUN_ENTRIES = 4 << 20  # terms of a run, about 24 MB, and twice as much while it is sorted
+PIECE = 2048  # rows that are handed out at once, if a bucket has fewer
+
+
+class Chunk(NamedTuple):
+    """Counted rows, their labels and their keys."""
+
+    keys: NDArray[np.uint64]
+    indptr: NDArray[np.int64]
+    terms: NDArray[np.int32]
+    occurrences: NDArray[np.uint16]
+    label_indptr: NDArray[np.int64]
+    labels: NDArray[np.int32]
+
+    def sorted_by_key(self) -> "Chunk":
+        """Return the same rows in the order of their keys."""
+        order = np.argsort(self.keys, kind="stable")
+        indptr, entries = chosen_entries(self.indptr, order)
+        label_indptr, labels = chosen_entries(self.label_indptr, order)
+        return Chunk(
+            self.keys[order],
+            indptr,
+            self.terms[entries],
+            self.occurrences[entries],
+            label_indptr,
+            self.labels[labels],
+        )
+
+
+def _joined(chunks: list[Chunk]) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    return Chunk(
+        np.concatenate([chunk.keys for chunk in chunks]),
+        join_pointers([chunk.indptr for chunk in chunks]),
+        np.concatenate([chunk.terms for chunk in chunks]),
+        np.concatenate([chunk.occurrences for chunk in chunks]),
+        join_pointers([chunk.label_indptr for chunk in chunks]),
+        np.concatenate([chunk.labels for chunk in chunks]),
+    )
+
+
+def new_numbers(wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return the number of each term after all but the wanted ones were forgotten, -1 for these, and -1 at the end.
+
+    The end stands for what was forgotten before, so that the numbers of two such steps can be put together.
+    """
+    return np.append(np.where(wanted, np.cumsum(wanted) - 1, -1), -1).astype(np.int32)
+
+
+class _Stored(NamedTuple):
+    """An array in the file."""
+
+    offset: int
+    dtype: np.dtype[Any]
+
+
+Column: TypeAlias = NDArray[Any] | _Stored
+
+
+class _Run(NamedTuple):
+    columns: tuple[Column, ...]  # those of a Chunk
+    bounds: NDArray[np.int64]  # rows of bucket b: bounds[b]:bounds[b+1]
+    generation: int  # of the term numbers
+
+
+class Spool(RowSource):
+    """The rows of one training, in training order.
+
+    Parameters
+    ----------
+    encoder : TextEncoder
+        Has counted the texts, and weighs them when they are read.
+    seed : int
+        Orders the rows.
+    folder : path, optional
+        Where a temporary file holds the rows. It has no name, so it is gone when the process ends, however it
+        ends. Left out, rows are kept in memory.
+    """
+
+    def __init__(self, encoder: TextEncoder, seed: int, folder: Path | None = None) -> None:
+        self.n_rows = 0
+        self.n_labels = 0
+        self._encoder, self._seed, self._folder = encoder, seed, folder
+        self._file: IO[bytes] | None = None
+        if folder is not None:
+            self._file = TemporaryFile(dir=folder, prefix=".abound-rows-")  # noqa: SIM115 -- `close` closes it
+        self._lock = threading.Lock()  # shards read from threads
+        self._waiting: list[Chunk] = []
+        self._n_waiting = 0
+        self._runs: list[_Run] = []
+        self._maps: list[NDArray[np.int32] | None] = [None]  # from each generation of term numbers to the newest
+
+    def close(self) -> None:
+        """Give memory and disk space back."""
+        self._runs, self._waiting = [], []
+        if self._file is not None:
+            self._file.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def add(self, counted: Counted, targets: Targets) -> None:
+        """Keep counted texts and the numbers of their labels."""
+        n = len(counted[0]) - 1
+        keys = sort_keys(np.arange(self.n_rows, self.n_rows + n), self._seed)
+        self._waiting.append(Chunk(keys, *counted, targets.indptr, targets.ids))
+        self._n_waiting += len(counted[1])
+        self.n_rows += n
+        if self._n_waiting >= RUN_ENTRIES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make a run of the rows that wait."""
+        if not self._waiting:
+            return
+        chunk = _joined(self._waiting).sorted_by_key()
+        self._waiting, self._n_waiting = [], 0
+        buckets = (chunk.keys >> np.uint64(64 - BUCKET_BITS)).astype(np.int64)
+        bounds = np.searchsorted(buckets, np.arange((1 << BUCKET_BITS) + 1))
+        columns: tuple[Column, ...] = chunk if self._file is None else tuple(self._store(array) for array in chunk)
+        self._runs.append(_Run(columns, bounds, len(self._maps) - 1))
+
+    def _store(self, array: NDArray[Any]) -> _Stored:
+        assert self._file is not None
+        offset = self._file.seek(0, 2)
+        try:
+            self._file.write(np.ascontiguousarray(array).view(np.uint8).data)
+            self._file.flush()
+        except OSError as error:
+            raise OSError(
+                error.errno, f"the training rows do not fit on the disk of {self._folder}: {error.strerror}"
+            ) from None
+        return _Stored(offset, array.dtype)
+
+    def renumber(self, numbers: NDArray[np.int32]) -> None:
+        """Follow the encoder, which has given each term a new number; see `new_numbers`."""
+        self.flush()
+        self._maps = [numbers if known is None else numbers[known] for known in self._maps]
+        self._maps.append(None)
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def parts(self, start: int, stop: int) -> Iterator[Part]:
+        """Yield the rows at places start .. stop-1 of the training order, piece by piece; `flush` comes first."""
+        edges = sum((run.bounds for run in self._runs), np.zeros((1 << BUCKET_BITS) + 1, np.int64))
+        bucket = max(0, int(np.searchsorted(edges, start, side="right")) - 1)
+        while start < stop:
+            last = max(bucket + 1, int(np.searchsorted(edges, edges[bucket] + PIECE, side="right")) - 1)
+            last = min(last, int(np.searchsorted(edges, stop)))
+            rows, targets = self._read(bucket, last)
+            first, end = int(edges[bucket]), min(int(edges[last]), stop)
+            if end > start:
+                yield cut_rows(rows, targets, start - first, end - first, self.n_labels)
+            start, bucket = max(start, end), last
+
+    def _read(self, first: int, last: int) -> Part:
+        """Return the rows of buckets first .. last-1."""
+        chunk = _joined([self._slice(run, int(run.bounds[first]), int(run.bounds[last])) for run in self._runs])
+        if len(self._runs) > 1:
+            chunk = chunk.sorted_by_key()
+        rows = Rows(*self._encoder.weigh((chunk.indptr, chunk.terms, chunk.occurrences)))
+        return rows, Targets(chunk.label_indptr, chunk.labels, self.n_labels)
+
+    def _slice(self, run: _Run, start: int, stop: int) -> Chunk:
+        keys, indptr, terms, occurrences, label_indptr, labels = run.columns
+        of_terms, of_labels = self._take(indptr, start, stop + 1), self._take(label_indptr, start, stop + 1)
+        spans = [(int(pointers[0]), int(pointers[-1])) for pointers in (of_terms, of_labels)]
+        taken, known = self._take(terms, *spans[0]), self._maps[run.generation]
+        return Chunk(
+            self._take(keys, start, stop),
+            of_terms - of_terms[0],
+            taken if known is None else known[taken],
+            self._take(occurrences, *spans[0]),
+            of_labels - of_labels[0],
+            self._take(labels, *spans[1]),
+        )
+
+    def _take(self, column: Column, start: int, stop: int) -> NDArray[Any]:
+        if isinstance(column, np.ndarray):
+            return column[start:stop]
+        assert self._file is not None
+        with self._lock:
+            self._file.seek(column.offset + start * column.dtype.itemsize)
+            data = self._file.read((stop - start) * column.dtype.itemsize)
+        return np.frombuffer(data, column.dtype)

@@ -1,0 +1,181 @@
+"""Fitting a tagger: count all texts, then train on them in passes."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from abound.ordinal.bands import Bands
+from abound.rankers.labels import Targets
+from abound.rankers.rows import Part, Rows, select
+from abound.rankers.source import RowSource
+from abound.tagger.arguments import checked, named
+from abound.tagger.pruning import forget, rarest
+from abound.tagger.spool import Spool, new_numbers
+
+if TYPE_CHECKING:
+    from abound.tagger.tagger import Tagger
+
+TESTED = 100  # rows of each piece of the first pass that are ranked before they are learnt
+REMEMBERED = 1_000  # tested rows that the progressive figure is taken over
+CHUNK = 4096  # texts that are counted at once
+Watch: TypeAlias = Callable[[int, float], None]
+
+
+class Training(RowSource):
+    """One fit of a tagger, from the first text to the last pass.
+
+    Parameters
+    ----------
+    tagger : Tagger
+        It is reset.
+    label_names : mapping from label to name or names, optional
+    folder : path, optional
+        Where counted rows are kept in a temporary file; in memory, if not given. The model is the same.
+    max_bytes : int, optional
+        Keep the tagger below this size: the second stage is left out where it does not fit, and then the rarest
+        terms are forgotten.
+
+    Attributes
+    ----------
+    hits : deque of bool
+        Whether the best label was right, for the latest rows that were ranked before they were learnt.
+    dropped : dict
+        Terms and edges that were forgotten to keep `max_bytes`.
+    """
+
+    def __init__(
+        self,
+        tagger: "Tagger",
+        label_names: Mapping[Any, str | Sequence[str]] | None = None,
+        *,
+        folder: Path | None = None,
+        max_bytes: int | None = None,
+    ) -> None:
+        names = named(label_names or {})
+        self.hits: deque[bool] = deque(maxlen=REMEMBERED)
+        self.dropped = {"terms": 0, "edges": 0}
+        self.second_stage_dropped = False
+        self._tagger, self._max_bytes = tagger, max_bytes
+        self._watch: Watch = lambda _, __: None
+        self._n_learnt = 0
+        tagger.encoder.begin_counting()
+        tagger.ranker._start()
+        tagger.label_names = {str(label): given for label, given in names.items()}
+        if tagger.bands is not None:  # labels are numbered anew, so what it knows of them is void
+            tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
+        self._named = [(name, label) for label, given in names.items() for name in given] if tagger.name_weight else []
+        self._names = tagger.encoder.count([name for name, _ in self._named])
+        tagger.ranker.labels_.add(label for _, label in self._named)
+        self._spool = Spool(tagger.encoder, tagger.seed, folder)
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """Rows that were added."""
+        return self._spool.n_rows
+
+    @property
+    def progressive_p1(self) -> float | None:
+        """The share of the latest tested rows whose best label was right before they were learnt."""
+        return sum(self.hits) / len(self.hits) if self.hits else None
+
+    # -- counting ----------------------------------------------------------------------------------
+
+    def add(self, texts: Sequence[str], labels: Sequence[Sequence[Any]]) -> None:
+        """Count texts and keep them for the passes."""
+        texts, labels = checked(texts, labels)
+        ranker = self._tagger.ranker
+        for start in range(0, len(texts), CHUNK):
+            part = slice(start, start + CHUNK)
+            counted = self._tagger.encoder.count(texts[part])
+            targets = ranker.labels_.encode(labels[part], len(counted[0]) - 1, learn=True)
+            ranker.labels_.count(targets)
+            ranker.n_rows_seen_ += len(counted[0]) - 1
+            self._spool.add(counted, targets)
+            self._prune()
+
+    # -- training ----------------------------------------------------------------------------------
+
+    def learn(self, watch: Watch = lambda _, __: None) -> None:
+        """Train on all texts that were added; `watch` is told how many rows were learnt, and what share that is."""
+        tagger, ranker, self._watch = self._tagger, self._tagger.ranker, watch
+        ranker.n_features_in_, ranker._form = tagger.encoder.n_terms, "lists"
+        self._spool.n_labels = len(ranker.labels_)
+        self._spool.flush()
+        ranker._learn_all(self, self._name_rows())
+        self._prune()
+        self._spool.close()
+
+    def _name_rows(self) -> Part | None:
+        """Return the names of labels as rows; a name counts `name_weight` times as much as a text."""
+        if not self._named:
+            return None
+        rows = Rows(*self._tagger.encoder.weigh(self._names))
+        rows = rows._replace(data=rows.data * self._tagger.name_weight)
+        labels = self._tagger.ranker.labels_
+        ids = np.array([labels.id_of(label) for _, label in self._named], np.int32)
+        return rows, Targets(np.arange(len(ids) + 1, dtype=np.int64), ids, len(labels))
+
+    def parts(self, start: int, stop: int) -> Iterator[Part]:
+        """Yield rows piece by piece; see `RowSource`."""
+        for part in self._spool.parts(start, stop):
+            self._test(part)
+            yield part
+            self._learnt(part)
+
+    def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Part]:
+        """Yield rows in another order; see `RowSource`."""
+        for part in self._spool.shuffled(start, stop, random):
+            yield part
+            self._learnt(part)
+
+    def whole(self) -> Part:
+        """Return all rows at once."""
+        return self._spool.whole()
+
+    def _learnt(self, part: Part) -> None:
+        self._n_learnt += part[0].n_rows
+        self._watch(self._n_learnt, self._n_learnt / (self.n_rows * (self._tagger.ranker.passes_ or 1)))
+        if not self._tagger.ranker.in_shards:
+            self._prune()
+
+    def _test(self, part: Part) -> None:
+        """Rank some rows of the first pass before they are learnt."""
+        ranker, (rows, targets) = self._tagger.ranker, part
+        if ranker.in_shards or not 0 < self._n_learnt < self.n_rows:
+            return
+        labelled = np.flatnonzero(np.diff(targets.indptr))
+        tested = labelled[:: -(-len(labelled) // TESTED)] if len(labelled) else labelled
+        rows, targets = select(rows, targets, tested)
+        best, scores = np.full((rows.n_rows, 1), -1, np.int32), np.zeros((rows.n_rows, 1))
+        ranker._rank(rows, best, scores)
+        for row, label in enumerate(best[:, 0].tolist()):
+            self.hits.append(label in targets.ids[targets.indptr[row] : targets.indptr[row + 1]])
+
+    def report(self) -> dict[str, Any]:
+        """Return how the tagger was trained, as people read it."""
+        ranker = self._tagger.ranker
+        return {"passes": ranker.passes_ or 1, "second_stage": ranker.has_second_stage}
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def _prune(self) -> None:
+        """Keep the tagger below its limit; the rows that are left to read follow the new numbers of the terms."""
+        tagger, limit = self._tagger, self._max_bytes
+        if limit is None or tagger.nbytes <= limit:
+            return
+        if tagger.ranker.drop_second_stage():
+            self.second_stage_dropped = True
+        wanted = rarest(tagger, limit)
+        if wanted is None:
+            return
+        terms, edges = tagger.n_features, tagger.n_edges
+        forget(tagger, wanted)
+        self.dropped["terms"] += terms - tagger.n_features
+        self.dropped["edges"] += edges - tagger.n_edges
+        if not wanted.all():
+            numbers = new_numbers(wanted)
+            self._spool.renumber(numbers)
+            self._names = (self._names[0], numbers[self._names[1]], self._names[2])
