@@ -10,6 +10,7 @@ AboundError
         JournalInUse         another process writes to it
         JournalUnavailable   the disk is full, or failed: nothing was written, and a later try may do
             JournalBusy      too many records wait to be written
+            UnappliedRecord  a record is written that could not be applied, and nothing is learnt after it
         CompactedAway        records were asked for that are not kept any more
     RefusedRecord            what was to be learnt cannot be, and was not written down
         ReusedKey            its idempotency key was given to something else before
@@ -86,6 +87,10 @@ class JournalUnavailable(JournalError):  # noqa: N818
 
 class JournalBusy(JournalUnavailable):
     """Too many records wait to be written; nothing was."""
+
+
+class UnappliedRecord(JournalUnavailable):
+    """A record of a journal could not be applied, so that nothing after it can be learnt."""
 
 
 class CompactedAway(JournalError):  # noqa: N818

@@ -1,4 +1,4 @@
-"""`abound journal`: look into the journal of a served model, verify, compact and export it."""
+"""`abound journal`: look into the journal of a served model, verify, compact and export it, or skip a record."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def make_group(command_class: type) -> typer.Typer:
         help="Look into the journal of a served model.",
         epilog=EPILOG,
     )
-    for function in (verify, show, compact, export):
+    for function in (verify, show, compact, export, skip):
         group.command(cls=command_class)(function)
     return group
 
@@ -118,6 +118,31 @@ def export(
                 file.write(json.dumps(line) + "\n")
 
 
+def skip(
+    home: HomeArgument,
+    sequence: Annotated[int, typer.Argument(min=1, metavar="N", help="The number of the record.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for whoever asks later.")] = "",
+    as_json: JsonOption = None,
+) -> None:
+    """Have a record that cannot be applied never be applied again; no server may be running.
+
+    What the record says stays in the journal, and nothing of it is learnt. It is refused if every snapshot already
+    includes the record.
+    """
+    opened, journal = _open(home)
+    journal.close()
+    removed = opened.skip(sequence, reason)
+    with _open(home)[1] as journal:
+        facts = {"home": home, **_facts(opened, journal)}
+    if wants_json(as_json):
+        emit(facts)
+    else:
+        _show_facts(facts)
+    note(f"abound: record {sequence} is skipped from now on")
+    for snapshot in removed:
+        note(f"abound: snapshot {snapshot} included it, and was removed")
+
+
 def _exported(journal: "Journal", after: int, texts: bool) -> Iterator[dict[str, Any]]:
     from abound.store.journal.records import Learn
 
@@ -164,6 +189,7 @@ def _facts(home: "Home", journal: "Journal") -> dict[str, Any]:
         "records": last - base,
         "key_life": journal.key_life,
         "snapshots": home.snapshots(),
+        "skipped": sorted(journal.skips()),
         "bytes": home.journal_path.stat().st_size,
     }
 

@@ -13,6 +13,7 @@ from abound.tagger import Tagger
 MOST_COST = 200_000  # of a record: it holds the replica's lock for less than 250 ms
 EVERY_LABEL = 40  # terms that a label costs as much as, however short the text
 EVERY_TEXT = 2  # labels that a text costs as much as, however few it has
+LETTERS_A_TERM = 3  # about, where pairs of words are terms
 EVERY_RECORD = 500  # to read, check and note a record
 
 
@@ -24,6 +25,14 @@ def cost_of(record: Record, tagger: Tagger, labels: LabelTable) -> int:
         return EVERY_RECORD + _cost(_terms(tagger, [record.text], right + wrong), right + wrong)
     if isinstance(record, AddLabel):
         return EVERY_RECORD + _cost(_terms(tagger, record.names, 1) + EVERY_LABEL * len(record.names), 1)
+    return EVERY_RECORD
+
+
+def replay_cost(record: Record) -> int:
+    """Return about what a record costs at a replay, without a look at its words."""
+    if isinstance(record, Learn):
+        labels = len(record.accepted) + len(record.added) + len(record.rejected)
+        return EVERY_RECORD + _cost(len(record.text) // LETTERS_A_TERM, labels)
     return EVERY_RECORD
 
 

@@ -1,6 +1,8 @@
 """A process that ranks beside the writer: a replica that reads the same journal."""
 
-from abound.server.home import Home, Progress, follow
+from abound.errors import CompactedAway
+from abound.server.home import Home
+from abound.server.replay import Progress
 from abound.store.journal import Journal
 
 LEASE_EVERY = 1000  # records after which older ones are let go
@@ -22,6 +24,7 @@ class Follower:
     """
 
     def __init__(self, home: Home, progress: Progress | None = None) -> None:
+        self._home = home
         self._journal = Journal(home.journal_path)
         try:
             self.replica, self._lease = home.open_replica(self._journal, progress=progress)
@@ -30,9 +33,16 @@ class Follower:
             raise
         self._lease.move(self.replica.sequence)
 
-    def catch_up(self) -> int:
-        """Apply what has come since; return the sequence of the last record."""
-        follow(self.replica, self._journal)
+    def catch_up(self, upto: int | None = None) -> int:
+        """Apply what has come since, up to a sequence or to the end; return the sequence of the last record.
+
+        It stops before a record that cannot be applied; `replica.unapplied` tells of it.
+        """
+        try:
+            self._home.bring_up(self.replica, self._journal, upto)
+        except CompactedAway:  # there was no room for its lease: a snapshot has what is gone
+            self._home.reload(self.replica, self._journal)
+            self._home.bring_up(self.replica, self._journal, upto)
         if self.replica.sequence - self._lease.sequence >= LEASE_EVERY:
             self._lease.move(self.replica.sequence)
         return self.replica.sequence

@@ -67,11 +67,13 @@ class History:
     def __init__(self) -> None:
         self.outcomes: deque[Outcome] = deque(maxlen=WINDOW)
         self.learnt = 0
+        self.since = 0  # up to here outcomes are not kept: so many records follow that they would be gone again
         self._said: OrderedDict[Name, Said] = OrderedDict()
 
     def foresee(self, sequence: int, record: Record, rank: Callable[[str, int], Sequence[Name]]) -> None:
         """Note whether the model is right before it learns a record; `rank` gives the first labels of a text."""
-        if not isinstance(record, Learn) or len(record.text) > MOST_FORESEEN:
+        is_kept = sequence > self.since
+        if not isinstance(record, Learn) or not is_kept or len(record.text) > MOST_FORESEEN:
             return
         first = rank(record.text, NEAR)
         right = dict.fromkeys((*record.accepted, *record.added))

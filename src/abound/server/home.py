@@ -2,6 +2,7 @@
 
 journal.sqlite              and what belongs to it
 snapshots/<sequence>/       model directories
+snapshots.lock              held by who writes a snapshot
 in-use/<sequence>-<token>   held by each process that needs the records after a sequence
 """
 
@@ -10,11 +11,13 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from abound.errors import CompactedAway, DamagedJournal, JournalError, ModelError
+from abound.errors import DamagedJournal, JournalError, ModelError, UnappliedRecord
+from abound.server.replay import Progress, follow, recall
 from abound.server.replica import Replica
+from abound.store import read_model
 from abound.store.directory import MANIFEST, sync_directory
 from abound.store.journal import KEY_LIFE, Journal
 from abound.store.locks import FileLock
@@ -23,36 +26,46 @@ from abound.tagger import Tagger
 KEPT_SNAPSHOTS = 2  # the second is there for the day on which the first turns out to be damaged
 SNAPSHOT_NAME = re.compile(r"\d{20}")
 LEASE_NAME = re.compile(r"(\d{20})-[0-9a-f]+")
-Progress = Callable[[int, int], None]  # told of the record that was applied last, and of the last one that there is
+PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600  # what people taught is nobody else's to read
+OTHERS = 0o077
 
 
 class Lease:
-    """Keep the records after a sequence from being compacted away, for as long as this process lives."""
+    """Keep the records after a sequence from being compacted away, for as long as this process lives.
+
+    Where nothing can be written nothing is compacted either, as a rule, and there is no lease.
+    """
 
     def __init__(self, folder: Path, sequence: int) -> None:
         self._folder = folder
         self._lock = self._take(sequence)
         self.sequence = sequence
 
-    def _take(self, sequence: int) -> FileLock:
-        self._folder.mkdir(exist_ok=True)
+    def _take(self, sequence: int) -> FileLock | None:
         while True:
             path = self._folder / f"{sequence:020d}-{secrets.token_hex(8)}"
-            with contextlib.suppress(BlockingIOError):
+            try:
+                self._folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
                 lock = FileLock(path)
-                if path.exists():
-                    return lock
-                lock.release()  # the writer took it for one that was left behind, and removed it
+            except BlockingIOError:
+                continue
+            except OSError:  # a full disk, or one that may not be written to
+                return None
+            if path.exists():
+                return lock
+            lock.release()  # the writer took it for one that was left behind, and removed it
 
     def move(self, sequence: int) -> None:
         """Let go of the records up to a later sequence."""
         before, self._lock = self._lock, self._take(sequence)
         self.sequence = sequence
-        _drop(before)
+        if before is not None:
+            _drop(before)
 
     def release(self) -> None:
         """Let go of everything."""
-        _drop(self._lock)
+        if self._lock is not None:
+            _drop(self._lock)
 
 
 def _drop(lock: FileLock) -> None:
@@ -95,12 +108,13 @@ class Home:
         A home whose making was cut short is finished.
         """
         path = Path(path)
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
         home = cls.__new__(cls)
         home.path = path
         is_there = home.journal_path.is_file() and home.journal_path.stat().st_size > 0
         if not is_there and not all(p.name.startswith(home.journal_path.name) for p in path.iterdir()):
             raise FileExistsError(f"{path} is not empty; give a new or an empty directory")
+        home.tighten()
         with (
             Journal(home.journal_path, write=True) if is_there else Journal.create(home.journal_path, key_life=key_life)
         ) as journal:
@@ -108,6 +122,22 @@ class Home:
                 raise FileExistsError(f"{path} is the home of a served model already")
             home.write_snapshot(Replica(tagger, journal=journal.id))
         return home
+
+    def tighten(self) -> str | None:
+        """Let nobody else read what was taught; return what an operator should know of it."""
+        if os.name != "posix":
+            return None
+        try:
+            was_open = self.path.stat().st_mode & OTHERS
+            if was_open:
+                self.path.chmod(PRIVATE_DIRECTORY)
+            for path in self.path.iterdir():
+                with contextlib.suppress(FileNotFoundError):  # SQLite removes its own when it likes
+                    if not path.is_symlink() and path.stat().st_mode & OTHERS:
+                        path.chmod(PRIVATE_DIRECTORY if path.is_dir() else PRIVATE_FILE)
+        except OSError as error:
+            return f"{self.path} may be read by others, and that cannot be changed: {error}"
+        return f"{self.path} could be read by others; it is private now" if was_open else None
 
     # -- snapshots -----------------------------------------------------------------------------------
 
@@ -125,12 +155,15 @@ class Home:
     def write_snapshot(self, replica: Replica) -> Path:
         """Write a snapshot of a replica; it is on the disk, and counts, when this returns."""
         with self._writing_snapshots():
-            self._snapshots.mkdir(exist_ok=True)
+            self._snapshots.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
             sync_directory(self.path)
             self._remove_unfinished()
             path = self.snapshot_path(replica.sequence)
             if not (path / MANIFEST).exists():
                 replica.save(path)
+                path.chmod(PRIVATE_DIRECTORY)
+                for file in path.iterdir():
+                    file.chmod(PRIVATE_FILE)
                 sync_directory(self._snapshots)
         return path
 
@@ -154,6 +187,9 @@ class Home:
                 continue
             if (replica.journal, replica.sequence) != (journal.id, sequence):
                 found.append(f"snapshot {sequence} is of record {replica.sequence} of journal {replica.journal!r}")
+                continue
+            if replica.skipped != _skips_upto(journal, sequence):
+                found.append(f"snapshot {sequence} was made before a record was skipped")
                 continue
             if sequence > journal.last:
                 raise DamagedJournal(
@@ -183,13 +219,77 @@ class Home:
                     f"{replica.sequence}"
                 )
         try:
-            with contextlib.suppress(CompactedAway):  # between two of our steps; then less is remembered
-                recall(replica, journal)
-            follow(replica, journal, progress=progress)
+            recall(replica, journal)
+            self.bring_up(replica, journal, progress=progress)
         except BaseException:
             lease.release()
             raise
         return replica, lease
+
+    def bring_up(
+        self, replica: Replica, journal: Journal, upto: int | None = None, progress: Progress | None = None
+    ) -> None:
+        """Apply what a replica does not have yet, up to a sequence or to the journal's end.
+
+        A record that cannot be applied ends it: the state, which may be half changed, is loaded anew up to the record
+        before, and `unapplied` says which one it is. The same is done if records were skipped that the replica knows.
+        """
+        if replica.skipped != _skips_upto(journal, replica.sequence):
+            self.reload(replica, journal)
+        if replica.unapplied is not None:
+            if replica.sequence + 1 not in journal.skips():
+                return
+            replica.unapplied = None
+        try:
+            follow(replica, journal, upto, progress)
+        except UnappliedRecord as error:
+            self.reload(replica, journal, error)
+
+    def reload(self, replica: Replica, journal: Journal, error: UnappliedRecord | None = None) -> None:
+        """Have a replica begin again with a snapshot and go on to where it was, before a record that failed."""
+        before = replica.sequence
+        replica.let_go()  # first: there may be no memory for two
+        fresh = self.load_replica(journal)
+        recall(fresh, journal)
+        if fresh.sequence < before:
+            follow(fresh, journal, before)
+        replica.become(fresh)
+        replica.unapplied = error if fresh.sequence == before else None
+
+    # -- skipping ------------------------------------------------------------------------------------
+
+    def skip(self, sequence: int, reason: str = "") -> list[int]:
+        """Have no replica apply a record; no server may be running. Return the snapshots that had to go for it.
+
+        Raises
+        ------
+        JournalError
+            If the record is not there, or no snapshot is left from before it.
+        """
+        with Journal(self.journal_path, write=True) as journal:
+            before = [found for found in self.snapshots() if journal.base <= found < sequence]
+            if journal.base < sequence <= journal.last and not any(map(self._is_sound, reversed(before))):
+                raise JournalError(f"record {sequence} cannot be skipped: every snapshot already includes it")
+            journal.skip(sequence, reason)
+            return self._remove_overtaken(journal)
+
+    def _is_sound(self, sequence: int) -> bool:
+        try:
+            read_model(self.snapshot_path(sequence))
+        except (ModelError, OSError):
+            return False
+        return True
+
+    def _remove_overtaken(self, journal: Journal) -> list[int]:
+        """Remove the snapshots that hold a record which was skipped later."""
+        removed = []
+        for sequence in self.snapshots() if journal.skips() else ():
+            with contextlib.suppress(ModelError, OSError):  # what cannot be read is not ours to judge
+                served = read_model(self.snapshot_path(sequence), verify=False).content.get("served", {})
+                if sorted(served.get("skipped", [])) != _skips_upto(journal, sequence):
+                    self._remove_snapshot(sequence)
+                    removed.append(sequence)
+        return removed
 
     # -- compaction ----------------------------------------------------------------------------------
 
@@ -204,40 +304,32 @@ class Home:
             except BlockingIOError:
                 yield int(match[1])
 
-    def tidy(self) -> None:
-        """Remove snapshots that were not finished, unless one is being written."""
+    def tidy(self, journal: Journal) -> None:
+        """Remove what a process that died has left: snapshots that were not finished, or hold what was skipped."""
         if self._snapshots.is_dir():
-            with contextlib.suppress(BlockingIOError), self._writing_snapshots():
+            with contextlib.suppress(OSError), self._writing_snapshots():  # held, or the disk is full: another time
                 self._remove_unfinished()
+                self._remove_overtaken(journal)
 
-    def compact(self, journal: Journal) -> int:
-        """Drop old snapshots and the records that none of the others needs; return how many records went."""
-        snapshots, leased = self.snapshots(), set(self._leased())
+    def _remove_snapshot(self, sequence: int) -> None:
+        path = self.snapshot_path(sequence)
+        with contextlib.suppress(FileNotFoundError):
+            (path / MANIFEST).unlink()  # first, so that half a snapshot is never taken for a whole one
+        shutil.rmtree(path, ignore_errors=True)
+
+    def compact(self, journal: Journal, needed: int | None = None) -> int:
+        """Drop old snapshots and the records that none of the others needs; return how many records went.
+
+        `needed` is a snapshot that is kept in any case.
+        """
+        snapshots, leased = self.snapshots(), {*self._leased(), *([] if needed is None else [needed])}
         kept = [sequence for sequence in snapshots if sequence in snapshots[-KEPT_SNAPSHOTS:] or sequence in leased]
         if not kept:
             return 0
         for sequence in sorted(set(snapshots) - set(kept)):
-            path = self.snapshot_path(sequence)
-            with contextlib.suppress(FileNotFoundError):
-                (path / MANIFEST).unlink()  # first, so that half a snapshot is never taken for a whole one
-            shutil.rmtree(path, ignore_errors=True)
+            self._remove_snapshot(sequence)
         return journal.compact(max(journal.base, min([*kept, *leased])))
 
 
-def follow(replica: Replica, journal: Journal, upto: int | None = None, progress: Progress | None = None) -> None:
-    """Apply the records that a replica does not have yet, up to a sequence or to the journal's end."""
-    last = journal.last if progress is not None else 0
-    for stored in journal.read(replica.sequence):
-        if upto is not None and stored.sequence > upto:
-            return
-        replica.apply(stored.sequence, stored.record)
-        if progress is not None:
-            progress(stored.sequence, max(last, stored.sequence))
-
-
-def recall(replica: Replica, journal: Journal) -> None:
-    """Remember the records that a replica's snapshot had learnt already, as far as the journal still has them."""
-    for stored in journal.read(journal.base):
-        if stored.sequence > replica.sequence:
-            return
-        replica.history.note(stored.sequence, stored.record)
+def _skips_upto(journal: Journal, sequence: int) -> list[int]:
+    return [skipped for skipped in journal.skips() if skipped <= sequence]

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.errors import AboundError, DamagedModel, RefusedRecord, UnknownFormat
-from abound.server.cost import check_cost
+from abound.errors import AboundError, DamagedModel, RefusedRecord, UnappliedRecord, UnknownFormat
+from abound.server.cost import check_cost, replay_cost
 from abound.server.fair_lock import FairLock
 from abound.server.history import History
 from abound.server.labels import LabelTable
@@ -47,6 +47,10 @@ class Replica:
         self.tagger = tagger
         self.journal = journal
         self.sequence = sequence
+        self.snapshot = sequence  # that it began with
+        self.skipped: list[int] = []  # of the records up to `sequence`
+        self.cost = 0  # of the records that were applied here; see `cost.py`
+        self.unapplied: UnappliedRecord | None = None  # the record that comes next, and could not be applied
         self.labels = LabelTable(tagger.ranker.labels_)
         self.bands: dict[tuple[str, str], int] = {}  # how often a label was shown in one and belonged in another
         self.search = LabelSearch(self.labels, lambda: tagger.label_names)
@@ -54,7 +58,7 @@ class Replica:
         self.listeners: list[Callable[[int], None]] = []  # told of each sequence that was reached
         self._lock = FairLock()
         self._applied = threading.Condition()
-        self._broken: BaseException | None = None
+        self._broken: str | None = None  # words, since the exception would keep what it met in memory
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -107,13 +111,46 @@ class Replica:
                 self._apply(record)
                 self.history.note(sequence, record)
             except BaseException as error:  # half a record may have been learnt
-                self._broken = error
+                self._broken = repr(error)
                 raise
             self.sequence = sequence
+            self.cost += replay_cost(record)
+        self._tell()
+
+    def skip(self, sequence: int) -> None:
+        """Pass over the next record, which is not to be applied."""
+        with self._lock:
+            self._check_whole()
+            if sequence != self.sequence + 1:
+                raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
+            self.sequence = sequence
+            self.skipped.append(sequence)
+        self._tell()
+
+    def _tell(self) -> None:
         with self._applied:
             self._applied.notify_all()
         for listener in self.listeners:
-            listener(sequence)
+            listener(self.sequence)
+
+    def let_go(self) -> None:
+        """Give the memory of the state back; until `become`, whoever reads hears that it is loaded anew."""
+        with self._lock:
+            self._broken = self._broken or "it is loaded anew"
+            self._take(Replica(Tagger(), journal=self.journal, sequence=self.sequence))
+
+    def become(self, other: "Replica") -> None:
+        """Take up the state of another replica, which is not used any more."""
+        with self._lock:
+            self._take(other)
+            self.sequence, self.snapshot = other.sequence, other.snapshot
+            self.skipped, self.cost = other.skipped, other.cost
+            self._broken = None
+        self._tell()
+
+    def _take(self, other: "Replica") -> None:
+        self.tagger, self.labels, self.bands = other.tagger, other.labels, other.bands
+        self.search, self.history = other.search, other.history
 
     def _apply(self, record: Record) -> None:
         if isinstance(record, Learn):
@@ -136,7 +173,7 @@ class Replica:
 
     def _check_whole(self) -> None:
         if self._broken is not None:
-            raise AboundError(f"this replica broke off in record {self.sequence + 1}: {self._broken!r}; open it anew")
+            raise AboundError(f"this replica broke off in record {self.sequence + 1}: {self._broken}; open it anew")
 
     def check_whole(self) -> None:
         """Raise AboundError if a record broke off; the lock is not taken, so nobody waits."""
@@ -239,7 +276,7 @@ class Replica:
         """Write a snapshot: a model directory that says at which sequence of which journal it is."""
         with self._lock:
             self._check_whole()
-            served = {"served": {"journal": self.journal, "sequence": self.sequence}}
+            served = {"served": {"journal": self.journal, "sequence": self.sequence, "skipped": self.skipped}}
             self.tagger.save(path, content=served, arrays=self._arrays())
 
     @classmethod
@@ -258,7 +295,11 @@ class Replica:
             journal, sequence = served["journal"], served["sequence"]
             if type(journal) is not str or type(sequence) is not int or not 0 <= sequence < 1 << 62:
                 raise ValueError(f"it stands at record {sequence!r} of journal {journal!r}")
+            skipped = served.get("skipped", [])
+            if type(skipped) is not list or not all(type(n) is int and 0 < n <= sequence for n in skipped):
+                raise ValueError(f"it says that it skipped records {skipped!r}")
             replica = cls(Tagger.from_model(model), journal=journal, sequence=sequence)
+            replica.skipped = sorted(skipped)
             replica.labels.restore(model.arrays)
             replica._restore_bands(model.arrays)
         except (KeyError, TypeError, ValueError, IndexError) as error:

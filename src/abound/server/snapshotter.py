@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 from abound.errors import AboundError
-from abound.server.home import Home, follow
+from abound.server.home import Home
+from abound.server.replay import follow
 from abound.store.journal import Journal
 
 

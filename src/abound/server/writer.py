@@ -8,8 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
 
-from abound.errors import AboundError, JournalBusy, JournalUnavailable
-from abound.server.home import Home, Progress
+from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
+from abound.server.home import Home
+from abound.server.replay import Progress, unapplied
 from abound.server.snapshotter import start_snapshot
 from abound.store.journal import Journal, Receipt
 from abound.store.journal.records import SURGERY, Record
@@ -18,6 +19,8 @@ LOG = logging.getLogger(__name__)
 GROUP = 64  # records that share a commit
 WAITING = 10_000  # records that may wait for one
 SNAPSHOT_EVERY = 10_000
+SNAPSHOT_COST = 3_000_000  # of records to replay, see `cost.py`: some seconds
+BYTES_A_COST = 200  # a large model, which takes long to load and to write, may have more to replay
 
 
 class _Request(NamedTuple):
@@ -30,7 +33,10 @@ class Writer:
     """Own a journal: a record that `submit` answered is on the disk, and the replica knows it.
 
     Records that arrive while a commit is under way share the next one. A record that could not be applied is refused
-    before it is written. While a disk is full or fails, submitting raises JournalUnavailable and ranking goes on.
+    before it is written. While a disk is full or fails, submitting raises JournalUnavailable and ranking goes on; so it
+    does over a home that cannot be written to at all when it is opened. A record that is written and cannot be applied
+    after all, for want of memory as an example, is treated the same way: the replica goes back to the record before,
+    and nothing is learnt until the record is skipped.
 
     Parameters
     ----------
@@ -38,7 +44,8 @@ class Writer:
     closed : bool
         Whether labels must be added before they are learnt.
     snapshot_every : int or None
-        After how many records a snapshot is written in the background and the journal compacted; None for never.
+        After how many records a snapshot is written in the background and the journal compacted, or earlier, if they
+        would take some seconds to replay; None for never.
     report : callable, optional
         Called with a sentence for what an operator should know: a snapshot that failed, or was found damaged. Such
         sentences go to the log if it is left out.
@@ -71,25 +78,52 @@ class Writer:
         self.closed = closed
         self.snapshot_every = snapshot_every
         self._report = report or LOG.warning
-        self.journal = Journal(home.journal_path, write=True)
+        self._refusal: JournalUnavailable | None = None  # why nothing can be learnt
+        problems: list[str] = []
+        self.journal = self._open_journal(problems)
         try:
-            home.tidy()
-            problems: list[str] = []
+            if self.journal.writes:
+                problems += filter(None, [home.tighten()])
+                home.tidy(self.journal)
             self.replica, lease = home.open_replica(self.journal, problems, progress)
             lease.release()  # the writer is the one who compacts, and has applied all there is
+            if self.journal.writes:
+                self._compact(problems)
         except BaseException:
             self.journal.close()
             raise
+        if self.replica.unapplied is not None:
+            self._refusal = self.replica.unapplied
+            problems.append(str(self._refusal))
         for words in problems:
             self._report(words)
         self._waiting: queue.Queue[_Request | None] = queue.Queue(WAITING)
         self._closing = threading.Lock()
         self._closed = False
         self._snapshots_tried = max(home.snapshots())
+        self._cost_tried = 0  # what `replica.cost` was then
         self._snapshot: threading.Thread | None = None
         self._snapshot_process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._run, name="abound-writer", daemon=True)
         self._thread.start()
+
+    def _open_journal(self, problems: list[str]) -> Journal:
+        try:
+            return Journal(self.home.journal_path, write=True)
+        except JournalInUse:
+            raise
+        except JournalUnavailable as error:
+            journal = Journal(self.home.journal_path)
+            self._refusal = JournalUnavailable(f"{error}; there was no way to write when the server was started")
+            problems.append(f"{error}; the home is opened to rank only, and nothing is learnt until the next start")
+            return journal
+
+    def _compact(self, problems: list[str]) -> None:
+        """Drop what processes that died had no time to drop, or crash after crash would fill the disk."""
+        try:
+            self.home.compact(self.journal, needed=self.replica.snapshot)
+        except (AboundError, OSError) as error:
+            problems.append(f"what is not needed any more could not be dropped: {error}")
 
     # -- what others call ----------------------------------------------------------------------------
 
@@ -142,6 +176,7 @@ class Writer:
 
     def _run(self) -> None:
         is_open = True
+        self._snapshot_if_due()  # what was replayed just now need not be replayed again
         while is_open:
             requests = [self._waiting.get()]
             while len(requests) < GROUP and requests[-1] is not None:
@@ -174,7 +209,9 @@ class Writer:
     def _is_new(self, request: _Request) -> bool:
         """Answer a request that was written before or is refused; tell whether it is neither."""
         try:
-            self.replica._check_whole()
+            if self._refusal is not None:
+                raise self._refusal
+            self.replica.check_whole()
             sequence = self.journal.find(request.record, request.key)
             if sequence is None:
                 self.replica.check(request.record, closed=self.closed)
@@ -194,22 +231,48 @@ class Writer:
                 request.answer.set_exception(error)
             return
         for request, receipt in zip(group, receipts, strict=True):
-            try:
-                self.replica.apply(receipt.sequence, request.record)
-            except Exception as error:  # the replica is broken now; what is committed waits for a restart
-                request.answer.set_exception(error)
-            else:
+            if self._refusal is None:
+                self._apply(receipt.sequence, request.record)
+            if self._refusal is None:
                 request.answer.set_result(receipt)
+            else:  # it is committed, and waits with the one that could not be applied
+                request.answer.set_exception(self._refusal)
+
+    def _apply(self, sequence: int, record: Record) -> None:
+        """Apply a record that was committed; if that fails, go back to the state before it, and learn no more."""
+        try:
+            self.replica.apply(sequence, record)
+            return
+        except Exception as error:
+            words = repr(error)
+        self._refusal = unapplied(self.journal, sequence, words)
+        self._report(str(self._refusal))
+        try:
+            self.home.reload(self.replica, self.journal, self._refusal)
+        except Exception as error:  # the replica stays broken, and says so to whoever ranks
+            self._report(f"the state before record {sequence} cannot be loaded: {error!r}")
 
     # -- snapshots -----------------------------------------------------------------------------------
 
     def _snapshot_if_due(self) -> None:
-        due = self.snapshot_every is not None and self.replica.sequence - self._snapshots_tried >= self.snapshot_every
-        if due and (self._snapshot is None or not self._snapshot.is_alive()):
-            self._snapshots_tried = self.replica.sequence
-            thread = threading.Thread(target=self.snapshot, args=(self.replica.sequence,), daemon=True)
-            thread.start()
-            self._snapshot = thread
+        if self._is_due() and (self._snapshot is None or not self._snapshot.is_alive()):
+            self._snapshot = threading.Thread(target=self._snapshot_until_done, daemon=True)
+            self._snapshot.start()
+
+    def _is_due(self) -> bool:
+        if self.snapshot_every is None or not self.journal.writes or self._closed:
+            return False
+        costly = max(SNAPSHOT_COST, self.replica.tagger.nbytes // BYTES_A_COST)
+        return (
+            self.replica.sequence - self._snapshots_tried >= self.snapshot_every
+            or self.replica.cost - self._cost_tried >= costly
+        )
+
+    def _snapshot_until_done(self) -> None:
+        """Have snapshots written until none is due: records that come meanwhile may be many, and the last for long."""
+        while self._is_due():
+            self._snapshots_tried, self._cost_tried = self.replica.sequence, self.replica.cost
+            self.snapshot(self._snapshots_tried)
 
     def snapshot(self, sequence: int) -> bool:
         """Have a snapshot of a sequence written by another process, then compact; tell whether it was."""

@@ -13,6 +13,18 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
+PRIVATE = 0o600
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that nobody else may read, unless there is one.
+
+    One that is there is not opened: closing it again would end every lock that this process holds on it.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), PRIVATE))
+
+
 class FileLock:
     """Hold a file, or raise BlockingIOError at once if somebody else does.
 
@@ -26,6 +38,7 @@ class FileLock:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        make_private(self.path)
         try:
             self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
         except sqlite3.OperationalError as error:

@@ -8,13 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from abound.server.home import Home, Progress
+from abound.server.home import Home
 from abound.server.http.app import Doorkeeper, make_app
 from abound.server.http.listener import Drain, HttpServer, listen
 from abound.server.http.served import InProcess, Served
 from abound.server.http.settings import Settings, doorkeeper_of
 from abound.server.http.starting import Gate, Opening, warm
 from abound.server.http.supervisor import Supervisor
+from abound.server.replay import Progress
 from abound.server.writer import Writer
 from abound.store.directory import MANIFEST
 from abound.tagger import Tagger

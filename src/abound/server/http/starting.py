@@ -8,11 +8,11 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from abound.server.home import Progress
 from abound.server.http.app import App, ASGIScope, Receive, Send
 from abound.server.http.bodies import State
 from abound.server.http.connections import Address
 from abound.server.http.problems import MEDIA_TYPE, Header, busy
+from abound.server.replay import Progress
 from abound.server.replica import Replica
 
 GIVE_UP_SECONDS = 5.0  # for which an opening that nobody wants any more may still go on

@@ -18,12 +18,12 @@ from typing import Any
 import msgspec
 
 from abound.errors import JournalUnavailable
-from abound.server.home import Progress
 from abound.server.http.link import FROM_WORKER, Applied, Known, Link, Refused, Report, Submit, Written
 from abound.server.http.listener import turn_away
 from abound.server.http.metrics import Counts, Facts, WorkerState
 from abound.server.http.settings import Settings
 from abound.server.http.starting import Opening
+from abound.server.replay import Progress
 from abound.server.writer import Writer
 from abound.store.journal import Receipt
 from abound.store.journal.records import decode_record

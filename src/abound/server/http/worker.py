@@ -21,7 +21,7 @@ import msgspec
 
 from abound.errors import AboundError, JournalUnavailable
 from abound.server.follower import Follower
-from abound.server.home import Home, Progress
+from abound.server.home import Home
 from abound.server.http.app import make_app
 from abound.server.http.link import FROM_WRITER, Applied, Known, Link, Refused, Report, Starting, Submit, Written
 from abound.server.http.listener import Drain, HttpServer
@@ -29,6 +29,7 @@ from abound.server.http.metrics import Facts, WorkerState
 from abound.server.http.served import Served
 from abound.server.http.settings import Settings, doorkeeper_of
 from abound.server.http.starting import Gate, Opening, warm
+from abound.server.replay import Progress
 from abound.store.journal import Receipt
 from abound.store.journal.records import Record, encode_record
 
@@ -163,7 +164,7 @@ class Following:
             if sequence <= self.replica.sequence:
                 continue
             try:
-                self._follower.catch_up()
+                self._follower.catch_up(sequence)
             except AboundError as error:
                 LOG.error("record %d cannot be applied yet: %s", sequence, error)
 
@@ -229,7 +230,7 @@ class Worker:
         following.tell(last)
         served = Served(following.replica, self._linked)
         app = make_app(served, doorkeeper_of(self._settings))
-        while following.replica.sequence < last:
+        while following.replica.sequence < last and following.replica.unapplied is None:
             self._gate.tell(following.replica.sequence, last)
             await asyncio.sleep(0.01)
         self._gate.open(app)

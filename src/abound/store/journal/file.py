@@ -2,17 +2,20 @@
 
 import contextlib
 import os
+import shutil
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
 from abound.errors import DamagedJournal, JournalError, JournalInUse, JournalUnavailable
+from abound.store.journal.clock import JournalClock
 from abound.store.journal.records import MOST_BYTES
-from abound.store.journal.rows import Meta
+from abound.store.journal.rows import OLD_VERSION, VERSION, Meta
 from abound.store.journal.witness import Witness
-from abound.store.locks import FileLock
+from abound.store.locks import FileLock, make_private
 
 # SQLITE_ERROR is what a missing table gives.
 DAMAGE = (
@@ -22,6 +25,7 @@ DAMAGE = (
     sqlite3.SQLITE_ERROR,
     sqlite3.SQLITE_TOOBIG,
 )
+NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 MOST_ROW_BYTES = 2 * MOST_BYTES  # of a record with all that belongs to it; a longer one is none of ours
 SETTINGS = (
     "synchronous=FULL",
@@ -30,13 +34,18 @@ SETTINGS = (
     "trusted_schema=0",
     f"journal_size_limit={1 << 22}",  # what the write-ahead log keeps of its room once it was longer
 )
-SCHEMA = (
+OLD_SCHEMA = (
     "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), content BLOB NOT NULL, checksum BLOB NOT NULL)",
     "CREATE TABLE record (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, key BLOB, payload BLOB NOT NULL,"
     " checksum BLOB NOT NULL)",
     "CREATE TABLE key (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL, time INTEGER NOT NULL, digest BLOB NOT NULL,"
     " checksum BLOB NOT NULL) WITHOUT ROWID",
 )
+SKIPS = (
+    "CREATE TABLE skip (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, record BLOB NOT NULL,"
+    " reason BLOB NOT NULL, checksum BLOB NOT NULL)"
+)
+SCHEMA = (*OLD_SCHEMA, SKIPS)
 
 
 class JournalFile:
@@ -50,19 +59,55 @@ class JournalFile:
         self._witness = Witness(self.path.with_name(self.path.name + ".head"))
         self._file_lock: FileLock | None = None
         if write:
+            if not all(os.access(path, os.W_OK) for path in (self.path.parent, self.path) if path.exists()):
+                raise JournalUnavailable(f"{self.path} cannot be written: it may only be read")
             try:
                 self._file_lock = FileLock(self.path.with_name(self.path.name + ".lock"))
             except BlockingIOError:
                 raise JournalInUse(f"{self.path} has a writer already; a journal has one at a time") from None
-        # A reader must not tidy up, as SQLite does when the last connection is closed: what is damaged stays as it is.
-        uri = f"{self.path.resolve().as_uri()}?mode={'rwc' if write else 'ro'}"
+            except OSError as error:
+                raise JournalUnavailable(f"{self.path} cannot be written: {error}") from None
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
-            self._connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
-        except sqlite3.Error as error:
+            self._connection = self._connect("rwc") if write else self._connect_to_read()
+        except (sqlite3.Error, OSError) as error:
             if self._file_lock is not None:
                 self._file_lock.release()
             raise JournalUnavailable(f"{self.path} cannot be opened: {error}") from None
-        self._connection.text_factory = bytes  # a flipped bit may make a text of bytes: it is compared, not decoded
+
+    def _connect(self, options: str, path: Path | None = None) -> sqlite3.Connection:
+        if "rwc" in options:  # SQLite's other files take their mode from this one
+            make_private(self.path)
+        uri = f"{(path or self.path).resolve().as_uri()}?mode={options}"
+        connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+        connection.text_factory = bytes  # a flipped bit may make a text of bytes: it is compared, not decoded
+        return connection
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        """Open the file without a change to it, also where nothing can be written beside it.
+
+        A reader must not tidy up, as SQLite does when the last connection is closed: what is damaged stays as it is. It
+        still needs room for an index of the write-ahead log. Where there is none, because the disk is full or may not
+        be written to, a journal that was closed is read as it lies there; one with a log is copied elsewhere first.
+        """
+        connection = self._connect("ro")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except UnicodeDecodeError:
+            return connection  # damaged: whoever reads will hear of it
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", -1) & 0xFF not in NO_ROOM:
+                return connection
+            connection.close()
+        else:
+            return connection
+        log = self.path.with_name(self.path.name + "-wal")
+        if not log.is_file() or not log.stat().st_size:
+            return self._connect("ro&immutable=1")
+        self._copy = tempfile.TemporaryDirectory(prefix="abound-journal-", ignore_cleanup_errors=True)
+        for file in (self.path, log):
+            shutil.copyfile(file, Path(self._copy.name) / file.name)
+        return self._connect("rw", Path(self._copy.name) / self.path.name)
 
     def _make(self, meta: Meta) -> None:
         """Make the tables in an empty file."""
@@ -85,6 +130,11 @@ class JournalFile:
             meta = self._read_meta()
             self.id, self.key_life = meta.id, meta.key_life
             self._last, self._last_time, self._last_checksum = self._read_last(meta)
+            if meta.version == OLD_VERSION:  # its keys have the times of their records
+                (newest,) = self._connection.execute("SELECT max(time) FROM key").fetchone()
+                counted = max(self._last_time, newest if type(newest) is int else 0)
+                meta = meta._replace(clock=counted, wall=counted)
+            self._clock = JournalClock(meta.clock, meta.wall, meta.key_life)
         acknowledged = self._witness.read(self.id)
         if self.writes and acknowledged > self._last:  # to a reader, it may be the writer that has gone on
             raise DamagedJournal(self._lost(self._last, acknowledged))
@@ -95,7 +145,7 @@ class JournalFile:
         for table in ("meta", "record", "key"):
             if not any(sql and sql.split(b"(")[0].split() == [b"CREATE", b"TABLE", table.encode()] for (sql,) in found):
                 raise DamagedJournal(f"{self.path} is damaged: no such table: {table}")
-        if sorted(found) != sorted((sql.encode(),) for sql in SCHEMA):
+        if sorted(found) not in [sorted((sql.encode(),) for sql in schema) for schema in (SCHEMA, OLD_SCHEMA)]:
             raise DamagedJournal(f"{self.path} is damaged: its tables are not those of a journal")
 
     def _lost(self, last: int, acknowledged: int) -> str:
@@ -108,7 +158,18 @@ class JournalFile:
         rows = self._connection.execute("SELECT content, checksum FROM meta").fetchall()
         if len(rows) != 1:
             raise DamagedJournal(f"{self.path} does not describe itself")
-        return Meta.decode(*rows[0])
+        meta = Meta.decode(*rows[0])
+        (skips,) = self._connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'skip'").fetchone()
+        if skips != (meta.version == VERSION):
+            raise DamagedJournal(f"{self.path} is damaged: its tables are not those of its version {meta.version}")
+        return meta
+
+    def _write_meta(self, meta: Meta) -> None:
+        """Replace what the journal says of itself; an older journal becomes one of the present version."""
+        if meta.version == OLD_VERSION:
+            self._connection.execute(SKIPS)
+            meta = meta._replace(keys_base=self._last)  # some keys before may have been dropped by another rule
+        self._connection.execute("UPDATE meta SET content = ?, checksum = ?", meta.encode())
 
     def _read_last(self, meta: Meta) -> tuple[int, int, bytes]:
         """Return sequence, time and checksum of the last record."""
@@ -168,6 +229,8 @@ class JournalFile:
         with self._lock:
             self._connection.close()
             self._witness.close()
+            if self._copy is not None:
+                self._copy.cleanup()
             if self._file_lock is not None:
                 self._file_lock.release()
 

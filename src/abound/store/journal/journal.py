@@ -10,17 +10,30 @@ instead of adding one, also after that record was compacted away.
 
 import os
 import secrets
-import time
 from collections.abc import Iterator, Sequence
 from typing import Self
 
 from abound.errors import CompactedAway, DamagedJournal, JournalError, ReusedKey
+from abound.store.journal.clock import wall_time
 from abound.store.journal.file import JournalFile
 from abound.store.journal.records import Record, decode_record, encode_record
-from abound.store.journal.rows import KeyRow, Meta, Receipt, Row, Stored, digest_of, encode_key, key_checksum
+from abound.store.journal.rows import (
+    OLD_VERSION,
+    KeyRow,
+    Meta,
+    Receipt,
+    Row,
+    Skip,
+    SkipRow,
+    Stored,
+    digest_of,
+    encode_key,
+    key_checksum,
+)
 
 KEY_LIFE = 7 * 24 * 3600  # seconds
 PAGE_RECORDS = 100  # that are read in one go
+LONGEST_REASON = 1000  # letters of why a record is skipped
 
 
 class Journal(JournalFile):
@@ -40,7 +53,7 @@ class Journal(JournalFile):
     id : str
         Tells this journal from every other.
     key_life : int
-        For how many seconds an idempotency key is known.
+        For how many seconds an idempotency key is known at the least; see `clock.py`.
 
     Examples
     --------
@@ -80,7 +93,8 @@ class Journal(JournalFile):
                 raise JournalError(f"{journal._witness.path} tells of a journal that was here; remove it to begin anew")
             with journal._translated():
                 identity = secrets.token_hex(8)
-                journal._make(Meta(identity, int(key_life), 0, digest_of(identity.encode())))
+                now = wall_time()
+                journal._make(Meta(identity, int(key_life), 0, digest_of(identity.encode()), now, now))
                 journal._take_up()
         except BaseException:
             journal.close()
@@ -115,7 +129,7 @@ class Journal(JournalFile):
         if raw is None:
             return None
         with self._translated():
-            return self._find(raw, digest, self._now())
+            return self._find(raw, digest, self._clock.now())
 
     def _find(self, key: bytes, digest: bytes, now: int) -> int | None:
         row = self._connection.execute(
@@ -137,9 +151,6 @@ class Journal(JournalFile):
 
     def _is_dead(self, written: int, now: int) -> bool:
         return written + self.key_life * 1_000_000 < now
-
-    def _now(self) -> int:
-        return max(time.time_ns() // 1000, self._last_time)  # never back, whatever the clock does
 
     def append(self, entries: Sequence[tuple[Record, str | None]]) -> list[Receipt]:
         """Add records in one commit; they are on the disk when this returns.
@@ -163,12 +174,13 @@ class Journal(JournalFile):
         """
         self._check_writes()
         with self._translated():
-            now = self._now()
-            rows, keys, receipts = self._prepared(entries, now)
+            now, wall = self._clock.now(), wall_time()
+            rows, keys, receipts = self._prepared(entries, now, wall)
             if rows:
                 with self._writing():
                     self._insert(rows, keys)
-                self._last, self._last_time, self._last_checksum = rows[-1].sequence, now, rows[-1].checksum
+                    self._write_meta(self._read_meta()._replace(clock=now, wall=wall))
+                self._last, self._last_time, self._last_checksum = rows[-1].sequence, wall, rows[-1].checksum
                 self._witness.write(self.id, self._last)
         return receipts
 
@@ -177,7 +189,7 @@ class Journal(JournalFile):
             raise JournalError(f"{self.path} was opened to read; open it with write=True")
 
     def _prepared(
-        self, entries: Sequence[tuple[Record, str | None]], now: int
+        self, entries: Sequence[tuple[Record, str | None]], now: int, wall: int
     ) -> tuple[list[Row], dict[bytes, KeyRow], list[Receipt]]:
         rows: list[Row] = []
         keys: dict[bytes, KeyRow] = {}
@@ -195,7 +207,7 @@ class Journal(JournalFile):
                     receipts.append(Receipt(found, True))
                     continue
             sequence = self._last + len(rows) + 1
-            row = Row(sequence, now, key, payload, b"").sealed(previous)
+            row = Row(sequence, wall, key, payload, b"").sealed(previous)
             rows.append(row)
             if key is not None:
                 keys[key] = KeyRow(key, sequence, now, digest, key_checksum(key, sequence, now, digest))
@@ -268,6 +280,7 @@ class Journal(JournalFile):
         try:
             yield from self._damaged_records()
             yield from self._damaged_keys()
+            yield from self._damaged_skips()
             acknowledged = self._witness.read(self.id)  # before the last record is looked up: a writer may go on
             if acknowledged > self.last:
                 yield self._lost(self.last, acknowledged)
@@ -280,26 +293,59 @@ class Journal(JournalFile):
             yield str(error)
 
     def _damaged_records(self) -> Iterator[str]:
-        after, now = self.base, self._now()
+        after = self.base
         while True:
             try:
                 previous, rows = self._page(after)
             except CompactedAway:  # by a writer that goes on meanwhile
                 after = self.base
                 continue
+            with self._translated(), self._reading():
+                meta = self._read_meta()
             for row in rows:
                 try:
                     stored = self._checked(row, after + 1, previous)
-                    if row.key is not None and not self._is_dead(stored.time, now):
-                        with self._translated():
-                            found = self._find(row.key, digest_of(row.payload), now)
-                        if found != row.sequence:
-                            yield f"the idempotency key of record {row.sequence} of {self.path} is lost"
-                except (DamagedJournal, ReusedKey) as error:
+                    if row.key is not None and self._key_is_lost(meta, stored, row):
+                        yield f"the idempotency key of record {row.sequence} of {self.path} is lost"
+                except DamagedJournal as error:
                     yield str(error)
                 after, previous = row.sequence, row.checksum
             if len(rows) < PAGE_RECORDS:
                 return
+
+    def _key_is_lost(self, meta: Meta, stored: Stored, row: Row) -> bool:
+        """Tell whether the key of a record is neither there nor may be gone."""
+        if meta.version == OLD_VERSION and self._is_dead(stored.time, max(wall_time(), self._last_time)):
+            return False
+        if stored.sequence <= meta.keys_base:
+            return False
+        columns = "SELECT key, sequence, time, digest, checksum FROM key WHERE key = ?"
+        with self._translated():
+            found = self._connection.execute(columns, (row.key,)).fetchone()
+        if found is None:
+            return stored.sequence > self._keys_base()  # a writer may have compacted meanwhile
+        key = KeyRow(*found)
+        if not key.is_whole():
+            raise DamagedJournal(f"the idempotency key {row.key!r} of {self.path} does not match its checksum")
+        if key.sequence == row.sequence:
+            return key.digest != digest_of(row.payload)
+        return key.sequence < row.sequence  # a later record may have got it after its life
+
+    def _keys_base(self) -> int:
+        with self._translated(), self._reading():
+            return self._read_meta().keys_base
+
+    def _damaged_skips(self) -> Iterator[str]:
+        for row in self._skip_rows():
+            if not row.is_whole(self.id):
+                yield f"the skip of record {row.sequence} of {self.path} does not match its checksum"
+                continue
+            with self._translated():
+                record = self._connection.execute(
+                    "SELECT checksum FROM record WHERE sequence = ?", (row.sequence,)
+                ).fetchone()
+            if record is not None and record != (row.record,):
+                yield f"the skip of record {row.sequence} of {self.path} means another record"
 
     def _damaged_keys(self) -> Iterator[str]:
         before = b""
@@ -318,6 +364,50 @@ class Journal(JournalFile):
                 before = row.key
             if len(rows) < PAGE_RECORDS:
                 return
+
+    # -- skipping ------------------------------------------------------------------------------------
+
+    def skips(self) -> dict[int, Skip]:
+        """Return the records that no replica may apply, by sequence.
+
+        Raises
+        ------
+        DamagedJournal
+            If one of them is not as it was written.
+        """
+        found = {}
+        for row in self._skip_rows():
+            if not row.is_whole(self.id):
+                raise DamagedJournal(f"the skip of record {row.sequence} of {self.path} does not match its checksum")
+            found[row.sequence] = Skip(row.sequence, row.time, row.reason.decode(errors="replace"))
+        return found
+
+    def _skip_rows(self) -> list[SkipRow]:
+        with self._translated(), self._reading():
+            if self._read_meta().version == OLD_VERSION:
+                return []
+            columns = "SELECT sequence, time, record, reason, checksum FROM skip ORDER BY sequence"
+            return [SkipRow(*row) for row in self._connection.execute(columns).fetchall()]
+
+    def skip(self, sequence: int, reason: str = "") -> None:
+        """Have no replica apply a record from now on; it is on the disk when this returns.
+
+        Whoever calls this knows that a snapshot from before that record is there; `Home.skip` sees to it.
+        """
+        self._check_writes()
+        base = self.base
+        if not base < sequence <= self._last:
+            kept = f"records {base + 1} to {self._last} are kept" if self._last > base else "no record is kept"
+            raise JournalError(f"record {sequence} cannot be skipped: {kept}")
+        if sequence in self.skips():
+            raise JournalError(f"record {sequence} is skipped already")
+        previous, rows = self._page(sequence - 1)
+        self._checked(rows[0], sequence, previous)
+        why = reason[:LONGEST_REASON].encode("utf-8", "replace")
+        row = SkipRow(sequence, wall_time(), rows[0].checksum, why, b"").sealed(self.id)
+        with self._translated(), self._writing():
+            self._write_meta(self._read_meta())
+            self._connection.execute("INSERT INTO skip VALUES (?, ?, ?, ?, ?)", row)
 
     # -- compacting ----------------------------------------------------------------------------------
 
@@ -344,6 +434,10 @@ class Journal(JournalFile):
 
     def _drop(self, meta: Meta) -> int:
         dropped = self._connection.execute("DELETE FROM record WHERE sequence <= ?", (meta.base,)).rowcount
-        self._connection.execute("DELETE FROM key WHERE time < ?", (self._now() - self.key_life * 1_000_000,))
-        self._connection.execute("UPDATE meta SET content = ?, checksum = ?", meta.encode())
+        now = self._clock.now()
+        over = (now - self.key_life * 1_000_000,)
+        (newest,) = self._connection.execute("SELECT max(sequence) FROM key WHERE time < ?", over).fetchone()
+        self._connection.execute("DELETE FROM key WHERE time < ?", over)
+        keys_base = max(meta.keys_base, newest or 0)
+        self._write_meta(meta._replace(clock=now, wall=wall_time(), keys_base=keys_base))
         return dropped

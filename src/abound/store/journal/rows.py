@@ -8,7 +8,8 @@ from typing import NamedTuple
 from abound.errors import DamagedJournal, JournalError, RefusedRecord
 from abound.store.journal.records import Record
 
-FORMAT, VERSION = "abound journal", 1
+FORMAT, VERSION = "abound journal", 2
+OLD_VERSION = 1  # has no skips, and keys that live by the clock on the wall; the first write makes it the present one
 LONGEST_KEY = 200  # bytes
 DIGEST_BYTES = 16
 
@@ -73,16 +74,60 @@ class KeyRow(NamedTuple):
         return types == (bytes, int, int, bytes, bytes) and self.checksum == key_checksum(*self[:4])
 
 
+class SkipRow(NamedTuple):
+    """A record that is not to be applied, not yet believed; `record` is the checksum of the record that is meant."""
+
+    sequence: int
+    time: int
+    record: bytes
+    reason: bytes
+    checksum: bytes
+
+    def expected(self, journal: str) -> bytes | None:
+        """Return the checksum that the row must have in a journal."""
+        if tuple(map(type, self[:4])) != (int, int, bytes, bytes):
+            return None
+        head = struct.pack("<qqi", self.sequence, self.time, len(self.record))
+        return digest_of(journal.encode(), head, self.record, self.reason)
+
+    def is_whole(self, journal: str) -> bool:
+        """Tell whether the row is as it was written."""
+        expected = self.expected(journal)
+        return expected is not None and expected == self.checksum
+
+    def sealed(self, journal: str) -> "SkipRow":
+        """Return the row with its checksum."""
+        checksum = self.expected(journal)
+        assert checksum is not None
+        return self._replace(checksum=checksum)
+
+
+class Skip(NamedTuple):
+    """A record that no replica applies, when that was decided, and why."""
+
+    sequence: int
+    time: int
+    reason: str
+
+
 class Meta(NamedTuple):
-    """What a journal says of itself; its records begin after `base`, whose checksum is `base_checksum`."""
+    """What a journal says of itself; its records begin after `base`, whose checksum is `base_checksum`.
+
+    `clock` and `wall` are what the journal's clock and the one on the wall said at the last commit; keys of records up
+    to `keys_base` may be gone, because their life is over.
+    """
 
     id: str
     key_life: int
     base: int
     base_checksum: bytes
+    clock: int = 0
+    wall: int = 0
+    keys_base: int = 0
+    version: int = VERSION
 
     def encode(self) -> tuple[bytes, bytes]:
-        """Return the content and its checksum."""
+        """Return the content and its checksum, in the present version."""
         fields = {**self._asdict(), "format": FORMAT, "version": VERSION, "base_checksum": self.base_checksum.hex()}
         content = json.dumps(fields, sort_keys=True).encode()
         return content, digest_of(content)
@@ -94,12 +139,18 @@ class Meta(NamedTuple):
             raise DamagedJournal("the journal's description of itself does not match its checksum")
         try:
             fields = json.loads(content)
-            if (fields.pop("format"), fields.pop("version")) != (FORMAT, VERSION):
+            kind, version = fields.pop("format"), fields.pop("version")
+            if kind != FORMAT or version not in (OLD_VERSION, VERSION):
                 raise JournalError(f"the journal has another format than {FORMAT!r}, version {VERSION}")
-            meta = cls(fields["id"], fields["key_life"], fields["base"], bytes.fromhex(fields["base_checksum"]))
+            clock, wall, keys_base = (
+                (0, 0, 0) if version == OLD_VERSION else (fields["clock"], fields["wall"], fields["keys_base"])
+            )
+            base_checksum = bytes.fromhex(fields["base_checksum"])
+            meta = cls(fields["id"], fields["key_life"], fields["base"], base_checksum, clock, wall, keys_base, version)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise DamagedJournal(f"the journal's description of itself cannot be read: {error!r}") from None
-        in_range = all(type(n) is int and 0 <= n < 1 << 40 for n in (meta.key_life, meta.base))
+        in_range = all(type(n) is int and 0 <= n < 1 << 40 for n in (meta.key_life, meta.base, meta.keys_base))
+        in_range = in_range and all(type(n) is int and 0 <= n < 1 << 62 for n in (meta.clock, meta.wall))
         if type(meta.id) is not str or not in_range or len(meta.base_checksum) != DIGEST_BYTES:
             raise DamagedJournal("the journal's description of itself has values that no journal has")
         return meta

@@ -45,7 +45,7 @@ class Witness:
         with contextlib.suppress(OSError):
             if self._descriptor < 0:
                 self._descriptor = os.open(
-                    self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0), 0o644
+                    self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0), 0o600
                 )
             os.lseek(self._descriptor, 0, os.SEEK_SET)
             os.write(self._descriptor, f"{body} {_checksum(body)}\n".encode("ascii"))  # always of one length

@@ -1,0 +1,220 @@
+"""A record that is in the journal and cannot be applied: ranking goes on before it, and it can be skipped."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from abound.errors import JournalError, JournalInUse, JournalUnavailable, UnappliedRecord
+from abound.server import Follower, Home, Writer
+from abound.server.snapshotter import write_snapshot
+from abound.store.journal import Journal
+from abound.store.journal.records import Learn, MergeLabels
+from tests.server.http.asgi import talk
+from tests.server.streams import base, lesson, stream, trained
+
+# Such a record was refused before it was written; it stands for all that some version or machine cannot apply.
+IMPOSSIBLE = MergeLabels("fruit", "never seen")
+LIMITED = """
+import json, resource, sys
+import abound.server.cost
+from abound.errors import JournalUnavailable
+from abound.server import Follower, Home, Writer
+from abound.store.journal.records import Learn
+
+home, what = Home(sys.argv[1]), sys.argv[2]
+text, labels = " ".join(f"w{i}" for i in range(8000)), [f"l{i}" for i in range(4000)]
+
+def limit(megabytes):
+    held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + (megabytes << 20), resource.RLIM_INFINITY))
+
+def learn(writer, record):
+    try:
+        return writer.submit(record).result(100).sequence
+    except JournalUnavailable as error:
+        return str(error)
+
+if what == "learn":
+    abound.server.cost.MOST_COST = 10**12  # as before there was a bound
+else:
+    limit(200)
+said = []
+with Writer(home, snapshot_every=None, report=said.append) as writer:
+    found = []
+    if what == "learn":
+        limit(200)
+        found.append(learn(writer, Learn(text, added=labels)))
+    found.append(learn(writer, Learn("a pear", added=["fruit"])))
+    with Follower(home) as follower:
+        seen = [follower.replica.sequence, str(follower.replica.unapplied)]
+    best = writer.replica.rank("a red apple", 1)[0].label
+    replica = writer.replica
+    print(json.dumps([replica.sequence, best, replica.state_hash(), found, seen, said, writer.journal.last]))
+"""
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home.create(tmp_path / "home", base())
+
+
+def teach(home, records):
+    with Writer(home, snapshot_every=None) as writer:
+        for record in records:
+            writer.submit(record).result(30)
+
+
+def write(home, *records):
+    with Journal(home.journal_path, write=True) as journal:
+        journal.append([(record, None) for record in records])
+
+
+def run_limited(home, what):
+    command = [sys.executable, "-c", LIMITED, str(home.path), what]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is set by what /proc says")
+def test_without_memory_ranking_goes_on_before_the_record(home):
+    records = stream(5)
+    teach(home, records)
+    sequence, best, state, found, seen, said, last = run_limited(home, "learn")
+    assert (sequence, best, last) == (5, "fruit", 6)
+    assert state == trained(records).state_hash()
+    assert all("record 6 cannot be applied (MemoryError" in words for words in (*found, seen[1], said[0]))
+    assert all(f"`abound journal skip {home.path} 6`" in words for words in found)
+    assert seen[0] == 5
+    sequence, best, state, found, seen, said, _ = run_limited(home, "open")  # every start would have failed
+    assert (sequence, best, state, seen[0]) == (5, "fruit", trained(records).state_hash(), 5)
+    assert "record 6 cannot be applied (MemoryError" in found[0]
+    home.skip(6, "no memory")
+    with Writer(home, snapshot_every=None) as writer:
+        assert writer.submit(lesson(7)).result(30).sequence == 7
+        assert writer.replica.state_hash() == trained([*records, lesson(7)]).state_hash()
+
+
+def test_a_failure_while_learning_answers_all_that_wait(home, monkeypatch):
+    said = []
+    teach(home, stream(3))
+    monkeypatch.setattr("abound.server.replica.Replica.check", lambda *_, **__: None)
+    with Writer(home, snapshot_every=None, report=said.append) as writer:
+        answers = [writer.submit(record) for record in (lesson(1), IMPOSSIBLE, lesson(2))]
+        assert answers[0].result(30).sequence == 4
+        for answer in answers[1:]:
+            with pytest.raises(UnappliedRecord, match="record 5 cannot be applied"):
+                answer.result(30)
+        assert writer.replica.sequence == 4
+        assert writer.replica.state_hash() == trained([*stream(3), lesson(1)]).state_hash()
+        assert writer.replica.rank("a red apple", 1)
+    assert len(said) == 1
+
+
+def test_the_server_ranks_and_answers_503_to_what_it_is_taught(home):
+    teach(home, stream(3))
+    write(home, IMPOSSIBLE, lesson(2))
+
+    async def conversation(client):
+        return (
+            await client.post("/v1/rank", json={"text": "a red apple"}),
+            await client.post("/v1/learn", json={"text": "a pear", "added": ["fruit"]}),
+            await client.get("/healthz"),
+        )
+
+    ranked, refused, health = talk(home, conversation)
+    assert (ranked.status_code, ranked.json()["sequence"], health.status_code) == (200, 3, 200)
+    assert refused.status_code == 503
+    assert f"`abound journal skip {home.path} 4`" in refused.json()["detail"]
+
+
+def test_all_replicas_skip_the_same_record(home):
+    teach(home, stream(3))
+    write(home, IMPOSSIBLE, lesson(2))
+    follower = Follower(home)
+    assert follower.replica.unapplied is not None
+    home.skip(4, "tried to merge what nobody knows")
+    assert follower.catch_up() == 5  # without being opened anew
+    with Writer(home, snapshot_every=None) as writer:
+        assert writer.submit(lesson(3)).result(30).sequence == 6
+        write_snapshot(home, 6)
+        follower.catch_up()
+        wanted = trained([*stream(3), lesson(2), lesson(3)]).state_hash()
+        assert writer.replica.state_hash() == follower.replica.state_hash() == wanted
+    follower.close()
+    with Writer(home) as writer:
+        assert (writer.replica.snapshot, writer.replica.skipped) == (6, [4])
+        assert writer.replica.state_hash() == wanted
+
+
+def test_a_skip_takes_back_what_was_learnt_where_a_snapshot_allows_it(home):
+    records = stream(9)
+    teach(home, records)
+    write_snapshot(home, 4)
+    write_snapshot(home, 8)
+    follower = Follower(home)
+    assert home.skip(6) == [8]
+    wanted = trained([record for i, record in enumerate(records) if i != 5]).state_hash()
+    assert follower.catch_up() == 9
+    assert follower.replica.state_hash() == wanted
+    follower.close()
+    with Writer(home) as writer:
+        assert writer.replica.state_hash() == wanted
+        home.compact(writer.journal)
+    assert home.snapshots() == [0, 4]
+
+
+def test_a_snapshot_that_was_overtaken_is_never_loaded(home):
+    records, said = stream(9), []
+    teach(home, records)
+    write_snapshot(home, 8)
+    with Journal(home.journal_path, write=True) as journal:
+        journal.skip(6)  # and then the power failed
+    with Writer(home, snapshot_every=None, report=said.append) as writer:
+        wanted = trained([record for i, record in enumerate(records) if i != 5]).state_hash()
+        assert writer.replica.state_hash() == wanted
+    assert home.snapshots() == [0]
+
+
+def test_a_skip_is_refused_if_every_snapshot_includes_the_record(home):
+    teach(home, stream(9))
+    for sequence in (4, 8):
+        write_snapshot(home, sequence)
+    with Journal(home.journal_path, write=True) as journal:
+        home.compact(journal)
+    with pytest.raises(JournalError, match="records 5 to 9 are kept"):
+        home.skip(4)
+    (home.snapshot_path(4) / "manifest.json").unlink()
+    with pytest.raises(JournalError, match="every snapshot already includes it"):
+        home.skip(6)
+    with pytest.raises(JournalError, match="are kept"):
+        home.skip(10)
+    with Writer(home), pytest.raises(JournalInUse):
+        home.skip(9)
+    with Journal(home.journal_path) as journal:
+        assert journal.skips() == {}
+
+
+def test_a_replica_that_cannot_be_loaded_again_says_so(home, monkeypatch):
+    said = []
+    teach(home, stream(3))
+    monkeypatch.setattr("abound.server.replica.Replica.check", lambda *_, **__: None)
+    with Writer(home, snapshot_every=None, report=said.append) as writer:
+        (home.snapshot_path(0) / "manifest.json").unlink()
+        with pytest.raises(JournalUnavailable):
+            writer.submit(IMPOSSIBLE).result(30)
+        with pytest.raises(Exception, match="broke off"):
+            writer.replica.rank("apple")
+    assert "the state before record 4 cannot be loaded" in said[1]
+
+
+def test_learn_is_what_people_taught(home):
+    """A text that is skipped is not counted among what people said."""
+    teach(home, stream(3))
+    write(home, Learn("a pear", added=["fruit"]))
+    home.skip(4)
+    with Writer(home) as writer:
+        before = writer.replica.history.learnt
+        assert before == trained(stream(3)).history.learnt

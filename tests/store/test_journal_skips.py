@@ -1,0 +1,123 @@
+"""Records that are never to be applied, and journals from before there were any."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from abound.errors import DamagedJournal, JournalError
+from abound.store.journal import Journal, Receipt
+from abound.store.journal.records import AddLabel, Learn
+
+GOLDEN = Path(__file__).parent / "golden" / "journal-1"
+
+
+def learn(i):
+    return Learn(f"text {i}", added=[f"label {i}"])
+
+
+@pytest.fixture
+def path(tmp_path):
+    with Journal.create(tmp_path / "journal.sqlite") as journal:
+        journal.append([(learn(i), f"key {i}") for i in range(5)])
+    return tmp_path / "journal.sqlite"
+
+
+def test_a_skip_is_kept_with_its_reason(path):
+    with Journal(path, write=True) as journal:
+        assert journal.skips() == {}
+        journal.skip(3, "no memory")
+        journal.skip(2)
+    with Journal(path) as journal:
+        assert [(skip.sequence, skip.reason) for skip in journal.skips().values()] == [(2, ""), (3, "no memory")]
+        assert [stored.sequence for stored in journal.read()] == [1, 2, 3, 4, 5]  # it is still there to be read
+        assert list(journal.damage()) == []
+    with Journal(path, write=True) as journal:
+        journal.compact(4)
+        assert sorted(journal.skips()) == [2, 3]
+        assert list(journal.damage()) == []
+
+
+@pytest.mark.parametrize(("sequence", "words"), [(0, "records 2 to 5 are kept"), (1, "are kept"), (6, "are kept")])
+def test_what_is_not_there_cannot_be_skipped(path, sequence, words):
+    with Journal(path, write=True) as journal:
+        journal.compact(1)
+        with pytest.raises(JournalError, match=words):
+            journal.skip(sequence)
+        journal.skip(4)
+        with pytest.raises(JournalError, match="record 4 is skipped already"):
+            journal.skip(4)
+    with Journal(path) as journal, pytest.raises(JournalError, match="opened to read"):
+        journal.skip(3)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE skip SET sequence = 2",
+        "UPDATE skip SET record = x'00'",
+        "UPDATE skip SET reason = x'41'",
+        "UPDATE skip SET checksum = x'00'",
+        "UPDATE skip SET time = time + 1",
+    ],
+)
+def test_a_damaged_skip_is_found(path, damage):
+    with Journal(path, write=True) as journal:
+        journal.skip(3, "why")
+    with sqlite3.connect(path) as connection:
+        connection.execute(damage)
+    connection.close()
+    with Journal(path) as journal:
+        assert any("does not match its checksum" in words for words in journal.damage())
+        with pytest.raises(DamagedJournal):
+            journal.skips()
+    with pytest.raises(DamagedJournal):
+        Journal(path, write=True)
+
+
+def test_a_skip_of_another_journal_does_not_count(tmp_path, path):
+    with Journal(path, write=True) as journal:
+        journal.skip(3)
+    with Journal.create(tmp_path / "other.sqlite") as other:
+        other.append([(learn(i), None) for i in range(5)])
+    with sqlite3.connect(path) as connection:
+        (row,) = connection.execute("SELECT * FROM skip").fetchall()
+    connection.close()
+    with sqlite3.connect(tmp_path / "other.sqlite") as connection:
+        connection.execute("INSERT INTO skip VALUES (?, ?, ?, ?, ?)", row)
+    connection.close()
+    with Journal(tmp_path / "other.sqlite") as other, pytest.raises(DamagedJournal, match="does not match"):
+        other.skips()
+
+
+def test_a_journal_of_version_1_is_read_and_goes_on(tmp_path):
+    for file in GOLDEN.iterdir():
+        shutil.copy(file, tmp_path)
+    path = tmp_path / "journal.sqlite"
+    with Journal(path) as journal:
+        assert (journal.base, journal.last, journal.skips()) == (1, 5, {})
+        assert next(iter(journal.read(2))).record == AddLabel("pear", ["Birne"])
+        assert list(journal.damage()) == []
+    with Journal(path, write=True) as journal:
+        assert journal.find(Learn("a red apple", added=["fruit"]), "key 1") == 1
+        assert journal.append([(AddLabel("pear", ["Birne"]), "key 3"), (learn(6), "key 6")]) == [
+            Receipt(3, True),
+            Receipt(6, False),
+        ]
+        journal.skip(6)
+        assert journal.compact(4) == 3
+    with Journal(path) as journal:
+        assert [stored.sequence for stored in journal.read(4)] == [5, 6]
+        assert sorted(journal.skips()) == [6]
+        assert list(journal.damage()) == []
+
+
+def test_a_version_1_can_be_skipped_in_at_once(tmp_path):
+    for file in GOLDEN.iterdir():
+        shutil.copy(file, tmp_path)
+    with Journal(tmp_path / "journal.sqlite", write=True) as journal:
+        journal.skip(3)
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        assert sorted(journal.skips()) == [3]
+        assert list(journal.damage()) == []
