@@ -150,8 +150,8 @@ def category_paper() -> list[str]:
         *lines,
         "",
         f"{held} of {len(reuters['checks'])} checked orderings and figures of the paper hold on Reuters-21578, which "
-        f"the paper has, too. Elsewhere, of the orderings alone, {'; '.join(others)}. Random folds are kinder than folds "
-        f"of neighbouring documents: with those Perceptron has OneErr "
+        f"the paper has, too. Elsewhere, of the orderings alone, {'; '.join(others)}. Random folds are kinder than "
+        f"folds of neighbouring documents: with those Perceptron has OneErr "
         f"{100 * np.mean(runs['Perceptron']['OneErr']):.2f}% and MMP l.3 Coverage "
         f"{np.mean(runs['MMP l.3']['Coverage']):.2f}. Rocchio is behind the paper's unless it keeps all words (OneErr "
         f"{100 * np.mean(whole['Rocchio']['OneErr']):.2f}%).",

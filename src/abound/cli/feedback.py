@@ -82,6 +82,8 @@ def feedback(
             tagger.feedback_many([document.text for document in chunk], [document.labels for document in chunk])
             rows += len(chunk)
         inputs.note_skipped()
+        if not rows:
+            raise ValueError(f"there is no row to learn from in {input_}")
     tagger.save(model)
     report: dict[str, Any] = {"rows": rows, "report": tagger.bands.report() if tagger.bands else ""}
     if wants_json(as_json):

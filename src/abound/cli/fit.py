@@ -225,13 +225,17 @@ def _held_out(tagger: "Tagger", documents: "Inputs", rule: "Holdout", apart: "In
     """Measure the model on the rows that it was not given, if there are any."""
     if not rule.share and apart is None:
         return None
-    from abound.cli.measures import HELD_OUT, check_measures, measure
+    from abound.cli.measures import HELD_OUT, NothingToMeasure, check_measures, measure
     from abound.cli.progress import Progress
 
     source = documents if apart is None else apart
     with Progress("measuring", source.share) as progress:
         rows = source.held_out() if apart is None else iter(source)
-        return measure(tagger, rows, HELD_OUT, check_measures(HELD_OUT, 1), progress.update)
+        try:
+            return measure(tagger, rows, HELD_OUT, check_measures(HELD_OUT, 1), progress.update)
+        except NothingToMeasure as error:  # the model is saved, and as good as it was
+            note(f"{error}")
+            return None
 
 
 def report(

@@ -110,6 +110,8 @@ class Inputs:
     def check_labels(self, needed: bool = True) -> None:
         """Say on stderr what is odd about the labels that were learnt; raise if some are needed and there are none."""
         paths = ", ".join("<stdin>" if reader.path == STANDARD else reader.path for reader in self._readers)
+        if needed and not self._labels.rows:
+            raise ValueError(f"there is nothing to learn in {paths}")
         without = self._labels.rows - self._labels.labelled
         if without and not self._labels.labelled:
             words = f"none of the {without:,} rows of {paths} has a label"

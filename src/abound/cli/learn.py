@@ -67,6 +67,8 @@ def learn(
     if bool(label or wrong) != (text is not None):
         raise typer.BadParameter("--text goes together with --label or --wrong")
     said = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
+    if text is not None:
+        check_lesson(text, *said)
     if text is None:
         from abound.cli.inputs import Inputs
 
@@ -91,6 +93,18 @@ def learn(
         result = {**lesson.as_dict(), "skipped": inputs.n_skipped, "new_labels": tagger.n_labels - known}
     tagger.save(model)
     report(model, {**result, "rows_in_all": tagger.n_rows, "labels_in_all": tagger.n_labels}, as_json)
+
+
+def check_lesson(text: str, labels: list[str], wrong: list[str]) -> None:
+    """Raise if nothing can be learnt of a text, or one of its labels is empty."""
+    from abound.text import prepare
+    from abound.text.words import words_of
+
+    if not words_of(prepare(text)):
+        raise ValueError(f"--text has no words, so nothing can be learnt of it, got {text!r}")
+    for option, given in (("--label", labels), ("--wrong", wrong)):
+        if not all(label.strip() for label in given):
+            raise ValueError(f"{option} must not be empty")
 
 
 def teach(tagger: "Tagger", text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:

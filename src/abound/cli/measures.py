@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from abound.cli.common import note
 from abound.cli.inputs import chunks
 
 if TYPE_CHECKING:
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
 
 CHUNK = 2_000
 HELD_OUT = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5")  # what `abound fit` measures
+
+
+class NothingToMeasure(ValueError):
+    """There is no row with a label."""
 
 
 def check_measures(names: Sequence[str], depth: int) -> int:
@@ -55,8 +60,17 @@ def measure(
         labels += [document.labels for document in chunk]
         watch(len(labels))
     n_labelled = sum(map(bool, labels))
+    if not labels:
+        raise NothingToMeasure("there is nothing to measure: no row was read or held out")
     if not n_labelled:
-        raise ValueError(f"there is nothing to measure: none of the {len(labels):,} rows has a label")
+        words = f"there is nothing to measure: none of the {len(labels):,} rows has a label"
+        raise NothingToMeasure(
+            f"{words}; name the field of the labels with --labels-field, or the format with --format"
+        )
+    names_known = set(map(str, tagger.ranker.labels_.names))
+    strange = sum(bool(row) and not names_known.intersection(map(str, row)) for row in labels)
+    if strange > n_labelled / 2:
+        note(f"{strange:,} of {n_labelled:,} measured rows have no label that the model knows, and count as wrong")
     judgement = judge(
         tagger.truth(labels),
         Ranking(np.concatenate(indices), np.concatenate(scores), ()),

@@ -179,6 +179,8 @@ def show_many(
             progress.update(row)
     if isinstance(documents, Inputs):
         documents.note_skipped()
+    if not row:
+        note("there is no row to rank")
     if empty:
         unknown = "none of their words is known to the model"
         left_out = how[1] is not None or how[3]

@@ -198,6 +198,8 @@ def _columns_of(header: list[str], delimiter: str, options: Options) -> _Columns
 
 def _hint(names: list[str], delimiter: str) -> str:
     """Guess what kind of file the reader was given instead."""
+    if names[0].startswith("sep="):
+        return "; remove the first line, which only spreadsheets understand"
     if delimiter == "," and len(names) == 1 and re.search(r"[^\w\s-]", names[0]):
         return "; if another character separates the columns, name it with delimiter=..."
     if delimiter == "\t":
