@@ -9,11 +9,12 @@ import numpy as np
 
 from abound.server.http.problems import Problem
 
-LEARN_BYTES = 1 << 20  # a text, whether it is to be learnt or ranked
+LEARN_BYTES = 1 << 20  # of a body with a text, whether it is to be learnt or ranked
+TEXT_BYTES = 1 << 19  # of a text: it is cut into words while everybody else waits
 BATCH_BYTES = 8 << 20
 EXPLAIN_BYTES = 1 << 16  # where each word stands in a text takes far longer to tell than its ranking
 ANSWER_BYTES = 32 << 20  # of a batch, or of explanations
-MOST_WORDS = 250_000  # of a text: each is looked up while everybody else waits
+MOST_WORDS = 125_000  # of a text
 MOST_RANKED = 250_000  # texts of a batch times labels asked for
 MOST_EXPLAINED = 500_000  # places of known words in a text times labels to be explained
 BODY_SECONDS = 30.0  # for a body to come
@@ -82,19 +83,19 @@ def check_text(text: str) -> None:
 
     Examples
     --------
-    >>> check_text("a " * 250_001)
+    >>> check_text("a " * 125_001)
     Traceback (most recent call last):
     ...
-    abound.server.http.problems.Problem: (413, 'a text must have at most 250,000 words')
+    abound.server.http.problems.Problem: (413, 'a text must have at most 125,000 words')
     """
     n_letters = len(text)
-    if n_letters <= 2 * MOST_WORDS and 4 * n_letters <= LEARN_BYTES:
+    if n_letters < 2 * MOST_WORDS and 4 * n_letters <= TEXT_BYTES:
         return
     raw = text.encode("utf-8", "surrogatepass")
-    if len(raw) > LEARN_BYTES:
-        words = f"a text must have at most {LEARN_BYTES:,} bytes"
-        raise Problem(413, words, {b"x-abound-limit": b"%d" % LEARN_BYTES})
-    if n_letters > 2 * MOST_WORDS:
+    if len(raw) > TEXT_BYTES:
+        words = f"a text must have at most {TEXT_BYTES:,} bytes"
+        raise Problem(413, words, {b"x-abound-limit": b"%d" % TEXT_BYTES})
+    if n_letters >= 2 * MOST_WORDS:
         within = _IN_WORDS[np.frombuffer(raw, np.uint8)]
         if int(np.count_nonzero(within[1:] & ~within[:-1])) + int(within[0]) > MOST_WORDS:
             words = f"a text must have at most {MOST_WORDS:,} words"

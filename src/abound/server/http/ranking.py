@@ -40,7 +40,7 @@ from abound.tagger.emptiness import why_empty
 PIECE_CHARACTERS = 20_000
 PIECE_TEXTS = 100
 PIECE_LABELS = 5_000
-PIECE_REASONS = 100_000
+PIECE_REASONS = 25_000
 PIECE_FEATURES = 1_000
 Names = Mapping[str, list[str]]
 _ENCODER = msgspec.json.Encoder()
@@ -148,13 +148,13 @@ async def rank_batch(call: Call[BatchAsk]) -> Encoded:
         sequence = replica.sequence
         answer = _Answer(b'{"sequence":%d,"results":[' % sequence)
         for texts in _chunks(ask.texts, ask.k):
+            await asyncio.sleep(0)
             names = replica.tagger.label_names
             if ask.bands:
                 found = [_shown(entries, ask.k, names) for entries in _banded(call, texts)]
             else:
                 found = [[_label(entry, names) for entry in entries] for entries in replica.rank_many(texts, ask.k)]
             answer.add([_above(labels, ask.threshold) for labels in found])
-            await asyncio.sleep(0)
         return Encoded(sequence, answer.closed(b"]}"))
 
 

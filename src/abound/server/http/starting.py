@@ -95,9 +95,8 @@ class Gate:
 
 
 def warm(replica: Replica) -> None:
-    """Have ready what is put together when it is first asked for: the names of labels, and their search."""
-    with replica.reading():
-        replica.search.find("", 1)
+    """Have ready what is put together when it is first asked for, before anybody asks: the search for labels."""
+    replica.search.find("", 1)
 
 
 class _GivenUpError(Exception):
