@@ -16,7 +16,7 @@ TAGGERS = {
     "cascade": {"ranker": "cascade", "ranker_params": {"passes": 1, "few_labels": 0}},
     "cascade of few": {"ranker": "cascade", "ranker_params": {"passes": 1}},
     "frequency": {"ranker": "frequency"},
-    "corpus": {"ranker": "feature-focus", "mode": "corpus"},
+    "corpus": {"ranker": "feature-focus"},
     "parts of words": {"ranker": "feature-focus", "char_ngrams": (3, 4), "ngrams": 3},
     "waiting": {"ranker": "feature-focus", "min_count": 2},
 }

@@ -77,4 +77,4 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
 
 def _text_params(tagger: Tagger) -> dict[str, Any]:
     params = tagger.params()
-    return {name: value for name, value in params.items() if name != "ranker_params"}
+    return {name: value for name, value in params.items() if name not in ("ranker_params", "language")}

@@ -182,8 +182,14 @@ def test_a_skos_vocabulary_names_the_labels(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("rdflib")
     finna = Path(__file__).parents[2] / "examples" / "finna"
     options = ("--format", "annif", "--label-names", finna / "subjects.ttl", "--model", tmp_path / "m")
-    refused = run("fit", finna / "records.tsv.gz", *options)
+    refused = run("fit", finna / "records.tsv.gz", *options, "--language", "none")
     assert refused.code == 1
     assert "pass --language ..., one of 'en', 'fi'" in refused.err
-    assert run("fit", finna / "records.tsv.gz", *options, "--language", "en").code == 0
+    found = run("fit", finna / "records.tsv.gz", *options)
+    assert found.json["language"] == "en"
+    assert "language: en in " in found.err
+    assert run("info", tmp_path / "m").json["params"]["stem"] == "english"
     assert run("rank", tmp_path / "m", "Whales of the Atlantic", "-k", "1").json["labels"][0]["name"] == "whales"
+    options = (*options[:-1], tmp_path / "fi", "--language", "fi")
+    assert run("fit", finna / "records.tsv.gz", *options).json["language"] == "fi"
+    assert run("rank", tmp_path / "fi", "valaat", "-k", "1").json["labels"][0]["name"] == "valaat"

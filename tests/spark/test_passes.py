@@ -56,7 +56,7 @@ class Unclustered:
     def __init__(self, work, ranker, params, shards, n_runs=3):
         rows = made_corpus().numbered()[:300]
         self.texts, self.labels = [row[1] for row in rows], [row[2] for row in rows]
-        self.tagger = Tagger(ranker, ranker_params={**params, "shards": shards})
+        self.tagger = Tagger(ranker, language=None, ranker_params={**params, "shards": shards})
         text_params = self.tagger.encoder.params()
         cuts = [rows[i * len(rows) // n_runs : (i + 1) * len(rows) // n_runs] for i in range(n_runs)]
         writer = WriteRun(work, text_params)

@@ -4,6 +4,7 @@ import difflib
 import inspect
 import json
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,6 +48,7 @@ Example:
 
 SHOWN = ["rows", "labels", "features", "edges", "language", "passes", "second stage", "memory", "dropped"]
 SHOWN += ["seconds", "rows/s", "progressive P@1"]
+SAMPLED = 1_000  # rows that tell in which language the names of a vocabulary are read
 InputsArgument = Annotated[
     list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or - for stdin.")
 ]
@@ -65,7 +67,12 @@ LabelNamesOption = Annotated[
 ]
 LanguageOption = Annotated[
     str | None,
-    typer.Option("--language", metavar="LANG", help="Language of the names that are taken from a SKOS vocabulary."),
+    typer.Option(
+        "--language",
+        metavar="CODE",
+        help="Language of the texts and of SKOS names, such as en: chooses stemmer and word parts. "
+        "Detected if not given; none for whole words.",
+    ),
 ]
 NameWeightOption = Annotated[
     float | None,
@@ -130,10 +137,7 @@ def fit(
     """Learn a model from files of texts and labels."""
     model = model_name(inputs) if model is None else model
     hold_target(ctx, model, force)
-    if language is not None and label_names is None:
-        raise typer.BadParameter("--language goes together with --label-names")
     limit_bytes = None if max_memory is None else parse_size(max_memory)
-    from abound import data
     from abound.cli.holdout import parse_holdout
     from abound.cli.inputs import STANDARD, Inputs
     from abound.cli.lessons import learn_files, learn_stream
@@ -148,6 +152,7 @@ def fit(
     tagger = make_tagger(
         ranker=ranker,
         ranker_params=given,
+        language=language,
         name_weight=name_weight,
         ngrams=ngrams,
         char_ngrams=None if char_ngrams is None else parse_span(char_ngrams),
@@ -155,7 +160,7 @@ def fit(
         min_count=min_count,
     )
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
-    names = {} if label_names is None else data.read_label_names(label_names, language)
+    names = {} if label_names is None else names_of(label_names, language, documents)
     if STANDARD in inputs and passes is None:  # a stream may have no end, so it is learnt row by row
         lesson = learn_stream(tagger, documents, max_bytes, names)
     else:
@@ -166,6 +171,20 @@ def fit(
     documents.check_labels(needed=not tagger.n_labels)
     tagger.save(model)
     report(tagger, lesson, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
+
+
+def names_of(path: str, language: str | None, documents: "Inputs") -> dict[str, list[str]]:
+    """Read the names of labels; of a SKOS vocabulary, those in the language of the texts."""
+    from abound import data
+
+    if not data.is_vocabulary(path):
+        return data.read_label_names(path)
+    if language is not None:
+        return data.read_label_names(path, None if language == "none" else language)
+    from abound.text.language import detect
+
+    likely = None if documents.is_stream else detect(row.text for row in islice(documents, SAMPLED)).language
+    return data.read_label_names(path, likely_language=likely)
 
 
 def model_name(inputs: list[str]) -> str:
@@ -188,6 +207,8 @@ def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
     from abound.tagger import Tagger
 
     given = {name: value for name, value in params.items() if value is not None}
+    if given.get("language") == "none":
+        given["language"] = None
     kind = given.get("ranker", inspect.signature(Tagger).parameters["ranker"].default)
     known = inspect.signature(ranker_class(kind)).parameters
     for name in ranker_params:

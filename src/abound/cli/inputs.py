@@ -60,6 +60,11 @@ class Inputs:
         self._labels = LabelWatch()
         self._told = "label_separator" in options  # whoever has named it knows what stands in the labels
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the rows can be read only once."""
+        return self._keeps
+
     def __iter__(self) -> Iterator[Document]:
         return islice(self._documents(), self.limit)
 

@@ -11,6 +11,7 @@ from abound.cli.inputs import Inputs, chunks
 from abound.cli.memory import SAMPLE_ROWS, SAMPLE_SHARE, Point, available_memory, forecast
 from abound.cli.progress import Progress
 from abound.tagger.training import Training
+from abound.text.language import choice_of
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -84,8 +85,11 @@ def learn_files(
             training.add([document.text for document in chunk], [document.labels for document in chunk])
             _count(lesson, chunk)
             progress.update(lesson.rows)
+        training.finish_counting()
         lesson.seconds = progress.seconds
     inputs.note_skipped()
+    if training.detected is not None:
+        note(f"language: {training.detected.sentence()}; {choice_of(tagger.language).sentence()}")
     done = 0.0
     forecaster = _Forecaster(lambda: min(1.0, done), max_bytes)
 

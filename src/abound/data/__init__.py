@@ -5,7 +5,7 @@
 
 from abound.data.files import Reader, Skipped, read, write
 from abound.data.formats import Format, Option
-from abound.data.names import read_label_names
+from abound.data.names import is_vocabulary, read_label_names
 from abound.data.records import Document, NamedRow, Qrel, Record, Row, RunLine
 from abound.data.registry import FORMATS, detect_format
 from abound.errors import DataError
@@ -24,6 +24,7 @@ __all__ = [
     "RunLine",
     "Skipped",
     "detect_format",
+    "is_vocabulary",
     "read",
     "read_label_names",
     "write",

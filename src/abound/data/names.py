@@ -9,7 +9,15 @@ from abound.data.streams import STANDARD, compression_of, open_input
 from abound.errors import DataError
 
 
-def read_label_names(path: str | os.PathLike[str], language: str | None = None) -> dict[str, list[str]]:
+def is_vocabulary(path: str | os.PathLike[str]) -> bool:
+    """Tell by its name whether a file is a SKOS vocabulary."""
+    file = os.fspath(path)
+    return parser_of(file.lower().removesuffix(compression_of(file))) is not None
+
+
+def read_label_names(
+    path: str | os.PathLike[str], language: str | None = None, *, likely_language: str | None = None
+) -> dict[str, list[str]]:
     """Read the names of labels.
 
     Parameters
@@ -21,6 +29,8 @@ def read_label_names(path: str | os.PathLike[str], language: str | None = None) 
         loses them, as in Annif's vocabularies.
     language : str, optional
         Which names of a SKOS vocabulary, such as "en"; needed where it has several languages.
+    likely_language : str, optional
+        What is taken from a vocabulary of several languages if none is given.
 
     Returns
     -------
@@ -31,7 +41,7 @@ def read_label_names(path: str | os.PathLike[str], language: str | None = None) 
     plain = file.lower().removesuffix(compression_of(file))
     by_number, parser = plain.endswith(".txt"), parser_of(plain)
     if parser is not None:
-        return _vocabulary(file, parser, language)
+        return _vocabulary(file, parser, language, likely_language)
     if language is not None:
         raise ValueError(f"a language can be chosen from a SKOS vocabulary only, and {file} is none by its name")
     names: dict[str, list[str]] = {}
@@ -57,10 +67,10 @@ def read_label_names(path: str | os.PathLike[str], language: str | None = None) 
     return names
 
 
-def _vocabulary(file: str, parser: str, language: str | None) -> dict[str, list[str]]:
+def _vocabulary(file: str, parser: str, language: str | None, likely: str | None) -> dict[str, list[str]]:
     try:
         with open_input(file) as (stream, _):
-            return read_skos(stream, parser, language)
+            return read_skos(stream, parser, language, likely)
     except Malformed as error:
         raise _error(file, 1, str(error)) from None
     except DAMAGE as error:

@@ -20,10 +20,13 @@ def parser_of(name: str) -> str | None:
     return next((parser for suffix, parser in PARSERS.items() if name.lower().endswith(suffix)), None)
 
 
-def read_skos(stream: BinaryIO, parser: str, language: str | None) -> dict[str, list[str]]:
+def read_skos(
+    stream: BinaryIO, parser: str, language: str | None, likely_language: str | None = None
+) -> dict[str, list[str]]:
     """Return the names of every concept by its URI: the preferred one first, then the alternative ones.
 
-    Deprecated concepts are left out, and so are concepts without a preferred name in the language.
+    Without a language, the only one of the vocabulary is taken, or the likely one if it has several. Deprecated
+    concepts are left out, and so are concepts without a preferred name in the language.
     """
     rdflib = require("rdflib", "skos", "SKOS vocabularies")
     graph, content = rdflib.Graph(), stream.read()
@@ -32,7 +35,7 @@ def read_skos(stream: BinaryIO, parser: str, language: str | None) -> dict[str, 
     except Exception as error:  # each of rdflib's parsers raises what it likes
         raise Malformed(f"it is no {parser}: {' '.join(str(error).split())[:200]}") from None
     concepts = _concepts(graph, rdflib)
-    language = language or _only_language(graph, rdflib, concepts)
+    language = language or _only_language(graph, rdflib, concepts, likely_language)
     names: dict[str, list[str]] = {}
     for concept in concepts:
         preferred = _names(graph, concept, rdflib.SKOS.prefLabel, language)
@@ -54,11 +57,13 @@ def _concepts(graph: Any, rdflib: Any) -> list[Any]:
     return found
 
 
-def _only_language(graph: Any, rdflib: Any, concepts: list[Any]) -> str:
+def _only_language(graph: Any, rdflib: Any, concepts: list[Any], likely: str | None) -> str:
     counts: dict[str, int] = defaultdict(int)
     for concept in concepts:
         for name in graph.objects(concept, rdflib.SKOS.prefLabel):
             counts[name.language or ""] += 1
+    if likely in counts:
+        return str(likely)
     if len(counts) > 1:
         known = ", ".join(repr(name) for name in sorted(counts, key=lambda name: (-counts[name], name))[:10])
         raise Malformed(f"its names are in several languages; pass language=..., one of {known}")

@@ -37,6 +37,8 @@ from abound.store import encode_names
 from abound.store.directory import DATA_FILE, carry_array, read_manifest, write_array, write_manifest
 from abound.tagger import Tagger
 from abound.tagger.keeping import RANKER_PREFIX
+from abound.tagger.training import HELD_ROWS, language_of
+from abound.text.language import AUTO
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -120,7 +122,7 @@ def fit(
     progress : callable, optional
         Called with a stage's name, the tasks that are done, and how many there are.
     **text_params
-        Parameters of `abound.text.TextEncoder`; max_terms cannot be used here.
+        `language`, as of a `Tagger`, and parameters of `abound.text.TextEncoder`; max_terms cannot be used here.
 
     Returns
     -------
@@ -142,6 +144,8 @@ def fit(
     if tagger.encoder.max_terms is not None:
         raise ValueError("max_terms depends on the order in which terms are met, so it cannot be used on a cluster")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
+    if tagger.language == AUTO:
+        tagger.set_language(detect_language(frame, tagger.seed))
     target = Path(model)
     _check_target(target, resume)
     training = Training(spark, tagger, target, Path(work) if work else Path(f"{target}.work"), progress)
@@ -149,6 +153,12 @@ def fit(
     if not keep_work:
         shutil.rmtree(training.work, ignore_errors=True)
     return report
+
+
+def detect_language(frame: "DataFrame", seed: int) -> str | None:
+    """Tell the language of the texts from a sample of the first rows, as a training on one machine does."""
+    first = frame.orderBy("row").limit(HELD_ROWS).select("text")
+    return language_of((row["text"] or "" for row in first.toLocalIterator()), seed).language
 
 
 def _check_target(path: Path, resume: bool) -> None:

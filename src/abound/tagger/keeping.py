@@ -36,6 +36,7 @@ def restored(cls: type[T], model: Model, **params: Any) -> T:
     """Build a tagger from a model directory that was read; parameters of its ranker may be replaced."""
     try:
         settings = {name: value for name, value in model.content["params"].items() if name not in FORMER_PARAMS}
+        settings.setdefault("language", None)  # version 1 had none
         tagger = cls(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
         tagger.encoder.restore(model.arrays)
         columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}

@@ -26,6 +26,7 @@ from abound.tagger.label_lists import warn_of_labels
 from abound.tagger.pruning import prune
 from abound.tagger.training import Training
 from abound.text import TextEncoder
+from abound.text.language import AUTO, choice_of
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -43,11 +44,15 @@ class Tagger:
         The kind of ranker; see `abound.rankers.KINDS`.
     ranker_params : dict, optional
         Its parameters.
+    language : str or None
+        The language of the texts, such as "en" or "fi". It decides how words are cut: to stems, and into parts where
+        words are often compounds. "auto" has `fit` detect it from a sample of the texts. Whole words are used where
+        most texts are not in one language, and in a stream that was never fitted. None keeps words whole.
     name_weight : float
         How much the name of a label counts as an example of it, beside a text; 0 does not learn names.
     **text
-        Parameters of `abound.text.TextEncoder`: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms,
-        run_weight, part_weight, form_weight.
+        Parameters of `abound.text.TextEncoder`, which overrule what the language suggests: ngrams, char_ngrams, stem,
+        min_count, weighting, slope, max_terms, run_weight, part_weight, form_weight.
 
     Examples
     --------
@@ -67,18 +72,26 @@ class Tagger:
         ranker: str = "cascade",
         *,
         ranker_params: Mapping[str, Any] | None = None,
-        name_weight: float = 2.0,
+        language: str | None = AUTO,
+        name_weight: float = 4.0,
         **text: Any,
     ) -> None:
         check_number("name_weight", name_weight, 0.0, 1000.0)
         self.ranker = ranker_class(ranker)(**dict(ranker_params or {}))
         self.ranker._check_params()
         self.name_weight = name_weight
-        self.encoder = TextEncoder(**text)
+        self._text_params = text
+        self.set_language(language)
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
         self.bands: Bands | None = None
         self.ranker._start()
+
+    def set_language(self, language: str | None) -> None:
+        """Cut texts as suits a language from now on, and forget every term; what was given explicitly stays."""
+        choice = choice_of(None if language == AUTO else language)
+        self.encoder = TextEncoder(**{**choice._asdict(), **self._text_params})
+        self.language = language
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -385,7 +398,7 @@ class Tagger:
     def params(self) -> dict[str, Any]:
         """Return every parameter."""
         ranker = {"ranker": self.ranker.kind, "ranker_params": self.ranker._params()}
-        return {**ranker, "name_weight": self.name_weight, **self.encoder.params()}
+        return {**ranker, "language": self.language, "name_weight": self.name_weight, **self.encoder.params()}
 
     def prune(self, max_bytes: int) -> dict[str, int]:
         """Bring the tagger under so many bytes, if it holds more, by forgetting the rarest terms.

@@ -1,7 +1,7 @@
 """Fitting a tagger: count all texts, then train on them in passes."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +14,7 @@ from abound.rankers.source import RowSource
 from abound.tagger.arguments import checked, named
 from abound.tagger.pruning import forget, rarest
 from abound.tagger.spool import Spool, new_numbers
+from abound.text.language import AUTO, Detected, detect
 
 if TYPE_CHECKING:
     from abound.tagger.tagger import Tagger
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 TESTED = 100  # rows of each piece of the first pass that are ranked before they are learnt
 REMEMBERED = 1_000  # tested rows that the progressive figure is taken over
 CHUNK = 4096  # texts that are counted at once
+# The first rows, from which a sample tells the language: so many rows, or rows with so many characters.
+HELD_ROWS, HELD_CHARACTERS = 20_000, 20_000_000
 Watch: TypeAlias = Callable[[int, float], None]
 
 
@@ -42,6 +45,8 @@ class Training(RowSource):
     ----------
     hits : deque of bool
         Whether the best label was right, for the latest rows that were ranked before they were learnt.
+    detected : Detected or None
+        What a sample of the texts said of their language, if the tagger left it open.
     dropped : dict
         Terms and edges that were forgotten to keep `max_bytes`.
     """
@@ -58,18 +63,26 @@ class Training(RowSource):
         self.hits: deque[bool] = deque(maxlen=REMEMBERED)
         self.dropped = {"terms": 0, "edges": 0}
         self.second_stage_dropped = False
-        self._tagger, self._max_bytes = tagger, max_bytes
+        self.detected: Detected | None = None
+        self._tagger, self._max_bytes, self._folder = tagger, max_bytes, folder
         self._watch: Watch = lambda _, __: None
         self._n_learnt = 0
-        tagger.encoder.begin_counting()
         tagger.ranker._start()
         tagger.label_names = {str(label): given for label, given in names.items()}
         if tagger.bands is not None:  # labels are numbered anew, so what it knows of them is void
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
         self._named = [(name, label) for label, given in names.items() for name in given] if tagger.name_weight else []
+        # The first rows, as long as the language of the texts is not known.
+        self._held: list[tuple[str, list[Any]]] | None = [] if tagger.language == AUTO else None
+        self._n_held_characters = 0
+        self._spool = self._begin_counting()
+
+    def _begin_counting(self) -> Spool:
+        tagger = self._tagger
+        tagger.encoder.begin_counting()
         self._names = tagger.encoder.count([name for name, _ in self._named])
         tagger.ranker.labels_.add(label for _, label in self._named)
-        self._spool = Spool(tagger.encoder, tagger.seed, folder)
+        return Spool(tagger.encoder, tagger.seed, self._folder)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -86,6 +99,40 @@ class Training(RowSource):
     def add(self, texts: Sequence[str], labels: Sequence[Sequence[Any]]) -> None:
         """Count texts and keep them for the passes."""
         texts, labels = checked(texts, labels)
+        if self._held is not None:
+            n_held = self._hold(texts, labels)
+            if n_held == len(texts):
+                return
+            self._detect()
+            texts, labels = texts[n_held:], labels[n_held:]
+        self._count(texts, labels)
+
+    def finish_counting(self) -> None:
+        """Count what waits until enough rows are there, since no more will come."""
+        if self._held is not None:
+            self._detect()
+
+    def _hold(self, texts: list[str], labels: list[list[Any]]) -> int:
+        """Hold rows back until there are enough to tell their language; return how many were taken."""
+        assert self._held is not None
+        for number, row in enumerate(zip(texts, labels, strict=True)):
+            if _is_enough(len(self._held), self._n_held_characters):
+                return number
+            self._held.append(row)
+            self._n_held_characters += len(row[0])
+        return len(texts)
+
+    def _detect(self) -> None:
+        """Choose how texts are cut by the language of the rows that were held back, and count these."""
+        held, self._held = self._held or [], None
+        texts = [text for text, _ in held]
+        self.detected = language_of(texts, self._tagger.seed)
+        self._tagger.set_language(self.detected.language)
+        self._spool.close()
+        self._spool = self._begin_counting()
+        self._count(texts, [labels for _, labels in held])
+
+    def _count(self, texts: list[str], labels: list[list[Any]]) -> None:
         ranker = self._tagger.ranker
         for start in range(0, len(texts), CHUNK):
             part = slice(start, start + CHUNK)
@@ -100,6 +147,7 @@ class Training(RowSource):
 
     def learn(self, watch: Watch = lambda _, __: None) -> None:
         """Train on all texts that were added; `watch` is told how many rows were learnt, and what share that is."""
+        self.finish_counting()
         tagger, ranker, self._watch = self._tagger, self._tagger.ranker, watch
         ranker.n_features_in_, ranker._form = tagger.encoder.n_terms, "lists"
         self._spool.n_labels = len(ranker.labels_)
@@ -157,7 +205,8 @@ class Training(RowSource):
     def report(self) -> dict[str, Any]:
         """Return how the tagger was trained, as people read it."""
         ranker = self._tagger.ranker
-        return {"passes": ranker.passes_ or 1, "second_stage": ranker.has_second_stage}
+        found = {"passes": ranker.passes_ or 1, "second_stage": ranker.has_second_stage}
+        return {"language": self._tagger.language, **found}
 
     # -- memory ------------------------------------------------------------------------------------
 
@@ -179,3 +228,19 @@ class Training(RowSource):
             numbers = new_numbers(wanted)
             self._spool.renumber(numbers)
             self._names = (self._names[0], numbers[self._names[1]], self._names[2])
+
+
+def _is_enough(n_rows: int, n_characters: int) -> bool:
+    return n_rows >= HELD_ROWS or n_characters >= HELD_CHARACTERS
+
+
+def language_of(texts: Iterable[str], seed: int) -> Detected:
+    """Tell the language of texts from a sample of the first ones, as many as a training holds back."""
+    held: list[str] = []
+    n_characters = 0
+    for text in texts:
+        if _is_enough(len(held), n_characters):
+            break
+        held.append(text)
+        n_characters += len(text)
+    return detect(held, seed)
