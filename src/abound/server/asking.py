@@ -25,7 +25,7 @@ def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
 def explained_parts(replica: Replica, text: str, labels: Sequence[Name]) -> tuple[int, list[int]]:
     """Return how many places of a text have known words, and of how many parts each label is explained by."""
     with replica.reading():
-        places = len(replica.tagger.encoder.spans(text))
+        places = replica.tagger.encoder.count_places(text)
         return places, [len(parts) for parts in replica.heard(text, labels)]
 
 

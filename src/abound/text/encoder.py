@@ -167,6 +167,10 @@ class TextEncoder:
         origin = places(text)
         return [Span(term, origin[start], origin[stop - 1] + 1) for term, start, stop in found]
 
+    def count_places(self, text: str) -> int:
+        """Return how many `spans` a text has."""
+        return len(terms_of(self.vocabulary, prepare(text), self._settings()))
+
     def most_terms(self, text: str) -> int:
         """Return how many terms a text of such a length can have at the most, without a look at it."""
         low, high = self.char_ngrams or (1, 0)

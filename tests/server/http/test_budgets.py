@@ -102,7 +102,7 @@ def test_long_work_lets_others_have_their_turn(home):
     features = {" ".join(("word7", str(i))): 1.0 for i in range(30_000)}
     asked = {
         "features": ("/v1/rank", {"features": features}),
-        "reasons": ("/v1/rank", {"text": " ".join(WORDS * 6), "explain": True, "k": 130}),
+        "reasons": ("/v1/rank", {"text": " ".join(WORDS * 6), "explain": True, "k": 60}),
         "batch": ("/v1/rank/batch", {"texts": [" ".join(WORDS[:40])] * 2000, "k": 120}),
     }
 

@@ -1,5 +1,6 @@
 """Endpoints about the server itself."""
 
+import asyncio
 from functools import cache
 
 import msgspec
@@ -10,7 +11,10 @@ from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.metrics import TEXT, exposition
 from abound.server.http.openapi import openapi
 from abound.server.http.problems import busy
-from abound.server.http.served import MOST_HASHINGS, Served
+from abound.server.http.served import Served
+
+MOST_HASHINGS = 5  # of a state that changes meanwhile
+HASHED_AT_ONCE = 32 << 20  # bytes of a model that is then hashed while nobody may learn or rank: it takes a moment
 
 
 async def model(call: Call[ModelAsk]) -> About:
@@ -19,11 +23,18 @@ async def model(call: Call[ModelAsk]) -> About:
     if not call.ask.hash:
         return _described(served, None)
     for _ in range(MOST_HASHINGS):
-        state_hash, sequence = await served.hash_and_sequence()
+        found = await served.hash_and_sequence()
         with served.replica.reading() as now:
-            if now == sequence:
-                return _described(served, state_hash)
-    raise busy(503, "records came again and again while the state was hashed; ask when nothing is learnt")
+            if found is not None and now == found[1]:
+                return _described(served, found[0])
+    if served.replica.tagger.nbytes > HASHED_AT_ONCE:
+        raise busy(503, "records came again and again while the state was hashed; ask when nothing is learnt")
+    return await asyncio.to_thread(_hashed, served)
+
+
+def _hashed(served: Served) -> About:
+    with served.replica.reading():
+        return _described(served, served.replica.state_hash())
 
 
 def _described(served: Served, state_hash: str | None) -> About:

@@ -5,6 +5,7 @@ What may take longer than a ranking is done a piece at a time, and other request
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -42,6 +43,7 @@ PIECE_TEXTS = 100
 PIECE_LABELS = 5_000
 PIECE_REASONS = 25_000
 PIECE_FEATURES = 1_000
+SHORT_TEXT = 10_000  # characters of a text whose places are told in the same piece in which it is ranked
 Names = Mapping[str, list[str]]
 _ENCODER = msgspec.json.Encoder()
 
@@ -117,7 +119,7 @@ def _rank_with_words(call: Call[RankAsk], text: str) -> Ranked | Coroutine[Any, 
         places, parts = explained_parts(replica, text, [label.label for label in labels])
         check_explained(places, sum(parts))
         pieces = list(_cut([places * n for n in parts], labels))
-        if len(pieces) > 1:
+        if len(pieces) > 1 or len(text) > SHORT_TEXT:
             return _explain_pieces(call, text, sequence, pieces)
         found = explain_labels(replica, text, [label.label for label in labels])
     return Ranked(sequence, [_with_words(*both, True) for both in zip(labels, found, strict=True)])
@@ -158,17 +160,42 @@ async def rank_batch(call: Call[BatchAsk]) -> Encoded:
         return Encoded(sequence, answer.closed(b"]}"))
 
 
-def explain(call: Call[ExplainAsk]) -> Explained:
+def explain(call: Call[ExplainAsk]) -> Explained | Coroutine[Any, Any, Explained]:
     """Say which words of a text speak for a label."""
+    if len(call.ask.text) > SHORT_TEXT:
+        return _explain_long(call)
+    with call.served.replica.reading():
+        _check_explain(call)
+        return _explained(call)
+
+
+async def _explain_long(call: Call[ExplainAsk]) -> Explained:
+    _check_explain(call)
+    await asyncio.sleep(0)
+    return _explained(call)
+
+
+def _check_explain(call: Call[ExplainAsk]) -> None:
     replica = call.served.replica
-    with replica.reading() as sequence:
-        try:
-            places, parts = explained_parts(replica, call.ask.text, [replica.labels.resolve(call.ask.label)])
-            check_explained(places, sum(parts))
-            [found] = explain_labels(replica, call.ask.text, [call.ask.label])
-        except ValueError as error:
-            raise Problem(404, str(error)) from None
-        return Explained(sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
+    with replica.reading(), _not_found():
+        places, parts = explained_parts(replica, call.ask.text, [replica.labels.resolve(call.ask.label)])
+    check_explained(places, sum(parts))
+
+
+def _explained(call: Call[ExplainAsk]) -> Explained:
+    replica = call.served.replica
+    with replica.reading() as sequence, _not_found():
+        [found] = explain_labels(replica, call.ask.text, [call.ask.label])
+    return Explained(sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
+
+
+@contextmanager
+def _not_found() -> Iterator[None]:
+    """Answer with 404 to a label that is not known or retired."""
+    try:
+        yield
+    except ValueError as error:
+        raise Problem(404, str(error)) from None
 
 
 class _Answer:

@@ -18,7 +18,6 @@ MOST_WAITING = 1000  # requests of a process that wait for the journal
 MOST_WAITING_BYTES = 64 << 20  # of their texts
 MOST_BATCHES = 4  # that are ranked at a time; their answers are large
 MOST_WAITING_BATCHES = 32
-MOST_HASHINGS = 5  # of a state that changes meanwhile
 LONGEST_WAIT = 5.0  # seconds, for a sequence, or for what the writer knows
 LONGEST_WRITE = 30.0  # seconds
 
@@ -105,15 +104,12 @@ class Served:
         finally:
             self._n_batches -= 1
 
-    async def hash_and_sequence(self) -> tuple[str, int]:
-        """Return the hash of the state and its sequence; several who ask at once get the same."""
+    async def hash_and_sequence(self) -> tuple[str, int] | None:
+        """Return the hash of the state and its sequence, the same to all who ask; None if a record came meanwhile."""
         async with self._hashing:
-            for _ in range(MOST_HASHINGS):
-                if self._hashed is None or self._hashed[1] != self.replica.sequence:
-                    self._hashed = await asyncio.to_thread(self.replica.hash_gently)
-                if self._hashed is not None:
-                    return self._hashed
-        raise busy(503, "the state was changed again and again while it was hashed; ask when nothing is learnt")
+            if self._hashed is None or self._hashed[1] != self.replica.sequence:
+                self._hashed = await asyncio.to_thread(self.replica.hash_gently)
+            return self._hashed
 
     # -- waiting for a sequence ----------------------------------------------------------------------
 
