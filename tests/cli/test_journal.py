@@ -76,3 +76,27 @@ def test_what_is_no_home_is_said(run, tmp_path):
         result = run("journal", command, tmp_path)
         assert result.code == 1
         assert "is no home of a served model" in result.err
+
+
+def test_a_record_is_skipped_and_that_is_shown(run, home):
+    assert run("journal", "verify", home).json["skipped"] == []
+    result = run("journal", "skip", home, 7, "--reason", "it was a mistake")
+    assert result.code == 0
+    assert result.json["skipped"] == [7]
+    assert "record 7 is skipped from now on" in result.err
+    assert run("journal", "verify", home).json["skipped"] == [7]
+    assert run("info", home).json["skipped"] == [7]
+    assert run("info", home).json["last_record"] == 20
+    assert "skipped" in run("info", home, "--table").out
+    with Writer(Home(home)) as writer:
+        assert (writer.replica.sequence, writer.replica.skipped) == (20, [7])
+        refused = run("journal", "skip", home, 8)
+        assert refused.code == 1
+        assert "has a writer already" in refused.err
+    assert "is skipped already" in run("journal", "skip", home, 7).err
+    assert "records 1 to 20 are kept" in run("journal", "skip", home, 21).err
+    run("journal", "compact", home, "--snapshot")
+    (home / "snapshots" / f"{0:020d}" / "manifest.json").unlink()
+    refused = run("journal", "skip", home, 8)
+    assert refused.code == 1
+    assert "every snapshot already includes it" in refused.err

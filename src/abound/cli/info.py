@@ -20,7 +20,12 @@ def info(
     k: Annotated[int, typer.Option("-k", min=0, metavar="N", help="How many of the most frequent labels.")] = 10,
     as_json: JsonOption = None,
 ) -> None:
-    """Say what a model is: how it was made, what it has seen, how large it is."""
+    """Say what a model is: how it was made, what it has seen, how large it is.
+
+    Of a directory in which a model is served, it is the last snapshot, with what the journal holds beyond it.
+    """
+    served, given = _served(model), model
+    model = served.pop("snapshot", model)
     tagger = load_tagger(model)
     params = tagger.params()
     counts = tagger.label_counts
@@ -28,8 +33,9 @@ def info(
     names = tagger.rank_arrays([""], 1).names if order else ()
     frequent = [{"label": str(names[number]), "rows": int(counts[number])} for number in order]
     facts: dict[str, Any] = {
-        "model": model,
+        "model": given,
         **_manifest(model),
+        **served,
         "ranker": params.get("ranker"),
         "params": params,
         "rows": tagger.n_rows,
@@ -47,6 +53,22 @@ def info(
         _show(facts)
 
 
+def _served(path: str) -> dict[str, Any]:
+    """Return the last snapshot and the journal's facts of a directory in which a model is served."""
+    if not (Path(path) / "journal.sqlite").is_file():
+        return {}
+    from abound.server import Home
+    from abound.store.journal import Journal
+
+    home = Home(path)
+    snapshots = home.snapshots()
+    if not snapshots:
+        return {}
+    with Journal(home.journal_path) as journal:
+        facts = {"snapshot_record": snapshots[-1], "last_record": journal.last, "skipped": sorted(journal.skips())}
+    return {"snapshot": str(home.snapshot_path(snapshots[-1])), **facts}
+
+
 def _manifest(model: str) -> dict[str, Any]:
     """Return what the manifest says of itself; loading has checked it."""
     from abound.store.directory import MANIFEST
@@ -59,7 +81,9 @@ def _show(known: dict[str, Any]) -> None:
     from abound.cli.tables import facts, table
 
     plain = ("format_version", "ranker", "rows", "labels", "features", "edges")
+    served = ("snapshot_record", "last_record", "skipped")
     rows: list[tuple[str, object]] = [(name.replace("_", " "), known[name]) for name in plain]
+    rows += [(name.replace("_", " "), str(known[name])) for name in served if known.get(name)]
     rows += [("in memory", show_size(known["memory_bytes"])), ("on disk", show_size(known["disk_bytes"]))]
     params = {name: value for name, value in known["params"].items() if name not in ("ranker", "ranker_params")}
     rows += [*params.items(), *known["params"].get("ranker_params", {}).items()]
