@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
+MOST_COLUMNS = 1 << 27  # of an estimator that keeps something for every column, whether it has values or not
+
 
 def check_sparse(X: Any, name: str = "X") -> None:
     """Raise ValueError if X is a sparse matrix that does not hold together; leave everything else alone.
@@ -39,6 +41,12 @@ def check_sparse(X: Any, name: str = "X") -> None:
     fault = _CHECKS[X.format](X) if X.format in _CHECKS else "its format is unknown"
     if fault:
         raise ValueError(f"{name} is a damaged sparse matrix: {fault}")
+
+
+def check_width(X: Any, name: str = "X") -> None:
+    """Raise ValueError if X has more columns than something can be kept for each of them."""
+    if X.shape[1] > MOST_COLUMNS:
+        raise ValueError(f"{name} must have at most {MOST_COLUMNS} columns, since each takes memory; got {X.shape[1]}")
 
 
 def indicator(Y: Any) -> "sp.csr_array[Any]":

@@ -5,6 +5,9 @@ python -m tests.fuzz text --runs 100000    so many inputs
 python -m tests.fuzz all --runs 20000      every target once, each its share
 python -m tests.fuzz all --runs 10000000 --json benchmarks/results/fuzz.json
                                            go after go, until the file counts so many inputs; goes on where it was
+python -m tests.fuzz calls --runs 2000000 --json benchmarks/results/fuzz.json
+                                           public calls with hostile arguments, without atheris, until the file counts
+                                           so many; under .ci/sanitized they are counted apart
 python -m tests.fuzz seeds                 write the corpus anew
 
 An input that fails is left in the current folder as crash-...; put it into tests/fuzz/corpus/<target>, mend what it
@@ -19,12 +22,24 @@ import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+from tests.fuzz import calls
 
 CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = ROOT / ".cache" / "fuzz"
 # Parts of the inputs. A record is decoded 40,000 times a second, a journal opened and read 100 times.
-SHARES = {"record": 300, "compressed": 255, "manifest": 55, "read-parquet": 55, "text": 19, "model": 2, "journal": 1}
+SHARES = {
+    "api": 2,
+    "record": 300,
+    "compressed": 255,
+    "manifest": 55,
+    "read-parquet": 55,
+    "text": 19,
+    "model": 2,
+    "journal": 1,
+}
 READER_SHARE = 25
 LONGEST_INPUT = {"manifest": 4000, "read-parquet": 2000}  # so that a whole one fits
 LONGEST_SECONDS = 20  # for one input
@@ -93,22 +108,34 @@ def write(path: Path, counts: dict[str, int], failed: list[str]) -> None:
     from abound.kernels import BOUNDS_CHECKED
     from benchmarks.machine import machine_line
 
-    result = {"machine": machine_line(), "atheris": version("atheris"), "bounds_checked": BOUNDS_CHECKED}
+    result: dict[str, Any] = {
+        "machine": machine_line(),
+        "atheris": version("atheris"),
+        "bounds_checked": BOUNDS_CHECKED,
+    }
+    if path.exists() and "calls" in (kept := json.loads(path.read_text())):  # of tests.fuzz.calls
+        result["calls"] = kept["calls"]
     path.write_text(json.dumps({**result, "inputs": counts, "failed": failed}, indent=1, sort_keys=True) + "\n")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("target", help="a target, all or seeds")
+    parser.add_argument("target", help="a target, all, calls or seeds")
     parser.add_argument("--runs", type=int, default=-1, help="inputs at the most; with --json, all that it counts")
     parser.add_argument("--seconds", type=int, default=0, help="seconds at the most, for each turn of a target")
     parser.add_argument("--json", type=Path, help="where the inputs of 'all' are counted")
+    parser.add_argument("--seed", type=int, default=0, help="the first input of one go of 'calls', which is 'go'")
     parser.add_argument("--only", nargs="+", help="some of the targets of 'all'")
     args = parser.parse_args()
     if args.target == "seeds":
         from tests.fuzz.seeds import write_seeds
 
         write_seeds(CORPUS)
+        return 0
+    if args.target == "calls":
+        return calls.run(args.runs, args.seconds, args.json)
+    if args.target == "go":
+        calls.one_go(args.seed, calls.INPUTS_OF_A_GO, args.seconds)
         return 0
     if args.target == "all":
         return run_all(args.only or sorted(path.name for path in CORPUS.iterdir()), args.runs, args.seconds, args.json)

@@ -3,6 +3,7 @@
 import gzip
 import io
 import lzma
+import random
 from bz2 import compress as bz2
 
 from abound.data import FORMATS
@@ -44,6 +45,8 @@ def seeds():
         (gzip.compress(line, mtime=0), bz2(line), lzma.compress(line), b"\x28\xb5\x2f\xfd\0\0")
     ):
         yield "compressed", number, bytes([number]) + raw
+    for number in range(12):
+        yield "api", number, random.Random(number).randbytes(200)
     for number, text in enumerate(TEXTS):
         yield "text", number, bytes([number]) + text.encode("utf-8", "surrogatepass")
     for number in range(len(zoo.MAKERS)):

@@ -26,6 +26,7 @@ from abound.store import directory, read_model
 from abound.store.journal import Journal
 from abound.store.journal.records import decode_record, encode_record
 from abound.text import TextEncoder
+from tests.fuzz.api import api
 from tests.fuzz.chooser import Chooser
 from tests.store.hostile import zoo
 from tests.store.hostile.mutations import mutated
@@ -225,6 +226,7 @@ def _expected():
 
 TARGETS = {
     **{f"read-{name}": reader(name) for name in FORMATS},
+    "api": api,
     "compressed": compressed,
     "text": text,
     "model": model,

@@ -95,6 +95,8 @@ def judge(
     -------
     Judgement
     """
+    if not hasattr(ranking, "indices") or not hasattr(ranking, "scores"):
+        raise TypeError(f"a ranking must have indices and scores, as what `rank` returns; got {type(ranking).__name__}")
     truth = indicator(truth)
     indices, scores = np.asarray(ranking.indices), np.asarray(ranking.scores, np.float64)
     if indices.shape != scores.shape or indices.shape[0] != truth.shape[0]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from abound.ordinal.confidence import Confidence, RowShape
-from abound.rankers.base import check_number
+from abound.rankers.base import check_number, check_whole
 from abound.store import Model
 
 HIDE, SUGGEST, APPLY = 0, 1, 2
@@ -18,6 +18,7 @@ MEMORY = 20_000.0  # feedback on labels that the watched precision is taken over
 APPLIED_MEMORY = 50_000.0  # the same for the precision of what was applied
 ENOUGH = 50.0  # feedback that a group needs for thresholds of its own, and a level for its precision to be believed
 CLEARLY = 0.02  # a precision that misses the target by more is believed to do so
+MOST_LABELS = 1 << 26  # a record is kept of each
 IDLE = 50  # rows without an applied label after which the threshold comes down to where the target is met
 
 
@@ -83,9 +84,12 @@ class Bands:
 
     def set_groups(self, groups: Mapping[int, int]) -> None:
         """Put labels into groups, numbered from 0; groups that were there keep what they learnt."""
+        if not isinstance(groups, Mapping):
+            raise TypeError(f"groups must be a mapping from label number to group number, got {type(groups).__name__}")
+        for label, group in groups.items():
+            check_whole("a label's number", label, 0, MOST_LABELS)
+            check_whole("a group's number", group, 0, MOST_LABELS)
         numbers = [int(group) for group in groups.values()]
-        if min(numbers, default=0) < 0:
-            raise ValueError(f"groups are numbered from 0, got {min(numbers)}")
         self.group_of = np.zeros(max(groups, default=-1) + 1, np.int64)
         for label, group in groups.items():
             self.group_of[label] = group + 1
@@ -318,6 +322,8 @@ def _checked(labels: ArrayLike, scores: ArrayLike) -> tuple[NDArray[np.int64], N
         raise ValueError(
             f"labels and scores must have one shape, (k,) or (n_rows, k); got {found.shape}, {values.shape}"
         )
+    if found.size and (found.dtype.kind not in "iu" or found.min() < -1 or found.max() >= MOST_LABELS):
+        raise ValueError(f"labels must be label numbers below {MOST_LABELS}, best first, padded with -1")
     found, values = np.atleast_2d(found).astype(np.int64), np.atleast_2d(values)
     ranked = found >= 0
     if not np.all(np.isfinite(values[ranked])):

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
 from abound.errors import DamagedModel
-from abound.matrices import check_sparse
+from abound.matrices import check_sparse, check_width
 from abound.ordinal.scale import Scale, checked_targets
 from abound.rankers.rows import Rows
 from abound.store import Model, decode_names, encode_names, state_hash, write_model
@@ -131,9 +131,14 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             self._insert_rank(at, at)
 
     def _take(self, X: Any, y: Any, *, whole: bool) -> tuple[Rows, NDArray[np.int32]]:
+        width = self.n_features_in_
         rows = self._rows(X, learn=True, is_checked_later=whole and self._meets_bad_values)
-        targets = checked_targets(y, rows.n_rows, whole=whole)
-        self._extend(targets)
+        try:
+            targets = checked_targets(y, rows.n_rows, whole=whole)
+            self._extend(targets)
+        except BaseException:
+            self.n_features_in_ = width  # nothing was learnt of the new columns
+            raise
         self._ensure_features(self.n_features_in_)
         return rows, self.scale_.numbers(targets)
 
@@ -177,8 +182,7 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             n_rows, width = X.shape
             indptr = np.arange(n_rows + 1, dtype=np.int64) * width
             return Rows(indptr, np.tile(np.arange(width, dtype=np.int32), n_rows), X.ravel())
-        if X.shape[1] > np.iinfo(np.int32).max:
-            raise ValueError(f"X must have fewer than 2**31 columns, got {X.shape[1]}")
+        check_width(X)
         # Made anew from copies: what somebody has noted on a matrix, such as that it is canonical, need not be so.
         X = sp.csr_array((X.data, X.indices, X.indptr), X.shape, copy=True)
         X.sum_duplicates()
@@ -191,6 +195,8 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the rank of each row, one of the values of y."""
         check_is_fitted(self, "scale_")
+        if not len(self.scale_):
+            raise ValueError("no rank was ever learnt, so none can be predicted")
         return self.scale_.values[self._predict(self._rows(X, learn=False))]
 
     @property
@@ -222,13 +228,14 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model directory, or replace the model in one; see `abound.load`."""
+        arrays = self._arrays()
         params = self.get_params(deep=False)
         if params.get("ranks") is not None:
             params["ranks"] = np.asarray(params["ranks"]).tolist()
         columns: dict[str, Any] = {"n_features_in": self.n_features_in_}
         if hasattr(self, "feature_names_in_"):
             columns["feature_names"] = list(self.feature_names_in_)
-        write_model(path, {"kind": self.kind, "params": params, "columns": columns}, self._arrays())
+        write_model(path, {"kind": self.kind, "params": params, "columns": columns}, arrays)
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:

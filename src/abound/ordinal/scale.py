@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.matrices import check_sparse
 from abound.store.names import Name
 
 MANY = 50  # so many values, most of them seen once, are measurements and no ranks
@@ -93,6 +94,7 @@ def checked_targets(y: Any, n_rows: int, *, whole: bool) -> NDArray[Any]:
 
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    check_sparse(y, "y")
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
         y = _plain(y)

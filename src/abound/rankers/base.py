@@ -400,6 +400,7 @@ class Ranker(ABC):
         import scipy.sparse as sp
 
         self._check_fitted()
+        target_form(Y)  # raises on what has no rows
         n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
         targets = self.labels_.encode(Y, n_rows, learn=False)
         width = max(len(self.labels_), int(targets.ids.max(initial=-1)) + 1)
@@ -457,7 +458,8 @@ class Ranker(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model directory, or replace the model in one; see `abound.load`."""
-        write_model(path, self._content(), self._arrays())
+        arrays = self._arrays()
+        write_model(path, self._content(), arrays)
 
     def _content(self) -> dict[str, Any]:
         """Return what the manifest says beside the files."""

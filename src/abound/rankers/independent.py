@@ -163,7 +163,7 @@ class IndependentRanker(IndexRanker):
             "joint_labels": joint.indices.astype(np.int32),
             "joint_indptr": joint.indptr.astype(np.int64),
             "feature_seen": self._seen,
-            "p_ind": np.array([self.p_ind_]),
+            "p_ind": np.array([self.p_ind_], np.float64),
         }
 
     def _restore(self, model: Model) -> None:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from abound.matrices import check_sparse
+from abound.matrices import check_sparse, check_width
 from abound.rankers.base import check_number
 from abound.rankers.labels import LabelBook
 
@@ -82,6 +82,7 @@ class RocchioSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # sc
             raise ValueError("requires y to be passed, but the target y is None")
         check_sparse(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True)
+        check_width(X)
         weights = rocchio_weights(sp.csr_array(X), _indicator(y, X.shape[0]), self.positive, self.negative)
         self.support_ = np.zeros(X.shape[1], bool)
         for start, end in zip(weights.indptr[:-1], weights.indptr[1:], strict=True):
@@ -90,8 +91,18 @@ class RocchioSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # sc
             self.support_[columns[np.lexsort((columns, -values))[:n]]] = True
         return self
 
+    def transform(self, X: Any) -> Any:
+        """Return the kept columns."""
+        check_sparse(X)
+        return super().transform(X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return rows of kept columns at their width before, with zeros in the columns between."""
+        check_sparse(X)
+        return super().inverse_transform(X)
+
     def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
+        check_is_fitted(self, "support_")
         return self.support_
 
     def __sklearn_tags__(self) -> Any:

@@ -8,6 +8,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from abound.matrices import check_sparse
 from abound.retrieval.queries import Queries, group_queries
 
 METHODS = ("minmax", "percentile", "standard")
@@ -42,6 +43,7 @@ class QueryScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
         """Note the columns; there is nothing else to learn."""
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {self.method!r}")
+        check_sparse(X)
         validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         self.fitted_ = True
         return self
@@ -60,7 +62,8 @@ class QueryScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
         qid : array-like of shape (n_documents,), optional
             The query of each document, in any order; without, all are documents of one query.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "fitted_")
+        check_sparse(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         queries = group_queries(qid, X.shape[0])
         scaled: NDArray[np.float64] = np.empty(X.shape)

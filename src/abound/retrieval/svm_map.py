@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from abound.errors import DamagedModel
-from abound.matrices import check_sparse
+from abound.matrices import check_sparse, check_width
 from abound.metrics import evaluate_queries
 from abound.retrieval.cutting_plane import Certificate, Floats, minimize
 from abound.retrieval.design import ThermometerTable, make_block
@@ -137,6 +137,7 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         self._check_params()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        check_sparse(y, "y")
         X, y = self._checked(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
@@ -176,13 +177,15 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
                 raise ValueError(f"X has {X.shape[1]} bits, but SVMMap is expecting {self.n_features_in_} of them")
             return X
         check_sparse(X)
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
+        check_width(X)
+        return X
 
     # -- ranking -----------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
         """Return the score of each document: the higher, the better."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         return make_block(self._checked(X, reset=False)).scores(self.coef_) + self.intercept_
 
     def predict(self, X: Any) -> Floats:
@@ -217,7 +220,7 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     # -- saving ------------------------------------------------------------------------------------
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         certificate = self.certificate_
         return {
             "coef": self.coef_,

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from abound.matrices import check_sparse
 from abound.retrieval.design import ThermometerTable
 
 
@@ -60,6 +61,7 @@ class ThermometerFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
         """Learn the thresholds of each column."""
         self._check_params()
+        check_sparse(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         self.thresholds_ = [self._thresholds(column) for column in X.T]
         return self
@@ -80,7 +82,8 @@ class ThermometerFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def transform(self, X: Any) -> Any:
         """Return the bits: a sparse matrix, or a ThermometerTable."""
-        check_is_fitted(self)
+        check_is_fitted(self, "thresholds_")
+        check_sparse(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         bins = np.zeros(X.shape, np.int32)
         for number, thresholds in enumerate(self.thresholds_):
@@ -91,7 +94,7 @@ class ThermometerFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the bits, such as 'bm25>12.5'."""
-        check_is_fitted(self)
+        check_is_fitted(self, "thresholds_")
         names = _check_feature_names_in(self, input_features)
         pairs = zip(names, self.thresholds_, strict=True)
         return np.array([f"{name}>{t:.17g}" for name, thresholds in pairs for t in thresholds.tolist()], object)

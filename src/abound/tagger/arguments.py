@@ -23,8 +23,18 @@ def checked(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> tuple[list
     return list(texts), names_of
 
 
+def gathered(values: Iterable[Any]) -> list[Any]:
+    """Return what is given for several texts as a list; some sparse matrices look like iterables and are none."""
+    try:
+        return list(values)
+    except NotImplementedError:
+        raise TypeError(f"give a list with an entry for each text, not a {type(values).__name__}") from None
+
+
 def named(names: Mapping[Any, str | Sequence[str]]) -> dict[Name, list[str]]:
     """Return the names of each label as a list, or say what is wrong with them."""
+    if not isinstance(names, Mapping):
+        raise TypeError(f"names must be a mapping from label to name or names, got {type(names).__name__}")
     found = {plain_name(label): [given] if isinstance(given, str) else list(given) for label, given in names.items()}
     for label, given in found.items():
         for name in given:

@@ -19,7 +19,7 @@ from abound.rankers.rows import NOTHING, Rows
 from abound.store import Model, read_model, state_hash, write_model
 from abound.store.directory import Source
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote, entries_of
-from abound.tagger.arguments import checked, listed, named
+from abound.tagger.arguments import checked, gathered, listed, named
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.keeping import arrays_of, read_label_names, restored
 from abound.tagger.label_lists import warn_of_labels
@@ -120,7 +120,7 @@ class Tagger:
         -------
         self
         """
-        texts, labels = checked(list(texts), list(labels))
+        texts, labels = checked(gathered(texts), gathered(labels))
         names = named(label_names or {})
         warn_of_labels(labels)
         training = Training(self, names)

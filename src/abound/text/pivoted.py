@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from abound.matrices import check_sparse
+from abound.matrices import check_sparse, check_width
 
 
 class PivotedWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no types there
@@ -82,7 +82,7 @@ class PivotedWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         -------
         sparse matrix of shape (n_samples, n_features)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "idf_")
         counts = self._counts(X, reset=False)
         lengths = np.diff(counts.indptr)
         present = np.maximum(lengths, 1)  # an empty row has nothing to scale
@@ -99,6 +99,7 @@ class PivotedWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def _counts(self, X: Any, *, reset: bool) -> "sp.csr_matrix":
         check_sparse(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, reset=reset)
+        check_width(X)
         counts = sp.csr_matrix(X, copy=True)
         counts.sum_duplicates()
         counts.eliminate_zeros()
