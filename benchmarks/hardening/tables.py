@@ -43,7 +43,11 @@ def fuzz() -> list[str]:
     build = "bounds-checked" if result["bounds_checked"] else "ordinary"
     total = sum(result["inputs"].values())
     failed = ", ".join(result["failed"]) or "none"
-    return [*lines, f"| together | {total:,} |", "", f"On the {build} build; targets with a failure: {failed}."]
+    calls = {name: sum(kept["methods"].values()) for name, kept in sorted(result.get("calls", {}).items())}
+    told = (
+        [f"Public calls: {' and '.join(f'{n:,} on the {name} build' for name, n in calls.items())}."] if calls else []
+    )
+    return [*lines, f"| together | {total:,} |", "", f"On the {build} build; targets with a failure: {failed}.", *told]
 
 
 PARTS = {"hostile": hostile, "damage": damage, "fuzz": fuzz}

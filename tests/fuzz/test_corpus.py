@@ -10,7 +10,7 @@ from tests.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.kernel
 # Inputs made of each of the corpus; whole models and files cost more.
-MORE = {"model": 3, "manifest": 10, "journal": 3, "read-parquet": 10}
+MORE = {"api": 5, "model": 3, "manifest": 10, "journal": 3, "read-parquet": 10}
 
 
 def changed(raw, chance):

@@ -309,7 +309,8 @@ cdef inline bint is_time_to_tidy(int64_t row) noexcept nogil:
 
 
 cdef double take_errors(Votes votes, const int32_t[::1] labels, int64_t first, int64_t last) noexcept nogil:
-    """Turn the sums into errors; return how much of the softmax true labels lack, or -1 if none of them got a vote.
+    """Turn the sums into errors; return how much of the softmax true labels lack, or -1 if only true labels, or
+    none of them, got a vote.
 
     Every true label has a softmax of its own, against the wrong labels alone: true labels must not push each other
     down. Errors are averaged over the true labels that got a vote.
@@ -327,6 +328,8 @@ cdef double take_errors(Votes votes, const int32_t[::1] labels, int64_t first, i
         return -1.0
     for i in range(n):
         best = max(best, sums[i])
+    if best == -INFINITY:                   # every label that got a vote is true: nothing is to be learnt
+        return -1.0
     for i in range(n):
         away = sums[i] - best
         sums[i] = exp_of(max(away, -FARTHEST)) * (away > -FARTHEST)
