@@ -316,12 +316,13 @@ class Tagger:
         """Explain several labels of one text, which is cut into words only once; see `explain`."""
         numbers = [self._number_of(label) for label in labels]
         rows = Rows(*self.encoder.rows([text]))
+        found = [self.ranker._explain(rows, number) for number in numbers]
+        voting = {term for features, _, _ in found for term in features.tolist()}
         spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for span in self.encoder.spans(text):
+        for span in self.encoder.spans(text, voting):
             spans[span.term].append((span.start, span.stop))
         explained = []
-        for number in numbers:
-            features, votes, prior = self.ranker._explain(rows, number)
+        for number, (features, votes, prior) in zip(numbers, found, strict=True):
             score = prior
             words = [
                 WordVote(self.encoder.name(term), vote, spans[term])

@@ -1,7 +1,7 @@
 """The text front end: a vocabulary that grows, document frequencies, weights."""
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -161,11 +161,18 @@ class TextEncoder:
         self.counted = True
         self.vocabulary = Vocabulary()
 
-    def spans(self, text: str) -> list[Span]:
-        """Return every known term of a text and where in it the term stands; a stem stands where its word does."""
+    def spans(self, text: str, only: Container[int] | None = None) -> list[Span]:
+        """Return every known term of a text and where in it the term stands; a stem stands where its word does.
+
+        With `only`, other terms than these are left out.
+        """
         found = terms_of(self.vocabulary, prepare(text), self._settings())
         origin = places(text)
-        return [Span(term, origin[start], origin[stop - 1] + 1) for term, start, stop in found]
+        return [
+            Span(term, origin[start], origin[stop - 1] + 1)
+            for term, start, stop in found
+            if only is None or term in only
+        ]
 
     def count_places(self, text: str) -> int:
         """Return how many `spans` a text has."""
