@@ -24,11 +24,10 @@ def checked(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> tuple[list
 
 
 def gathered(values: Iterable[Any]) -> list[Any]:
-    """Return what is given for several texts as a list; some sparse matrices look like iterables and are none."""
-    try:
-        return list(values)
-    except NotImplementedError:
-        raise TypeError(f"give a list with an entry for each text, not a {type(values).__name__}") from None
+    """Return what is given for several texts as a list; a sparse matrix is none, though some look like iterables."""
+    if hasattr(values, "tocsr"):
+        raise TypeError(f"give a list with an entry for each text, not a {type(values).__name__}")
+    return list(values)
 
 
 def named(names: Mapping[Any, str | Sequence[str]]) -> dict[Name, list[str]]:
