@@ -57,8 +57,8 @@ class CascadeRanker(IndexRanker):
     d_max : int or None
         The heaviest edges of a feature that vote; None lets all of them.
     passes : int or None
-        How often `fit` goes through the rows; later passes over few labels go in random order. None takes 3 where
-        labels are few; where they are many, 2, or 1 if there are a million rows or more.
+        How often `fit` goes through the rows, in a random order; with few labels, in another one each pass. None takes
+        3 where labels are few; where they are many, 2, or 1 if there are a million rows or more.
     candidates : int or None
         So many of the labels that the index recalls are weighed again, and rank before the others; 0 ranks by the index
         alone. None takes 20 where `fit` goes through the rows more than once, and 0 in a stream: what weighing wins in
@@ -69,7 +69,7 @@ class CascadeRanker(IndexRanker):
         The total at which a feature's weights are halved, so that it can follow a drifting stream; None is the
         longest history that single precision can keep.
     random_state : int
-        Orders the rows of later passes.
+        Orders the rows of `fit`.
     n_jobs : int
         Threads that `fit` uses. What is learnt does not depend on it, unless `shards` is None.
     shards : int or None
