@@ -136,6 +136,13 @@ def test_a_row_whose_words_know_its_own_labels_only_has_nothing_to_learn():
     assert model._pool.headers()[2].tolist() == ratings
 
 
+@pytest.mark.parametrize("candidates", [2**31, 2**60, 2**62 + 1])
+def test_more_candidates_than_memory_holds_are_as_many_as_there_are(candidates):
+    X, Y = stream()
+    found, wanted = (Cascade(few_labels=0, candidates=n).fit(X, Y) for n in (candidates, 1000))
+    assert found.rank(X).indices.tolist() == wanted.rank(X).indices.tolist()
+
+
 def test_an_incomplete_ranker_cannot_be_made():
     class Incomplete(Ranker):
         kind = "incomplete"

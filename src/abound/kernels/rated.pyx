@@ -280,20 +280,20 @@ cdef int64_t choose_to_learn(Votes votes, const int32_t[::1] labels, int64_t fir
 
     Return how many are wrong.
     """
-    cdef int64_t i, n = 0
+    cdef int64_t i, n = 0, most = min(n_candidates, votes.n_touched)     # no more can be found, however many are wanted
     cdef Vote found
-    cdef Vote* best = votes.make_best(n_candidates)
+    cdef Vote* best = votes.make_best(most)
     cdef Candidates* c
     for i in range(votes.n_touched):
         check_place(i, votes.sum_room)
         check_place(votes.touched[i], votes.n_slots)
         found.score = votes.sums[i]
-        if n == n_candidates and found.score < worst_of(best, n, n_candidates).score:
+        if n == most and found.score < worst_of(best, n, most).score:
             continue                        # before it is looked for among the true ones
         found.label = votes.slots[votes.touched[i]].label
         if not is_among(labels, first, last, found.label):
-            n = offer(best, n, n_candidates, &found)
-    settle(best, n, n_candidates)
+            n = offer(best, n, most, &found)
+    settle(best, n, most)
     c = votes.make_candidates(n + last - first)
     check_place(n + last - first, votes.candidate_room)
     for i in range(n):
