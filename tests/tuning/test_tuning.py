@@ -155,9 +155,10 @@ def test_every_setting_of_the_space_makes_a_tagger(few, stem, names):
         setting = Setting({name: value for name, value in values.items() if value is not None})
         tagger = setting.tagger()
         params = {**tagger.params(), **tagger.params()["ranker_params"]}
-        assert all(params[name] == value for name, value in setting.values.items())
+        assert all(params[name] == (None if value == "none" else value) for name, value in setting.values.items())
     assert names == any("name_weight" in part for part in where)
-    assert any(stem in part.get("stem", []) for part in where)
+    assert (stem is not None) == any(stem in part.get("stem", []) for part in where)
+    assert any("none" in part.get("language", []) for part in where)
 
 
 @pytest.mark.parametrize("name", ["halving", "settings", "tuner"])

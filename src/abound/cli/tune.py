@@ -56,7 +56,10 @@ def tune(
     ] = "P@5",
     label_names: LabelNamesOption = None,
     stem: Annotated[
-        str | None, typer.Option("--stem", metavar="LANG", help="Try stems of this language, too; '' for none.")
+        str | None,
+        typer.Option(
+            "--stem", metavar="NAME", help="Try this stemmer, too, beside the one of the language that is detected."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Decides what is tried.")] = 0,
     plot: Annotated[
@@ -112,7 +115,7 @@ def tune(
             held_out,
             seconds=seconds - (time.monotonic() - started),
             label_names=names,
-            stem=_language(stem),
+            stem=stem or None,
             measure=measure,
             random_state=seed,
             watch=watch,
@@ -149,11 +152,6 @@ def parse_seconds(text: str) -> float:
     if seconds <= 0:
         raise ValueError(f"--budget must be a time such as 60s, 5m or 1h, got {text!r}")
     return seconds
-
-
-def _language(given: str | None) -> str | None:
-    """Return the language whose stems are tried: as asked, or English."""
-    return "english" if given is None else given or None
 
 
 def _affordable(documents: "Inputs", names: dict[str, list[str]], seconds: float) -> int | None:

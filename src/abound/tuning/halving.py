@@ -27,6 +27,7 @@ class Candidate(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         passes: int | None = None,
         d_max: int | None = None,
         w_min: float | None = None,
+        language: str | None = None,
         ngrams: int | None = None,
         char_ngrams: tuple[int, int] | None = None,
         stem: str | None = None,
@@ -39,6 +40,7 @@ class Candidate(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self.passes = passes
         self.d_max = d_max
         self.w_min = w_min
+        self.language = language
         self.ngrams = ngrams
         self.char_ngrams = char_ngrams
         self.stem = stem

@@ -9,10 +9,11 @@ from abound.tagger import Tagger
 Space: TypeAlias = list[dict[str, list[Any]]]
 
 # Parameters of a tagger that `abound fit` has an option for; whatever else a setting holds is a --ranker-param.
-OPTIONS = ("ranker", "passes", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
-TAGGER_OWN = ("ranker", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
+OPTIONS = ("ranker", "passes", "language", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
+TAGGER_OWN = ("ranker", "language", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
 # How much longer a row takes than with the defaults, roughly: what a first trial is planned with.
-WORK = {"char_ngrams": 4.0, "stem": 1.6}
+WORK = {"char_ngrams": 4.0}
+USUAL_PASSES = 2.0
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Setting:
     def tagger(self) -> Tagger:
         """Return a tagger that has learnt nothing."""
         own = {name: value for name, value in self.values.items() if name in TAGGER_OWN}
+        if own.get("language") == "none":  # as the command line says it
+            own["language"] = None
         ranker = {name: value for name, value in self.values.items() if name not in TAGGER_OWN}
         return Tagger(ranker_params=ranker, **own)
 
@@ -60,8 +63,8 @@ class Setting:
 
     def work(self) -> float:
         """Return about how many times as long a row takes as with the defaults."""
-        passes = self.values.get("passes") or (3 if self.values.get("ranker") == "mmp" else 1)
-        factor = float(passes)
+        passes = self.values.get("passes") or (3 if self.values.get("ranker") == "mmp" else USUAL_PASSES)
+        factor = float(passes) / USUAL_PASSES
         for name, more in WORK.items():
             factor *= more if self.values.get(name) else 1.0
         return factor
@@ -84,11 +87,13 @@ def space(*, few_labels: bool, stem: str | None, has_names: bool) -> Space:
     few_labels : bool
         Whether the cascade weighs every label, so that it has no index to trim.
     stem : str or None
-        The language whose stems may be tried.
+        A stemmer that may be tried beside that of the language that `fit` detects.
     has_names : bool
         Whether labels have names that are learnt.
     """
-    texts: dict[str, list[Any]] = {"ngrams": [None, 3], "stem": [None, stem] if stem else [None]}
+    texts: dict[str, list[Any]] = {"ngrams": [None, 3], "language": [None, "none"]}
+    if stem:
+        texts["stem"] = [None, stem]
     names: dict[str, list[Any]] = {"name_weight": [0.5, 1.0, None, 4.0]} if has_names else {}
     parts_of_words: dict[str, list[Any]] = {"char_ngrams": [(3, 4), (4, 5)], "ngrams": [1, None]}
     if few_labels:
