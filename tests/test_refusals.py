@@ -116,3 +116,11 @@ def test_other_mistakes_are_told():
         evaluate(sp.csr_array([[1, 0]]), None, ["P@1"])
     with pytest.raises(TypeError, match="entry for each row"):
         FeatureFocus().fit(GOOD, ["a", "b", "a"]).truth(np.array("a"))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_ranks_are_finite(value):
+    with pytest.raises(ValueError, match="finite"):
+        WidrowHoff(ranks=[0.0, value]).fit(GOOD, [0.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="finite"):
+        WidrowHoff().partial_fit(GOOD, [0.0, 1.0, 2.0], classes=[0.0, value])

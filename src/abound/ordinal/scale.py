@@ -32,12 +32,14 @@ class Scale:
             self.values = np.asarray(given)
             if self.values.ndim != 1 or len(np.unique(self.values)) != len(self.values):
                 raise ValueError(f"ranks must be a list of distinct values in their order, got {given!r}")
+            _check_finite(self.values)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def extend(self, values: NDArray[Any]) -> list[int]:
         """Make values known; return where new ones were inserted, to be applied one after the other."""
+        _check_finite(values)
         found = _distinct(values)
         new = np.setdiff1d(found, self.values) if len(self) else found
         if len(new) == 0:
@@ -74,6 +76,11 @@ class Scale:
         order = np.argsort(self.values)
         at = np.searchsorted(self.values, values, sorter=order)
         return order[at].astype(np.int32)
+
+
+def _check_finite(values: NDArray[Any]) -> None:
+    if values.dtype.kind in "fc" and not np.isfinite(values).all():
+        raise ValueError("ranks must be finite numbers or texts, got NaN or infinity")
 
 
 def _spread(values: NDArray[Any]) -> int:
