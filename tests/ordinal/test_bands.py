@@ -179,7 +179,7 @@ def test_a_damaged_state_is_refused(name, array, message):
     [
         (lambda: Bands(1.5), "apply must be between 0.001 and 0.999, got 1.5"),
         (lambda: Bands(0.2, 0.5), "suggest must not be above apply=0.2, got 0.5"),
-        (lambda: Bands(groups={1: -1}), "groups are numbered from 0, got -1"),
+        (lambda: Bands(groups={1: -1}), "a group's number must be between 0 and"),
         (lambda: Bands().cut([1, 2], [1.0]), "labels and scores must have one shape"),
         (lambda: Bands().cut([1], [np.nan]), "scores must be finite numbers"),
         (lambda: Bands().learn([1, 2], [2.0, 1.0], [True]), "accepted and shown must have the shape of labels"),

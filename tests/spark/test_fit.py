@@ -25,7 +25,7 @@ def test_shards_on_spark_are_local_shards(case, frame, corpus, tmp_path):
     assert (report.rows, report.labels, report.features) == (len(corpus.texts), loaded.n_labels, loaded.n_features)
     assert not (tmp_path / "model.work").exists()
     names = [stage["stage"] for stage in report.stages]
-    assert names[:5] == ["rows", "words", "learn 1", "merge 1", "write 1"]
+    assert names[:6] == ["rows", "words", "order", "learn 1", "merge 1", "write 1"]
     assert all(stage["peak_bytes"] > 0 for stage in report.stages)
 
 

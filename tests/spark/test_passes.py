@@ -168,9 +168,9 @@ def test_a_task_that_runs_twice_leaves_the_same(tmp_path):
 def test_rows_are_read_across_runs(tmp_path):
     cluster = Unclustered(tmp_path, "cascade", {}, 2)
     for start, stop in ((0, 300), (0, 1), (99, 101), (137, 262), (299, 300), (50, 50)):
-        chunks = list(read_rows(cluster.runs, start, stop, chunk=33))
-        assert [text for texts, _ in chunks for text in texts] == cluster.texts[start:stop]
-        assert [names for _, labels in chunks for names in labels] == cluster.labels[start:stop]
+        chunks, order = list(read_rows(cluster.runs, start, stop, chunk=33)), training_order(300, 0)[start:stop]
+        assert [text for texts, _ in chunks for text in texts] == [cluster.texts[row] for row in order]
+        assert [names for _, labels in chunks for names in labels] == [cluster.labels[row] for row in order]
 
 
 def test_counts_of_runs_add_up_to_those_of_the_corpus(tmp_path):

@@ -155,8 +155,11 @@ cdef class Vocabulary:
                 return -1
         return self.add(cell, h, start, length, data)
 
-    def name(self, int64_t number):
-        """Return a term as a person would write it; a part of a word stands between dots."""
+    def name(self, int64_t number, bint unique=False):
+        """Return a term as a person would write it; a part of a word stands between dots.
+
+        A word as it is written may read like the stem of another one; if names must be unique, it says what it is.
+        """
         cdef const Term* term
         if not 0 <= number < self.n_terms:
             raise IndexError(f"term {number} of {self.n_terms}")
@@ -167,7 +170,9 @@ cdef class Vocabulary:
         text = raw.decode("utf-8", "surrogatepass")
         if raw[0] == PART:
             return f"·{text[1:]}·"
-        return text[1:] if raw[0] == FORM else text
+        if raw[0] == FORM:
+            return f"{text[1:]} (as written)" if unique else text[1:]
+        return text
 
     def absorb(self, Vocabulary other):
         """Make the terms of another vocabulary known, add its counts, and return the number of each of its terms here.

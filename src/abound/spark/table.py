@@ -70,7 +70,7 @@ def export_index(tagger: Tagger, path: str | Path) -> int:
     schema, n = pa.schema(fields), 0
     with pq.ParquetWriter(path, schema, compression="zstd") as table:
         for first, lengths, labels, weights in _votes(ranker):
-            words = pa.array([tagger.encoder.name(first + i) for i in range(len(lengths))], pa.string())
+            words = pa.array([tagger.encoder.name(first + i, unique=True) for i in range(len(lengths))], pa.string())
             owners = pa.array(np.repeat(np.arange(len(lengths)), lengths))
             found = pa.array(labels, pa.int32())
             columns = [words.take(owners), names.take(found), found, pa.array(weights)]
@@ -109,7 +109,7 @@ def terms_table(tagger: Tagger, texts: Iterable[str]) -> "pa.Table":
     if getattr(tagger.ranker, "boolean", False):
         values = np.ones_like(values)
     distinct, places = np.unique(indices, return_inverse=True)
-    words: Any = pa.array([tagger.encoder.name(term) for term in distinct.tolist()], pa.string())
+    words: Any = pa.array([tagger.encoder.name(term, unique=True) for term in distinct.tolist()], pa.string())
     documents = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     columns = {"document": pa.array(documents), "feature": words.take(pa.array(places)), "value": pa.array(values)}
     return pa.table(columns)

@@ -199,9 +199,9 @@ class TextEncoder:
             found += sum(max(0, len(word) - n + 1) for word in distinct for n in range(low, high + 1))
         return found
 
-    def name(self, term: int) -> str:
-        """Return a term as a person would write it."""
-        return self.vocabulary.name(term)
+    def name(self, term: int, *, unique: bool = False) -> str:
+        """Return a term as a person would write it; if names must be unique, a form says that it is no stem."""
+        return self.vocabulary.name(term, unique)
 
     @property
     def n_terms(self) -> int:

@@ -76,7 +76,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Return the terms."""
         check_is_fitted(self, "encoder_")
-        return np.array([self.encoder_.name(i) for i in range(self.encoder_.n_terms)], object)
+        return np.array([self.encoder_.name(i, unique=True) for i in range(self.encoder_.n_terms)], object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
