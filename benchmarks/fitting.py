@@ -28,7 +28,7 @@ SETS = (
     *("finna-20k", "finna-100k", "finna-fi-100k"),
 )
 ORDERS = ("filed", "reversed", "by-label", "shuffled")
-CORRECTED = ("finna-20k", "debian-tags", "reuters-90", "gutenberg-lcsh")
+CORRECTED = ("reuters-90", "debian-tags", "gutenberg-lcsh", "finna-100k")
 N_CORRECTIONS = 1000
 MEASURES = ("P@1", "P@3", "P@5")
 
