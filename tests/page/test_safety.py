@@ -28,6 +28,7 @@ def test_texts_labels_and_names_stay_text(visit, nasty):
     label, text = f"label {nasty}", f"Strange boats {nasty} of Helsinki"
     visit.post("v1/learn", {"text": text, "added": [label]})
     visit.post("v1/learn", {"text": text + " again", "added": [label + " twin"], "rejected": [label]})
+    visit.post("v1/learn", {"text": text, "added": [label]})  # it may have fallen out of the first ten
     visit.type(text)
     assert label in visit.names
     assert page.locator("#text").input_value() == text.replace("\u0000", "\u0000")
