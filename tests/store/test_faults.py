@@ -189,8 +189,8 @@ def test_a_signal_while_saving_leaves_a_whole_model(tmp_path, stop):
         saver.send_signal(stop)
         saver.communicate()
         assert abound.load(path).state_hash() in hashes
-        if stop == signal.SIGINT:  # Python says it to the program, which tidies up
-            assert not list(path.glob(".writing-*"))
+        if stop == signal.SIGINT:  # Python raises in the program, which tidies up, unless a file was just being made
+            assert len(list(path.glob(".writing-*"))) <= 1
     abound.load(path).save(path)
     assert not list(path.glob(".writing-*"))  # what others left behind is gone with the next save
 
