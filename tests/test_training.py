@@ -74,6 +74,15 @@ def test_rows_in_a_file_give_the_same_model_as_rows_in_memory(entries, few_label
     assert not list(tmp_path.iterdir())
 
 
+def test_each_fit_detects_the_language_of_its_own_texts():
+    english = [f"the history of the city and its people in the year {n}" for n in range(60)]
+    finnish = [f"kaupungin ja sen asukkaiden historia vuonna {n} kirjoitettuna" for n in range(60)]
+    tagger, labels = Tagger(), [["history"]] * 60
+    assert [tagger.fit(texts, labels).language for texts in (english, finnish, english)] == ["en", "fi", "en"]
+    given = Tagger(language="fi").fit(english, labels)
+    assert (given.language, given.encoder.stem) == ("fi", "finnish")
+
+
 def test_the_seed_changes_the_order_and_the_same_seed_gives_the_same_bytes():
     hashes = [Tagger(ranker_params={"random_state": seed}).fit(*titles()).state_hash() for seed in (0, 0, 1)]
     assert hashes[0] == hashes[1] != hashes[2]

@@ -164,7 +164,7 @@ def fit(
     if STANDARD in inputs and passes is None:  # a stream may have no end, so it is learnt row by row
         lesson = learn_stream(tagger, documents, max_bytes, names)
     else:
-        lesson = learn_files(tagger, documents, Path(model).absolute().parent, max_bytes, names)
+        lesson = learn_files(tagger, documents, Path(model), max_bytes, names)
     n_skipped = documents.n_skipped
     if not lesson.rows:
         raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")

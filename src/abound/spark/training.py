@@ -38,7 +38,6 @@ from abound.store.directory import DATA_FILE, carry_array, read_manifest, write_
 from abound.tagger import Tagger
 from abound.tagger.keeping import RANKER_PREFIX
 from abound.tagger.training import HELD_ROWS, language_of
-from abound.text.language import AUTO
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -144,7 +143,7 @@ def fit(
     if tagger.encoder.max_terms is not None:
         raise ValueError("max_terms depends on the order in which terms are met, so it cannot be used on a cluster")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
-    if tagger.language == AUTO:
+    if tagger.detects_language:
         tagger.set_language(detect_language(frame, tagger.seed))
     target = Path(model)
     _check_target(target, resume)

@@ -81,6 +81,7 @@ class Tagger:
         self.ranker._check_params()
         self.name_weight = name_weight
         self._text_params = text
+        self.detects_language = language == AUTO
         self.set_language(language)
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()

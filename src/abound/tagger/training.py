@@ -14,7 +14,7 @@ from abound.rankers.source import RowSource
 from abound.tagger.arguments import checked, named
 from abound.tagger.pruning import forget, rarest
 from abound.tagger.spool import Spool, new_numbers
-from abound.text.language import AUTO, Detected, detect
+from abound.text.language import Detected, detect
 
 if TYPE_CHECKING:
     from abound.tagger.tagger import Tagger
@@ -73,7 +73,7 @@ class Training(RowSource):
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
         self._named = [(name, label) for label, given in names.items() for name in given] if tagger.name_weight else []
         # The first rows, as long as the language of the texts is not known.
-        self._held: list[tuple[str, list[Any]]] | None = [] if tagger.language == AUTO else None
+        self._held: list[tuple[str, list[Any]]] | None = [] if tagger.detects_language else None
         self._n_held_characters = 0
         self._spool = self._begin_counting()
 
@@ -126,7 +126,7 @@ class Training(RowSource):
         """Choose how texts are cut by the language of the rows that were held back, and count these."""
         held, self._held = self._held or [], None
         texts = [text for text, _ in held]
-        self.detected = language_of(texts, self._tagger.seed)
+        self.detected = detect(texts, self._tagger.seed)
         self._tagger.set_language(self.detected.language)
         self._spool.close()
         self._spool = self._begin_counting()
