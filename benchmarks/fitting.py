@@ -47,6 +47,13 @@ def keep(part: str, key: str, cell: dict[str, Any]) -> None:
     os.replace(beside, RESULT)
 
 
+def work_folder() -> Path:
+    """Return a folder that git ignores, on a disk: rows of the sets must not stay in the repository."""
+    folder = Path(os.environ.get("ABOUND_CACHE", ".cache"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.resolve()
+
+
 def fit(folder: Path, *arguments: Any) -> dict[str, Any]:
     """Run `abound fit` in a process of its own; return what it prints, its seconds of processor and its peak memory."""
     before = time.perf_counter()
@@ -79,7 +86,7 @@ def orders(set_name: str) -> None:
         key = f"{set_name} | {order}"
         if key in read().get("orders", {}):
             continue
-        with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+        with tempfile.TemporaryDirectory(dir=work_folder()) as name:
             folder = Path(name)
             documents.write(found, folder, "test", order)
             figures = fit(folder, "train.jsonl", "--holdout", "test.jsonl")
@@ -110,7 +117,7 @@ def corrections(set_name: str) -> None:
         ranking = tagger.rank_arrays([row.text for row in rest], 1)
         return float(evaluate(tagger.truth([row.labels for row in rest]), ranking, ["P@1"])["P@1"])
 
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+    with tempfile.TemporaryDirectory(dir=work_folder()) as name:
         tagger = Tagger().fit([row.text for row in train], [row.labels for row in train])
         tagger.save(Path(name) / "model")
         before = precision(tagger)
@@ -151,7 +158,7 @@ def memory(sizes: list[int]) -> None:
     """Fit yso-finna-fi from its compressed file, and files of as many rows as wanted: the set with other words."""
     source = documents.data_folder() / "yso-finna-fi"
     names = ("--format", "labels-tsv", "--label-names", source / "labels.tsv", "--holdout", "every:20")
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+    with tempfile.TemporaryDirectory(dir=work_folder()) as name:
         folder = Path(name)
         if "yso-finna-fi" not in read().get("memory", {}):
             keep("memory", "yso-finna-fi", fit(folder, source / "docs.tsv.xz", *names))

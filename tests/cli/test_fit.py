@@ -80,6 +80,23 @@ def test_passes_are_made_and_told(run: Run, docs: Path, tmp_path: Path) -> None:
     assert load(tmp_path / "m4").ranker.state_hash() == load(tmp_path / "m2").ranker.state_hash()
 
 
+def test_the_language_and_what_follows_from_it_are_told(run: Run, docs: Path, tmp_path: Path) -> None:
+    def told(*options: object) -> str:
+        return run("fit", docs, "--model", tmp_path / "m", "--force", *options).err
+
+    assert "language: en in " in told()
+    assert "; stem=english" in told()
+    assert "language: fi; stem=finnish, char_ngrams=5-5" in told("--language", "fi")
+    assert "language: zu; whole words" in told("--language", "zu")  # which has no stemmer
+    assert "language: none; whole words" in told("--language", "none")
+    assert "language: none; stem=german" in told("--language", "none", "--stem", "german")
+    assert "language must be 'auto', None or a code" in told("--language", "english")
+    table = run("fit", docs, "--model", tmp_path / "m", "--force", "--language", "none", "--table").out
+    assert "none: whole words" in table
+    streamed = run("fit", "-", "--format", "jsonl", "--model", tmp_path / "s", stdin=docs.read_text())
+    assert "rows from stdin are learnt in one pass" in streamed.err
+
+
 def test_a_model_is_named_after_its_input(
     run: Run, docs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -142,10 +142,8 @@ def fit(
     from abound.cli.inputs import STANDARD, Inputs
     from abound.cli.lessons import learn_files, learn_stream
 
-    rule, options = (
-        parse_holdout(holdout),
-        reader_options(text_field, labels_field, id_field, label_separator, delimiter, read),
-    )
+    rule = parse_holdout(holdout)
+    options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
     documents = Inputs(inputs, format_, on_error, options, limit, rule)
     apart = None if rule.file is None else Inputs([rule.file], format_, on_error, options)
     given = parse_pairs(ranker_param or ()) | ({} if passes is None else {"passes": passes})
@@ -162,6 +160,7 @@ def fit(
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
     names = {} if label_names is None else names_of(label_names, language, documents)
     if STANDARD in inputs and passes is None:  # a stream may have no end, so it is learnt row by row
+        note("rows from stdin are learnt in one pass, as they come; a file, or --passes, ranks better")
         lesson = learn_stream(tagger, documents, max_bytes, names)
     else:
         lesson = learn_files(tagger, documents, Path(model), max_bytes, names)
@@ -179,10 +178,10 @@ def names_of(path: str, language: str | None, documents: "Inputs") -> dict[str, 
 
     if not data.is_vocabulary(path):
         return data.read_label_names(path)
-    if language is not None:
-        return data.read_label_names(path, None if language == "none" else language)
-    from abound.text.language import detect
+    from abound.text.language import AUTO, detect
 
+    if language not in (None, AUTO):
+        return data.read_label_names(path, None if language == "none" else language)
     likely = None if documents.is_stream else detect(row.text for row in islice(documents, SAMPLED)).language
     return data.read_label_names(path, likely_language=likely)
 
@@ -290,6 +289,7 @@ def report(
         shown["dropped"] = ", ".join(f"{count:,} {name}" for name, count in lesson.dropped.items())
     if "passes" in shown:
         shown["second stage"] = "yes" if shown["second_stage"] else "no"
+        shown["language"] = shown["language"] or "none: whole words"
     facts(model, [(name, shown[name]) for name in SHOWN if shown.get(name) is not None])
     if held_out is not None:
         measures_table(f"on {held_out['labelled']:,} held-out rows", held_out["measures"])

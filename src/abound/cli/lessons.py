@@ -11,7 +11,7 @@ from abound.cli.inputs import Inputs, chunks
 from abound.cli.memory import SAMPLE_ROWS, SAMPLE_SHARE, Point, available_memory, forecast
 from abound.cli.progress import Progress
 from abound.tagger.training import Training
-from abound.text.language import choice_of
+from abound.text.language import choice_in
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -88,8 +88,8 @@ def learn_files(
         training.finish_counting()
         lesson.seconds = progress.seconds
     inputs.note_skipped()
-    if training.detected is not None:
-        note(f"language: {training.detected.sentence()}; {choice_of(tagger.language).sentence()}")
+    found = tagger.language or "none" if training.detected is None else training.detected.sentence()
+    note(f"language: {found}; {choice_in(tagger.encoder.params()).sentence()}")
     done = 0.0
     forecaster = _Forecaster(lambda: min(1.0, done), max_bytes)
 

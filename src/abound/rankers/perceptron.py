@@ -56,5 +56,6 @@ class PerceptronRanker(PrototypeRanker):
         check_whole("passes", self.passes, 1)
 
     def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
+        self.passes_ = self.passes
         for learnt in self._passes(source.whole(), names, self.passes, self.averaged, self.random_state):
             self._use(learnt)

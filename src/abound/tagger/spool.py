@@ -153,9 +153,7 @@ class Spool(RowSource):
             self._file.write(np.ascontiguousarray(array).view(np.uint8).data)
             self._file.flush()
         except OSError as error:
-            raise OSError(
-                error.errno, f"the training rows do not fit on the disk of {self._folder}: {error.strerror}"
-            ) from None
+            raise OSError(error.errno, error.strerror, str(self._folder)) from None
         return _Stored(offset, array.dtype)
 
     def renumber(self, numbers: NDArray[np.int32]) -> None:

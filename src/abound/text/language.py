@@ -6,9 +6,9 @@ was chosen is stored in the model; nothing is detected when it learns or ranks.
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,6 +92,11 @@ class TextChoice(NamedTuple):
         if self.char_ngrams:
             parts.append("char_ngrams={}-{}".format(*self.char_ngrams))
         return ", ".join(parts) or "whole words"
+
+
+def choice_in(params: Mapping[str, Any]) -> TextChoice:
+    """Return what was chosen for an encoder, by its parameters."""
+    return TextChoice(*(params[name] for name in TextChoice._fields))
 
 
 WHOLE_WORDS = TextChoice(None, None, 1.0, 0.0)

@@ -8,6 +8,7 @@ from abound.cli.common import JsonOption, emit, note, show_size, wants_json
 from abound.cli.fit import (
     CharNgramsOption,
     ForceOption,
+    LanguageOption,
     MinCountOption,
     NgramsOption,
     PassesOption,
@@ -48,6 +49,7 @@ def fit(
     passes: PassesOption = None,
     ranker: RankerOption = None,
     ranker_param: RankerParamOption = None,
+    language: LanguageOption = None,
     ngrams: NgramsOption = None,
     char_ngrams: CharNgramsOption = None,
     stem: StemOption = None,
@@ -66,6 +68,8 @@ def fit(
     span = None if char_ngrams is None else parse_span(char_ngrams)
     text: dict[str, Any] = {"ngrams": ngrams, "char_ngrams": span, "stem": stem, "min_count": min_count}
     given = {name: value for name, value in text.items() if value is not None}
+    if language is not None:
+        given["language"] = None if language == "none" else language
     if ranker is not None:
         given["ranker"] = ranker
     with session(master, conf) as spark:
