@@ -228,7 +228,7 @@ def test_a_model_with_other_arrays_is_refused(tmp_path):
         abound.load(tmp_path / "m")
     X, y, qid = documents()
     reranker = Reranker().fit(X, y, qid)
-    arrays = {**reranker.ranker_._arrays(), "thresholds": np.zeros(3), "threshold_offsets": np.array([0, 3])}
+    arrays = {**reranker.ranker_.arrays(), "thresholds": np.zeros(3), "threshold_offsets": np.array([0, 3])}
     write_model(tmp_path / "m", {"kind": "reranker", "params": {}}, arrays)
     with pytest.raises(DamagedModel, match="there is not one weight for each threshold"):
         abound.load(tmp_path / "m")

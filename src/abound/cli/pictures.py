@@ -127,8 +127,9 @@ def cut_models(
 def _model_bytes(tagger: "Tagger") -> int:
     """Return how large a tagger's files are: unlike the memory that it takes, without room to grow."""
     from abound.store.directory import Blocks
+    from abound.tagger.keeping import arrays_of
 
-    sources = tagger._arrays().values()
+    sources = arrays_of(tagger).values()
     return sum(
         source.dtype.itemsize * (source.length if isinstance(source, Blocks) else source.size) for source in sources
     )

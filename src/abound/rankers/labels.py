@@ -105,18 +105,24 @@ class LabelBook:
         With `learn`, unknown labels become known; without, each gets a number beyond the known ones, so that it
         still counts as a label that a ranking has missed. All columns of an indicator matrix become known.
         """
-        book = self if learn else _Visitor(self)
-        n_known = len(book)
+        if not learn:
+            return self._copy().encode(Y, n_rows, learn=True)
+        n_known = len(self)
         try:
-            targets = book._encode(Y)
+            targets = self._encode(Y)
             if len(targets.indptr) - 1 != n_rows:
                 raise ValueError(f"X has {n_rows} rows but Y has {len(targets.indptr) - 1}; give labels for each row")
         except BaseException:  # whatever an iterable of somebody else's may raise
-            book._forget_from(n_known)
+            self._forget_from(n_known)
             raise
-        if learn:
-            self._widen()
+        self._widen()
         return targets
+
+    def _copy(self) -> "LabelBook":
+        """Return a book that may be written in without changing this one."""
+        book = LabelBook()
+        book.names, book._ids = list(self.names), dict(self._ids)
+        return book
 
     def _encode(self, Y: Any) -> Targets:
         form = target_form(Y)
@@ -174,12 +180,3 @@ class LabelBook:
     def count(self, targets: Targets) -> None:
         """Add rows to the counts of their labels."""
         np.add.at(self.counts, targets.ids, 1)
-
-
-class _Visitor(LabelBook):
-    """A book that may be written in without changing the one it was opened from."""
-
-    def __init__(self, book: LabelBook) -> None:
-        super().__init__()
-        self.names = list(book.names)
-        self._ids = dict(book._ids)

@@ -97,7 +97,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
         """Learn from graded documents of queries; see `SVMMap.fit`."""
         self._check_params()
         ranker = SVMMap(self.C, self.tol, self.loss, relevant_from=self.relevant_from, n_jobs=self.n_jobs)
-        ranker._check_params()
+        ranker.check_params()
         X = self._scaled(X, qid)
         self.thermometer_ = None
         if self.n_thresholds:
@@ -147,7 +147,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model directory, or replace the model in one; see `abound.load`."""
         check_is_fitted(self, "ranker_")
-        arrays: dict[str, NDArray[Any]] = dict(self.ranker_._arrays())
+        arrays: dict[str, NDArray[Any]] = dict(self.ranker_.arrays())
         if self.thermometer_ is not None:
             thresholds = self.thermometer_.thresholds_
             arrays["thresholds"] = np.concatenate([*thresholds, np.zeros(0)])

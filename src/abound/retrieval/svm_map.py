@@ -102,7 +102,8 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         tags.target_tags.required = True
         return tags
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise ValueError or TypeError if a parameter is not what it may be."""
         for name, value in (("C", self.C), ("tol", self.tol)):
             if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
                 raise TypeError(f"{name} must be a number, got {value!r}")
@@ -134,7 +135,7 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         -------
         self
         """
-        self._check_params()
+        self.check_params()
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         check_sparse(y, "y")
@@ -219,7 +220,8 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     # -- saving ------------------------------------------------------------------------------------
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what was learnt, by name, as a model directory holds it."""
         check_is_fitted(self, "coef_")
         certificate = self.certificate_
         return {
@@ -231,7 +233,7 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def state_hash(self) -> str:
         """Return a hash of what was learnt."""
-        arrays = self._arrays()
+        arrays = self.arrays()
         return state_hash(self.kind, {name: arrays[name] for name in ("coef", "intercept")})
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -239,7 +241,7 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         content: dict[str, Any] = {"kind": self.kind, "params": plain_params(self.get_params())}
         if hasattr(self, "feature_names_in_"):
             content["feature_names"] = [str(name) for name in self.feature_names_in_]
-        write_model(path, content, self._arrays())
+        write_model(path, content, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
@@ -251,7 +253,7 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         """Build a ranker from a model directory that was read."""
         try:
             ranker = cls(**{**model.content["params"], **params})
-            ranker._check_params()
+            ranker.check_params()
             coef, (intercept,) = model.take("coef", np.float64, None), model.take("intercept", np.float64, 1).tolist()
             primal, dual, seconds = model.take("bounds", np.float64, 3, finite=False).tolist()
             rounds, n_queries = model.take_counts("counts", 2)

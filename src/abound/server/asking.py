@@ -8,14 +8,14 @@ from abound.rankers.rows import Rows
 from abound.server.merged import rank_rows
 from abound.server.replica import Replica
 from abound.store.names import Name
-from abound.tagger import BandedEntry, Entry, TextExplanation
+from abound.tagger import BandedEntry, Entry
 
 
 def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
     """Rank the labels of a text as pairs of label and score: what a server does most often, and nothing else."""
     with replica.reading():
         if replica.labels.n_hidden:
-            return [(entry.label, entry.score) for entry in replica._rank_many([text], k)[0]]
+            return [(entry.label, entry.score) for entry in replica.rank_many([text], k)[0]]
         found = replica.tagger.rank_arrays([text], k)
         names = found.names
         pairs = zip(found.indices[0].tolist(), found.scores[0].tolist(), strict=True)
@@ -27,12 +27,6 @@ def explained_parts(replica: Replica, text: str, labels: Sequence[Name]) -> tupl
     with replica.reading():
         places = replica.tagger.encoder.count_places(text)
         return places, [len(parts) for parts in replica.heard(text, labels)]
-
-
-def explain_labels(replica: Replica, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
-    """Explain several labels of a text; ValueError if one is not known or retired."""
-    with replica.reading():
-        return replica._explain_many(text, labels)
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:

@@ -49,12 +49,12 @@ class Votes:
             yield
 
     def _look_through(self, start: int, stop: int) -> None:
-        labels, ranker = self._replica.labels, self._replica.tagger.ranker
+        labels, tagger = self._replica.labels, self._replica.tagger
         row = _alone(np.arange(start, stop, dtype=np.int32))
         together = np.zeros(stop - start)
         for member in labels.members(labels.resolve(self._label)):
             if member in labels.book:
-                terms, votes, _ = ranker._explain(row, labels.book.id_of(member))
+                terms, votes, _ = tagger.explain_row(row, labels.book.id_of(member))
                 np.add.at(together, terms - start, np.maximum(votes, 0.0))
         found = np.flatnonzero(together > 0)
         self._terms.append(found + start)
@@ -75,10 +75,8 @@ def rivals(replica: Replica, label: Name, words: list[tuple[int, float]], most: 
     shared: dict[Name, dict[int, float]] = {}
     tagger, labels = replica.tagger, replica.labels
     for term, vote in words[:SHARED_WORDS]:
-        ids = np.full((1, min(RIVALS_A_WORD, max(1, tagger.n_labels))), -1, np.int32)
-        scores = np.zeros(ids.shape)
-        tagger.ranker._rank(_alone(np.array([term], np.int32)), ids, scores)
-        for number, score in zip(ids[0].tolist(), scores[0].tolist(), strict=True):
+        found = tagger.rank_rows(_alone(np.array([term], np.int32)), RIVALS_A_WORD)
+        for number, score in zip(found.indices[0].tolist(), found.scores[0].tolist(), strict=True):
             other = labels.resolve(labels.book.names[number]) if number >= 0 else label
             if other != label and other not in labels.retired and score > 0:
                 both = shared.setdefault(other, {})

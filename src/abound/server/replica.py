@@ -26,6 +26,7 @@ from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, 
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger, TextExplanation
 from abound.tagger.answers import entries_of
+from abound.tagger.keeping import arrays_of
 
 
 class Replica:
@@ -103,7 +104,7 @@ class Replica:
     def apply(self, sequence: int, record: Record) -> None:
         """Apply the next record."""
         with self._lock:
-            self._check_whole()
+            self.check_whole()
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             try:
@@ -120,7 +121,7 @@ class Replica:
     def skip(self, sequence: int) -> None:
         """Pass over the next record, which is not to be applied."""
         with self._lock:
-            self._check_whole()
+            self.check_whole()
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             self.sequence = sequence
@@ -171,13 +172,10 @@ class Replica:
     def _first_labels(self, text: str, k: int) -> list[Name]:
         return [entry.label for entry in self._rank_many([text], k)[0]]
 
-    def _check_whole(self) -> None:
-        if self._broken is not None:
-            raise AboundError(f"this replica broke off in record {self.sequence + 1}: {self._broken}; open it anew")
-
     def check_whole(self) -> None:
         """Raise AboundError if a record broke off; the lock is not taken, so nobody waits."""
-        self._check_whole()
+        if self._broken is not None:
+            raise AboundError(f"this replica broke off in record {self.sequence + 1}: {self._broken}; open it anew")
 
     def wait_for(self, sequence: int, timeout: float | None = None) -> bool:
         """Wait until a record has been applied, by another thread; tell whether it has."""
@@ -188,7 +186,7 @@ class Replica:
 
     def reading(self) -> "_Reading":
         """Keep records from being applied for as long as something is read; ``with`` gives the sequence."""
-        return _Reading(self)
+        return _Reading(self, self._lock)
 
     def rank(self, text: str, k: int = 10) -> list[Entry]:
         """Rank the best labels of a text; merged labels count as one, retired ones are left out.
@@ -202,7 +200,7 @@ class Replica:
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
         with self._lock:
-            self._check_whole()
+            self.check_whole()
             return self._rank_many(texts, k)
 
     def _rank_many(self, texts: Sequence[str], k: int) -> list[list[Entry]]:
@@ -212,21 +210,20 @@ class Replica:
 
     def explain(self, text: str, label: Name) -> TextExplanation:
         """Return the words of a text that vote for a label; see `Tagger.explain`."""
-        with self._lock:
-            self._check_whole()
-            return self._explain(text, label)
+        return self.explain_many(text, [label])[0]
 
-    def _explain(self, text: str, label: Name) -> TextExplanation:
-        return self._explain_many(text, [label])[0]
-
-    def _explain_many(self, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
-        names = [self.labels.resolve(label) for label in labels]
-        for name, label in zip(names, labels, strict=True):
-            if name in self.labels.retired:
-                raise ValueError(f"label {label!r} is retired")
-        groups = self.heard(text, names)
-        parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
-        return [_together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)]
+    def explain_many(self, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
+        """Explain several labels of a text; ValueError if one is not known or retired."""
+        with self.reading():
+            names = [self.labels.resolve(label) for label in labels]
+            for name, label in zip(names, labels, strict=True):
+                if name in self.labels.retired:
+                    raise ValueError(f"label {label!r} is retired")
+            groups = self.heard(text, names)
+            parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
+            return [
+                _together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)
+            ]
 
     def heard(self, text: str, labels: Sequence[Name]) -> list[list[Name]]:
         """Return, for each label, the parts that a text has votes for, or else the first one."""
@@ -257,12 +254,12 @@ class Replica:
     def hash_and_sequence(self) -> tuple[str, int]:
         """Return a hash of the state and the sequence that it belongs to."""
         with self.reading():
-            return state_hash(self.tagger.kind, {**self.tagger._arrays(), **self._arrays()}), self.sequence
+            return state_hash(self.tagger.kind, {**arrays_of(self.tagger), **self._arrays()}), self.sequence
 
     def hash_gently(self) -> tuple[str, int] | None:
         """Return the hash and its sequence, letting others in after each piece; None if a record came in between."""
         with self.reading() as sequence:
-            steps = hash_steps(self.tagger.kind, {**self.tagger._arrays(), **self._arrays()})
+            steps = hash_steps(self.tagger.kind, {**arrays_of(self.tagger), **self._arrays()})
         while True:
             with self.reading() as now:
                 if now != sequence:
@@ -275,7 +272,7 @@ class Replica:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot: a model directory that says at which sequence of which journal it is."""
         with self._lock:
-            self._check_whole()
+            self.check_whole()
             served = {"served": {"journal": self.journal, "sequence": self.sequence, "skipped": self.skipped}}
             self.tagger.save(path, content=served, arrays=self._arrays())
 
@@ -318,22 +315,23 @@ class Replica:
 class _Reading:
     """The lock of a replica, after a look at whether it is whole; a generator would take as long as both."""
 
-    __slots__ = ("_replica",)
+    __slots__ = ("_lock", "_replica")
 
-    def __init__(self, replica: Replica) -> None:
+    def __init__(self, replica: Replica, lock: FairLock) -> None:
         self._replica = replica
+        self._lock = lock
 
     def __enter__(self) -> int:
-        self._replica._lock.__enter__()
+        self._lock.__enter__()
         try:
-            self._replica._check_whole()
+            self._replica.check_whole()
             return self._replica.sequence
         except BaseException:
-            self._replica._lock.__exit__()
+            self._lock.__exit__()
             raise
 
     def __exit__(self, *_: object) -> None:
-        self._replica._lock.__exit__()
+        self._lock.__exit__()
 
 
 def _together(name: Name, parts: list[TextExplanation]) -> TextExplanation:

@@ -317,7 +317,7 @@ class Tagger:
         """Explain several labels of one text, which is cut into words only once; see `explain`."""
         numbers = [self._number_of(label) for label in labels]
         rows = Rows(*self.encoder.rows([text]))
-        found = [self.ranker._explain(rows, number) for number in numbers]
+        found = [self.explain_row(rows, number) for number in numbers]
         voting = {term for features, _, _ in found for term in features.tolist()}
         spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for span in self.encoder.spans(text, voting):
@@ -333,6 +333,10 @@ class Tagger:
                 score += word.vote
             explained.append(TextExplanation(self.ranker.labels_.names[number], score, words, prior))
         return explained
+
+    def explain_row(self, row: Rows, number: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        """Return the terms of a single row that vote for a label, their votes, and the prior of the label."""
+        return self.ranker._explain(row, number)
 
     def _number_of(self, label: Any) -> int:
         try:

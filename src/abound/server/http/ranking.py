@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from abound.server.asking import FeatureRow, cut, explain_labels, explained_parts, rank_pairs
+from abound.server.asking import FeatureRow, cut, explained_parts, rank_pairs
 from abound.server.http.bodies import (
     BatchAsk,
     BatchRanked,
@@ -121,7 +121,7 @@ def _rank_with_words(call: Call[RankAsk], text: str) -> Ranked | Coroutine[Any, 
         pieces = list(_cut([places * n for n in parts], labels))
         if len(pieces) > 1 or len(text) > SHORT_TEXT:
             return _explain_pieces(call, text, sequence, pieces)
-        found = explain_labels(replica, text, [label.label for label in labels])
+        found = replica.explain_many(text, [label.label for label in labels])
     return Ranked(sequence, [_with_words(*both, True) for both in zip(labels, found, strict=True)])
 
 
@@ -133,7 +133,7 @@ async def _explain_pieces(call: Call[RankAsk], text: str, sequence: int, pieces:
         await asyncio.sleep(0)
         with replica.reading() as now:
             try:
-                found = explain_labels(replica, text, [label.label for label in piece])
+                found = replica.explain_many(text, [label.label for label in piece])
             except ValueError:  # retired by a record in between
                 raise busy(503, "the labels have changed meanwhile; try again") from None
         answer.add([_with_words(*both, now == sequence) for both in zip(piece, found, strict=True)])
@@ -185,7 +185,7 @@ def _check_explain(call: Call[ExplainAsk]) -> None:
 def _explained(call: Call[ExplainAsk]) -> Explained:
     replica = call.served.replica
     with replica.reading() as sequence, _not_found():
-        [found] = explain_labels(replica, call.ask.text, [call.ask.label])
+        [found] = replica.explain_many(call.ask.text, [call.ask.label])
     return Explained(sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import Self
 
 from abound.errors import DamagedJournal, JournalError, JournalInUse, JournalUnavailable
-from abound.store.journal.clock import JournalClock
+from abound.store.journal.clock import JournalClock, wall_time
 from abound.store.journal.records import MOST_BYTES
-from abound.store.journal.rows import OLD_VERSION, VERSION, Meta
+from abound.store.journal.rows import OLD_VERSION, VERSION, Meta, digest_of
 from abound.store.journal.witness import Witness
 from abound.store.locks import FileLock, make_private
 
@@ -109,8 +110,16 @@ class JournalFile:
             shutil.copyfile(file, Path(self._copy.name) / file.name)
         return self._connect("rw", Path(self._copy.name) / self.path.name)
 
-    def _make(self, meta: Meta) -> None:
-        """Make the tables in an empty file."""
+    def make(self, key_life: int) -> None:
+        """Make an empty journal of an empty file, and take it up."""
+        if self._witness.path.exists():
+            raise JournalError(f"{self._witness.path} tells of a journal that was here; remove it to begin anew")
+        with self._translated():
+            identity, now = secrets.token_hex(8), wall_time()
+            self._make_tables(Meta(identity, key_life, 0, digest_of(identity.encode()), now, now))
+            self._take_up()
+
+    def _make_tables(self, meta: Meta) -> None:
         if self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() != (0,):
             raise JournalError(f"{self.path} is not empty; a new journal needs a new file")
         for pragma in ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=FULL", "fullfsync=1"):

@@ -9,7 +9,6 @@ instead of adding one, also after that record was compacted away.
 """
 
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from typing import Self
 
@@ -89,13 +88,7 @@ class Journal(JournalFile):
         journal = cls.__new__(cls)
         JournalFile.__init__(journal, path, write=True)
         try:
-            if journal._witness.path.exists():
-                raise JournalError(f"{journal._witness.path} tells of a journal that was here; remove it to begin anew")
-            with journal._translated():
-                identity = secrets.token_hex(8)
-                now = wall_time()
-                journal._make(Meta(identity, int(key_life), 0, digest_of(identity.encode()), now, now))
-                journal._take_up()
+            journal.make(int(key_life))
         except BaseException:
             journal.close()
             raise
