@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import abound
 from abound import QueryScaler, Reranker, SVMMap, ThermometerFeatures
 from abound.errors import DamagedModel
-from abound.retrieval import cutting_plane
+from abound.retrieval import ThermometerTable, cutting_plane
 from tests.reference import svm_map
 from tests.retrieval.ranked import documents
 
@@ -232,3 +232,9 @@ def test_a_model_with_other_arrays_is_refused(tmp_path):
     write_model(tmp_path / "m", {"kind": "reranker", "params": {}}, arrays)
     with pytest.raises(DamagedModel, match="there is not one weight for each threshold"):
         abound.load(tmp_path / "m")
+
+
+def test_a_table_without_rows_is_refused_with_a_sentence():
+    table = ThermometerTable(np.zeros((0, 1), np.int64), np.array([2]))
+    with pytest.raises(ValueError, match="nothing to learn: X has 0 rows"):
+        SVMMap().fit(table, [])

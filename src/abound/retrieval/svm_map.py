@@ -141,6 +141,8 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         check_sparse(y, "y")
         X, y = self._checked(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
+        if not len(y):
+            raise ValueError("there is nothing to learn: X has 0 rows; give one document at least")
         if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
             raise ValueError("y must hold a finite grade for each row; Unknown label type otherwise")
         queries = group_queries(qid, X.shape[0])
