@@ -23,6 +23,7 @@ from abound.cli.common import (
 )
 from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, shifted, teach_server
 from abound.cli.targets import hold_model
+from abound.cli.taught import LOOKED_AT, compare, ranks_of
 
 if TYPE_CHECKING:
     from abound.tagger import Tagger
@@ -33,7 +34,6 @@ Example:
   abound learn subjects --text "Growing roses in cold climates" --label roses --wrong climate
   abound learn --server http://127.0.0.1:8000 new.jsonl
 """
-LOOKED_AT = 100  # ranks among which a taught label is looked for
 
 
 def learn(
@@ -109,19 +109,12 @@ def check_lesson(text: str, labels: list[str], wrong: list[str]) -> None:
 
 def teach(tagger: "Tagger", text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
     """Learn one text, and find where its labels and the wrong ones rank for it before and after."""
-    known, before = tagger.n_labels, ranks(tagger, text) if tagger.n_rows else {}
+    known, before = tagger.n_labels, ranks_of(tagger.rank(text, LOOKED_AT)) if tagger.n_rows else {}
     started = time.perf_counter()
     tagger.learn(text, labels, wrong=wrong)
-    seconds, after = time.perf_counter() - started, ranks(tagger, text)
-    taught = [
-        {"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels + wrong
-    ]
+    seconds = time.perf_counter() - started
+    taught = compare(labels + wrong, before, ranks_of(tagger.rank(text, LOOKED_AT)))
     return {"rows": 1, "seconds": round(seconds, 6), "new_labels": tagger.n_labels - known, "taught": taught}
-
-
-def ranks(tagger: "Tagger", text: str) -> dict[str, int]:
-    """Return the rank of each label that a text gets."""
-    return {str(entry.label): entry.rank for entry in tagger.rank(text, k=LOOKED_AT)}
 
 
 def report(model: str, result: dict[str, Any], as_json: bool | None) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
+from abound.cli.taught import LOOKED_AT, compare, ranks_of
+
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
     from abound.client import Ranked
@@ -84,18 +86,15 @@ def shifted(model: str | None, what: str | None, server: str | None) -> tuple[st
 
 def teach_server(url: str, key: str | None, text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
     """Have a server learn one text, and find where its labels rank for it before and after."""
-    from abound.cli.learn import LOOKED_AT
     from abound.client import Client
 
     with Client(url, key=key) as client:
-        before = {str(entry.label): entry.rank for entry in client.rank(text, LOOKED_AT)}
+        before = ranks_of(client.rank(text, LOOKED_AT))
         started = time.perf_counter()
         learnt = client.learn(text, added=labels, rejected=wrong)
         seconds = time.perf_counter() - started
-        after = {str(entry.label): entry.rank for entry in client.rank(text, LOOKED_AT)}
-    taught = [
-        {"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels + wrong
-    ]
+        after = ranks_of(client.rank(text, LOOKED_AT))
+    taught = compare(labels + wrong, before, after)
     return {"rows": 1, "seconds": round(seconds, 6), "sequence": learnt.sequence, "taught": taught}
 
 

@@ -3,15 +3,9 @@ import { decisions } from "./decisions.js";
 import { count, fill, h, keyOf, plural } from "./dom.js";
 import { download } from "./files.js";
 import { bind } from "./keys.js";
-import { takeFile } from "./tag.js";
-import { forget, forgetLarge, read, readLarge, write, writeLarge } from "./store.js";
+import { forget, forgetLarge, read, readLarge, write } from "./store.js";
+import { takeFile } from "./taking.js";
 import { Workbench } from "./workbench.js";
-
-export async function startQueue({ name, rows }) {
-  await writeLarge("queue", { name, rows });
-  write("queue-at", 0);
-  write("queue-decided", {});
-}
 
 export async function openQueue(main, info) {
   const file = await readLarge("queue");

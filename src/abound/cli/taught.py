@@ -1,0 +1,28 @@
+"""Where the labels of a taught text rank for it, before and after."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+LOOKED_AT = 100  # ranks among which a taught label is looked for
+
+
+class Ranked(Protocol):
+    """A label with its rank, as a tagger or a server gives it."""
+
+    @property
+    def label(self) -> Any:
+        """The label."""
+
+    @property
+    def rank(self) -> int:
+        """Its rank, from 1."""
+
+
+def ranks_of(entries: Iterable[Ranked]) -> dict[str, int]:
+    """Return the rank of each label of a ranking."""
+    return {str(entry.label): entry.rank for entry in entries}
+
+
+def compare(labels: Iterable[str], before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return each label with its rank before and after; None where it was not among the first `LOOKED_AT`."""
+    return [{"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels]
