@@ -90,11 +90,13 @@ def test_a_full_disk_does_not_stop_ranking_after_a_restart(disk, how):
         return (
             await client.post("/v1/rank", json={"text": "a red apple"}),
             await client.post("/v1/learn", json={"text": "a pear", "added": ["fruit"]}),
+            await client.get("/readyz"),
         )
 
     fill(path)  # what was closed may have left some room
-    ranked, refused = talk(home, conversation)
+    ranked, refused, ready = talk(home, conversation)
     assert (ranked.status_code, refused.status_code) == (200, 503)
+    assert (ready.status_code, ready.json()["status"]) == (200, "ranks only")
     (path / "filler").unlink()
     with Writer(home) as writer:
         assert writer.submit(lesson(50)).result(30).sequence == 13

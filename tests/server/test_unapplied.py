@@ -1,9 +1,12 @@
 """A record that is in the journal and cannot be applied: ranking goes on before it, and it can be skipped."""
 
 import json
+import re
 import subprocess
 import sys
+import time
 
+import httpx
 import pytest
 
 from abound.errors import JournalError, JournalInUse, JournalUnavailable, UnappliedRecord
@@ -12,6 +15,7 @@ from abound.server.snapshotter import write_snapshot
 from abound.store.journal import Journal
 from abound.store.journal.records import Learn, MergeLabels
 from tests.server.http.asgi import talk
+from tests.server.http.running import Running
 from tests.server.streams import base, lesson, stream, trained
 
 # Such a record was refused before it was written; it stands for all that some version or machine cannot apply.
@@ -128,6 +132,54 @@ def test_the_server_ranks_and_answers_503_to_what_it_is_taught(home):
     assert (ranked.status_code, ranked.json()["sequence"], health.status_code) == (200, 3, 200)
     assert refused.status_code == 503
     assert f"`abound journal skip {home.path} 4`" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_server_that_cannot_learn_says_so_and_ranks(home, workers):
+    teach(home, stream(3))
+    write(home, IMPOSSIBLE, lesson(2))
+    with Running(home.path, "--workers", workers) as server:
+        ready = until_ready(server)
+        assert (ready.status_code, ready.json()["status"], ready.json()["sequence"]) == (200, "ranks only", 3)
+        assert f"`abound journal skip {home.path} 4`" in ready.json()["detail"]
+        assert httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}).json()["sequence"] == 3
+        figures = httpx.get(server.url + "/metrics").text
+        assert "abound_journal_learns 0.0" in figures
+        assert unapplied_of(figures) == ["4.0"] * workers
+    home.skip(4, "tried to merge what nobody knows")
+    with Running(home.path, "--workers", workers) as server:
+        ready = until_ready(server).json()
+        assert ready == {"status": "ready", "sequence": 5}
+        figures = httpx.get(server.url + "/metrics").text
+        assert "abound_journal_learns 1.0" in figures
+        assert unapplied_of(figures) == ["0.0"] * workers
+
+
+def unapplied_of(figures):
+    return re.findall(r'^abound_worker_unapplied{pid="\d+"} (\S+)$', figures, re.MULTILINE)
+
+
+def until_ready(server):
+    ends = time.monotonic() + 60
+    while (answer := httpx.get(server.url + "/readyz")).status_code == 503:
+        assert time.monotonic() < ends, answer.text
+        time.sleep(0.05)
+    return answer
+
+
+def test_a_failure_while_learning_is_seen_at_once(home, monkeypatch):
+    teach(home, stream(3))
+
+    async def conversation(client):
+        before = await client.get("/readyz")
+        monkeypatch.setattr("abound.server.replica.Replica.check", lambda *_, **__: None)
+        merge = {"merge": {"label": "fruit", "into": "never seen"}}
+        return before, await client.patch("/v1/labels", json=merge), await client.get("/readyz")
+
+    before, refused, after = talk(home, conversation)
+    assert (before.json()["status"], refused.status_code) == ("ready", 503)
+    assert (after.status_code, after.json()["status"], after.json()["sequence"]) == (200, "ranks only", 3)
+    assert "record 4 cannot be applied" in after.json()["detail"]
 
 
 def test_all_replicas_skip_the_same_record(home):

@@ -148,6 +148,11 @@ class Writer:
         return request.answer
 
     @property
+    def refusal(self) -> JournalUnavailable | None:
+        """Why nothing can be learnt until the server is started again, or None."""
+        return self._refusal
+
+    @property
     def queued(self) -> int:
         """How many records wait to be written."""
         return self._waiting.qsize()

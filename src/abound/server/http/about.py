@@ -68,12 +68,17 @@ def health(call: Call[Nothing]) -> State:
 
 
 def ready(call: Call[Nothing]) -> State:
-    """Say whether requests should come here: not while the server drains, is broken, or cannot reach who writes."""
+    """Say whether requests should come here: not while the server drains, is broken, or cannot reach who writes.
+
+    A server that can rank but not learn is ready: no other process of its home could learn either, and without it
+    nobody could rank. It says so in `status` and `detail`.
+    """
     call.served.replica.check_whole()
     if call.served.draining:
         raise busy(503, "the server is about to stop")
     call.served.journalled.check()
-    return State("ready", call.served.replica.sequence)
+    refusal, sequence = call.served.refusal, call.served.replica.sequence
+    return State("ready", sequence) if refusal is None else State("ranks only", sequence, refusal)
 
 
 async def metrics(call: Call[Nothing]) -> bytes:

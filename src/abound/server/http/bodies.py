@@ -243,7 +243,8 @@ class Nothing(_Ask):
 
 
 class State(_Answer):
-    """Whether the server lives, or is ready to answer."""
+    """Whether the server lives, or is ready to answer; `detail` says why one that ranks cannot learn."""
 
     status: str
     sequence: int
+    detail: str | UnsetType = UNSET

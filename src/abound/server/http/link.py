@@ -75,9 +75,13 @@ class Known(msgspec.Struct, tag=True):
 
 
 class Applied(msgspec.Struct, tag=True):
-    """The journal has records up to this one; said at least every second, so that a worker knows that it is heard."""
+    """The journal has records up to this one; said at least every second, so that a worker knows that it is heard.
+
+    If nothing can be learnt until the server is started again, it says why.
+    """
 
     sequence: int
+    refusal: str | None
 
 
 FromWorker: TypeAlias = Submit | Starting | Report

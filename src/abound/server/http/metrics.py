@@ -47,6 +47,7 @@ class WorkerState(msgspec.Struct):
     sequence: int
     waiting: int
     counts: Counts
+    unapplied: int = 0  # the record that it cannot apply, if there is one
 
 
 class Facts(msgspec.Struct):
@@ -56,6 +57,7 @@ class Facts(msgspec.Struct):
     queued: int
     workers: list[WorkerState]
     past: Counts = msgspec.field(default_factory=Counts)
+    learns: bool = True  # else nothing can be learnt until the server is started again
 
 
 class _Collector:
@@ -81,9 +83,13 @@ class _Collector:
         yield answers
         yield seconds
         yield _gauge("abound_journal_sequence", "The last record of the journal.", [([], self._facts.last)])
+        words = "1, or 0 if nothing can be learnt until a restart."
+        yield _gauge("abound_journal_learns", words, [([], self._facts.learns)])
         yield _gauge("abound_journal_queued", "Records that wait to be written.", [([], self._facts.queued)])
         workers = [([str(worker.pid)], worker.sequence) for worker in self._facts.workers]
         yield _gauge("abound_worker_sequence", "The last record that a worker has applied.", workers, ["pid"])
+        unapplied = [([str(worker.pid)], worker.unapplied) for worker in self._facts.workers]
+        yield _gauge("abound_worker_unapplied", "The record that a worker cannot apply, or 0.", unapplied, ["pid"])
         waiting = [([str(worker.pid)], worker.waiting) for worker in self._facts.workers]
         yield _gauge("abound_worker_waiting", "Requests that wait for the journal.", waiting, ["pid"])
         for name, value in self._model.items():

@@ -27,6 +27,10 @@ class Journalled(Protocol):
 
     closed: bool
 
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be learnt until the server is started again, or None."""
+
     def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
         """Have a record written."""
 
@@ -68,7 +72,14 @@ class Served:
 
     def state(self) -> WorkerState:
         """Return what this process tells of itself."""
-        return WorkerState(os.getpid(), self.replica.sequence, self.waiting, self.counts)
+        sequence, is_stuck = self.replica.sequence, self.replica.unapplied is not None
+        return WorkerState(os.getpid(), sequence, self.waiting, self.counts, sequence + 1 if is_stuck else 0)
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be learnt here until the server is started again, or None."""
+        unapplied = self.replica.unapplied
+        return self.journalled.refusal if unapplied is None else str(unapplied)
 
     async def facts(self) -> Facts:
         """Return what is known of all workers."""
@@ -170,6 +181,11 @@ class InProcess:
         self._writer = writer
         self.closed = writer.closed
 
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be learnt until the server is started again, or None."""
+        return None if self._writer.refusal is None else str(self._writer.refusal)
+
     def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
         """Have a record written."""
         return asyncio.wrap_future(self._writer.submit(record, key))
@@ -180,7 +196,7 @@ class InProcess:
 
     async def facts(self, own: WorkerState) -> Facts:
         """Return what is known of this process."""
-        return Facts(self._writer.journal.last, self._writer.queued, [own])
+        return Facts(self._writer.journal.last, self._writer.queued, [own], learns=self._writer.refusal is None)
 
     def check(self) -> None:
         """Do nothing: the writer is a thread of this process."""

@@ -129,7 +129,7 @@ class Supervisor:
             self._processes[place] = process
             link = self._links[place] = await Link.over(ours)
             if self._writer is not None:
-                link.send(Applied(self._writer.replica.sequence))
+                link.send(_applied(self._writer))
             await self._listen(place, link)
             code = await asyncio.to_thread(process.wait)
             del self._links[place], self._processes[place]
@@ -187,9 +187,10 @@ class Supervisor:
 
     def facts(self) -> Facts:
         """Return what is known of all workers."""
-        if self._writer is None:
-            return Facts(0, 0, list(self._states.values()), self._past)
-        return Facts(self._writer.journal.last, self._writer.queued, list(self._states.values()), self._past)
+        states, writer = list(self._states.values()), self._writer
+        if writer is None:
+            return Facts(0, 0, states, self._past, learns=False)
+        return Facts(writer.journal.last, writer.queued, states, self._past, learns=writer.refusal is None)
 
     # -- records -------------------------------------------------------------------------------------
 
@@ -221,6 +222,10 @@ class Supervisor:
     def _tell(self) -> None:
         self._telling = False
         if self._writer is not None:
-            message = Applied(self._writer.replica.sequence)
+            message = _applied(self._writer)
             for link in self._links.values():
                 link.send(message)
+
+
+def _applied(writer: Writer) -> Applied:
+    return Applied(writer.replica.sequence, None if writer.refusal is None else str(writer.refusal))

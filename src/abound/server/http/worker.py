@@ -47,6 +47,8 @@ class Linked:
     ----------
     told : int
         How far the journal has come, as the writer said last.
+    refusal : str or None
+        Why nothing can be learnt until the server is started again, as the writer said last.
     """
 
     def __init__(self, link: Link, *, closed: bool) -> None:
@@ -58,6 +60,7 @@ class Linked:
         self._heard = time.monotonic()
         self._has_written = asyncio.Event()
         self.told = 0
+        self.refusal: str | None = None
         self.closed = closed
 
     def check(self) -> None:
@@ -113,7 +116,7 @@ class Linked:
             message = FROM_WRITER.decode(raw)
             match message:
                 case Applied():
-                    self.told = message.sequence
+                    self.told, self.refusal = message.sequence, message.refusal
                     self._has_written.set()
                     applied(message.sequence)
                 case Written():
