@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,8 +31,10 @@ from abound.cli.fit import LabelNamesOption
 
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
+    from abound.cli.progress import Progress
     from abound.data import Document
-    from abound.tuning import Rows, Tuning
+    from abound.tuning import Rows, Trial, Tuning
+    from abound.tuning.settings import Setting
 
 EPILOG = """\b
 Example:
@@ -84,7 +86,6 @@ def tune(
     from abound.cli.inputs import STANDARD, Inputs
     from abound.cli.progress import Progress
     from abound.metrics import metric
-    from abound.tuning import Trial
     from abound.tuning import tune as find_setting
 
     metric(measure)
@@ -99,16 +100,7 @@ def tune(
     names = {} if label_names is None else data.read_label_names(label_names)
     limit = _affordable(Inputs(inputs, format_, on_error, options, limit, rule), names, seconds) or limit
     documents = Inputs(inputs, format_, on_error, options, limit, rule)
-    n_learnt, n_tried, best = 0, set(), 0.0
     with Progress("tuning", lambda: min((time.monotonic() - started) / seconds, 1.0)) as progress:
-
-        def watch(trial: Trial) -> None:
-            nonlocal n_learnt, best
-            n_learnt += trial.n_rows
-            n_tried.add(trial.setting)
-            best = max(best, trial.value)
-            progress.update(n_learnt, f"{len(n_tried):,} settings, best {measure} {best:.4f}")
-
         learnt, held_out = split(documents)
         found = find_setting(
             learnt,
@@ -118,18 +110,16 @@ def tune(
             stem=stem or None,
             measure=measure,
             random_state=seed,
-            watch=watch,
+            watch=_Watch(progress, measure).see,
         )
     documents.note_skipped()
     limit = None if limit is not None and documents.rows < limit else limit
-    # What is left of the arguments belongs to the rows, and is needed to learn them again.
-    given = {"--format": format_, "--label-names": label_names, "--labels-field": labels_field, "--on-error": on_error}
+    # These arguments belong to the rows, and are needed to learn them again.
+    given: dict[str, Sequence[str] | str | int | None] = {"--text-field": text_field, "--read": read}
+    given |= {"--format": format_, "--label-names": label_names, "--labels-field": labels_field, "--on-error": on_error}
     given |= {"--id-field": id_field, "--label-separator": label_separator, "--delimiter": delimiter}
-    arguments = [part for name in text_field or () for part in ("--text-field", name)]
-    arguments += [part for pair in read or () for part in ("--read", pair)]
-    arguments += [part for name, value in given.items() if value is not None for part in (name, value)]
-    arguments += ["--holdout", holdout, *(() if limit is None else ("--limit", str(limit)))]
-    command = ["abound", "fit", *inputs, *arguments, *found.best.setting.options(), "--model", "MODEL"]
+    given |= {"--holdout": holdout, "--limit": limit}
+    command = ["abound", "fit", *inputs, *as_arguments(given), *found.best.setting.options(), "--model", "MODEL"]
     figures = summary(found, len(held_out.texts), limit, command, time.monotonic() - started)
     if plot is not None:
         note(f"wrote {', '.join(draw_tuning(found, plot, dark))} to {plot}")
@@ -137,6 +127,39 @@ def tune(
         emit(figures)
     else:
         _show(found, figures, inputs)
+
+
+class _Watch:
+    """Show how far tuning has come."""
+
+    def __init__(self, progress: "Progress", measure: str) -> None:
+        self._progress = progress
+        self._measure = measure
+        self._n_learnt = 0
+        self._best = 0.0
+        self._tried: set[Setting] = set()
+
+    def see(self, trial: "Trial") -> None:
+        """Count a trial."""
+        self._n_learnt += trial.n_rows
+        self._tried.add(trial.setting)
+        self._best = max(self._best, trial.value)
+        self._progress.update(self._n_learnt, f"{len(self._tried):,} settings, best {self._measure} {self._best:.4f}")
+
+
+def as_arguments(options: Mapping[str, Sequence[str] | str | int | None]) -> list[str]:
+    """Return options as they are typed: those without a value left out, those with several repeated.
+
+    Examples
+    --------
+    >>> as_arguments({"--text-field": ["title", "abstract"], "--format": None, "--limit": 100})
+    ['--text-field', 'title', '--text-field', 'abstract', '--limit', '100']
+    """
+    arguments = []
+    for name, value in options.items():
+        values = value if isinstance(value, list | tuple) else () if value is None else (value,)
+        arguments += [part for one in values for part in (name, str(one))]
+    return arguments
 
 
 def parse_seconds(text: str) -> float:

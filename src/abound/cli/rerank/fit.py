@@ -1,11 +1,16 @@
 """`abound rerank fit`: learn to rank the documents of queries."""
 
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from abound.cli.common import FormatOption, JsonOption, emit, note, wants_json
 from abound.cli.targets import hold_target
+
+if TYPE_CHECKING:
+    from abound.cli.rerank.documents import Documents
+    from abound.retrieval import Reranker
 
 EPILOG = """\b
 Example:
@@ -63,17 +68,8 @@ def fit(
     }
     train = read_documents(inputs, format_)
     held = None if validate is None else read_documents([validate], format_, train.X.shape[1])
-    best, best_score = None, float("-inf")
-    for value in values:
-        reranker = Reranker(C=value, **params).fit(train.X, train.grades, train.qids)
-        if not reranker.ranker_.n_queries_:
-            raise ValueError("no query has both a relevant and another document, so there is nothing to learn")
-        score = 0.0 if held is None else reranker.score(held.X, held.grades, held.qids)
-        if held is not None:
-            note(f"C {value:g}: MAP {score:.4f} on {validate}")
-        if best is None or score > best_score:
-            best, best_score = reranker, score
-    assert best is not None
+    fitted = (Reranker(C=value, **params).fit(train.X, train.grades, train.qids) for value in values)
+    best, best_score = _best(fitted, held, str(validate))
     best.save(model)
     certificate = best.certificate_
     result = {
@@ -107,3 +103,18 @@ def _values(text: str | None, validate: str | None) -> list[float]:
     if len(values) > 1 and validate is None:
         raise ValueError("several values of C need --validate FILE to choose among them")
     return values
+
+
+def _best(fitted: Iterable["Reranker"], held: "Documents | None", file: str) -> "tuple[Reranker, float]":
+    """Return the reranker with the highest MAP on held-out documents, or the first, and its MAP there."""
+    best, best_score = None, float("-inf")
+    for reranker in fitted:
+        if not reranker.ranker_.n_queries_:
+            raise ValueError("no query has both a relevant and another document, so there is nothing to learn")
+        score = 0.0 if held is None else reranker.score(held.X, held.grades, held.qids)
+        if held is not None:
+            note(f"C {reranker.C:g}: MAP {score:.4f} on {file}")
+        if best is None or score > best_score:
+            best, best_score = reranker, score
+    assert best is not None
+    return best, best_score
