@@ -41,6 +41,16 @@ def _moved(text: str) -> str:
     return text.replace("](docs/", "](")
 
 
+def on_config(config: Any) -> Any:
+    """Put every record of a decision into the navigation, behind their list."""
+    records = [f"decisions/{path.name}" for path in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))]
+    for section in config.nav:
+        for entry in next(iter(section.values())):
+            if isinstance(entry, dict) and "Decisions" in entry:
+                entry["Decisions"] = ["decisions/index.md", *records]
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
     for path, text in generated().items():

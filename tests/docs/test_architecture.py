@@ -13,6 +13,9 @@ STEPS = re.findall(
     r"^\|[^|]+\| (`.+`.*) \|$", TEXT.partition("## The path of one document")[2].partition("\n## ")[0], re.M
 )
 TOP = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+MOST_WORDS = 1500
+DECISIONS = ROOT / "docs" / "decisions"
+RECORDS = sorted(path for path in DECISIONS.glob("*.md") if path.name != "index.md")
 PARTS = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and list(path.glob("*.py")))
 
 
@@ -60,6 +63,26 @@ def test_links_of_the_top_files_lead_somewhere(file: str) -> None:
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", (ROOT / file).read_text()):
         planned = target.startswith("docs/") and f" {target.removeprefix('docs/')}\n" in pages
         assert (ROOT / target).exists() or planned, target
+
+
+def test_the_page_is_short() -> None:
+    assert len(TEXT.split()) <= MOST_WORDS, "move reasons and figures to docs/decisions"
+    assert "](docs/decisions/index.md)" in TEXT
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_a_decision_has_a_number_a_date_and_its_sections(path: Path) -> None:
+    assert path.name.startswith(f"{RECORDS.index(path) + 1:04d}-")
+    text = path.read_text()
+    form = r"# (.+)\n\n(\d{4}-\d\d-\d\d)\n\n## Context\n\n[^#]+\n## Decision\n\n[^#]+\n## Figures\n\n[^#]+\n"
+    found = re.fullmatch(form, text)
+    assert found, "it needs a title, a date, and the sections Context, Decision and Figures"
+    listed = f"| {path.name[:4]} | [{found[1]}]({path.name}) | {found[2]} |"
+    assert listed in (DECISIONS / "index.md").read_text().splitlines()
+
+
+def test_the_list_of_decisions_has_no_other_lines() -> None:
+    assert len(re.findall(r"^\| \d", (DECISIONS / "index.md").read_text(), re.M)) == len(RECORDS) > 50
 
 
 def test_what_is_not_there_is_noticed() -> None:
