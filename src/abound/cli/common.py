@@ -13,6 +13,8 @@ import typer
 if TYPE_CHECKING:
     from abound.tagger import Tagger
 
+STANDARD = "-"  # a path that means stdin or stdout, as in `abound.data`, which takes a while to import
+
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model directory that `abound fit` wrote.")]
 FormatOption = Annotated[
     str | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import (
+    STANDARD,
     DelimiterOption,
     IdFieldOption,
     JsonOption,
@@ -32,7 +33,6 @@ Example:
   abound convert docs.jsonl train.txt --to fasttext --write spaces=replace
   abound convert --list
 """
-STANDARD = "-"
 
 
 def convert(

@@ -12,6 +12,7 @@ import typer
 
 from abound.cli import memory
 from abound.cli.common import (
+    STANDARD,
     DelimiterOption,
     FormatOption,
     IdFieldOption,
@@ -139,7 +140,7 @@ def fit(
     hold_target(ctx, model, force)
     limit_bytes = None if max_memory is None else parse_size(max_memory)
     from abound.cli.holdout import parse_holdout
-    from abound.cli.inputs import STANDARD, Inputs
+    from abound.cli.inputs import Inputs
     from abound.cli.lessons import learn_files, learn_stream
 
     rule = parse_holdout(holdout)

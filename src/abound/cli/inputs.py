@@ -5,14 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
-from abound.cli.common import note
+from abound.cli.common import STANDARD, note
 from abound.cli.holdout import Holdout
 from abound.data import FORMATS, Document, read
+from abound.data.streams import READ_BYTES, source_name
 from abound.tagger.label_lists import LOOKED_AT, LabelWatch
 
 T = TypeVar("T")
-STANDARD = "-"
-GULP = 1 << 18  # bytes that a reader takes at once; what it has taken is ahead of its rows by up to so many
 
 
 class Inputs:
@@ -104,7 +103,7 @@ class Inputs:
         total = sum(sizes)
         if len(sizes) == len(self._readers) and total:
             done = sum(sizes[: self._at]) + self._readers[self._at].bytes_read
-            shares.append(1.0 if done >= total else max(done - GULP, 0) / total)
+            shares.append(1.0 if done >= total else max(done - READ_BYTES, 0) / total)
         return min(max(shares), 1.0) if shares else None
 
     @property
@@ -114,7 +113,7 @@ class Inputs:
 
     def check_labels(self, needed: bool = True) -> None:
         """Say on stderr what is odd about the labels that were learnt; raise if some are needed and there are none."""
-        paths = ", ".join("<stdin>" if reader.path == STANDARD else reader.path for reader in self._readers)
+        paths = ", ".join(source_name(reader.path) for reader in self._readers)
         if needed and not self._labels.rows:
             raise ValueError(f"there is nothing to learn in {paths}")
         without = self._labels.rows - self._labels.labelled

@@ -10,7 +10,7 @@ from abound.cli.common import note, show_size
 from abound.cli.inputs import Inputs, chunks
 from abound.cli.memory import SAMPLE_ROWS, SAMPLE_SHARE, Point, available_memory, forecast
 from abound.cli.progress import Progress
-from abound.tagger.training import Training
+from abound.tagger.training import REMEMBERED, TESTED, Training
 from abound.text.language import choice_in
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 CHUNK = 2_000
 FIRST_CHUNK = 500  # small, so that the forecast has an earlier point to measure growth from
 Names: TypeAlias = dict[str, list[str]]
-TESTED = 100  # rows of each chunk that are ranked before they are learnt
-REMEMBERED = 1_000  # tested rows that the progressive figure is taken over
 
 
 @dataclass

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import (
+    STANDARD,
     DelimiterOption,
     IdFieldOption,
     JsonOption,
@@ -37,7 +38,6 @@ Example:
   abound rank --server http://127.0.0.1:8000 "Growing roses in cold climates"
 """
 CHUNK = 500
-STANDARD = "-"
 LINES = "lines"  # no format of labelled documents, so it is known here only
 
 
@@ -126,10 +126,10 @@ def _documents(path: str, format_: str | None, on_error: str | None, options: di
 def _lines(path: str) -> Iterator["Document"]:
     from abound.data import DataError, Document
     from abound.data.formats import Malformed, lines_of, undecodable
-    from abound.data.streams import open_input
+    from abound.data.streams import open_input, source_name
 
     with open_input(path) as (stream, _):
-        number, name = 0, "<stdin>" if path == STANDARD else path
+        number, name = 0, source_name(path)
         try:
             for number, raw in enumerate(lines_of(stream), 1):
                 try:

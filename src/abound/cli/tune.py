@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import (
+    STANDARD,
     DelimiterOption,
     FormatOption,
     IdFieldOption,
@@ -83,7 +84,7 @@ def tune(
     started, seconds = time.monotonic(), parse_seconds(budget)
     from abound import data
     from abound.cli.holdout import parse_holdout
-    from abound.cli.inputs import STANDARD, Inputs
+    from abound.cli.inputs import Inputs
     from abound.cli.progress import Progress
     from abound.metrics import metric
     from abound.tuning import tune as find_setting

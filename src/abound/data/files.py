@@ -9,7 +9,7 @@ from typing import Any, Literal
 from abound.data.formats import Format
 from abound.data.records import Record
 from abound.data.registry import find_format
-from abound.data.streams import STANDARD, Counted, open_input, open_output
+from abound.data.streams import STANDARD, Counted, open_input, open_output, source_name
 from abound.errors import DataError
 
 # Enough to see a pattern; a file of a million bad lines must not fill memory.
@@ -67,7 +67,7 @@ class Reader:
             yield from self._format.read(stream, self._report, self._options)
 
     def _report(self, line: int, reason: str, fatal: bool) -> None:
-        error = DataError("<stdin>" if self.path == STANDARD else self.path, line, reason)
+        error = DataError(source_name(self.path), line, reason)
         if self._stop or fatal:
             raise error
         self.skipped.count += 1

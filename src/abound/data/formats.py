@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, BinaryIO, Generic, Literal, NamedTuple, TypeVar
 
 from abound.data.records import Record
+from abound.data.streams import READ_BYTES
 
 R = TypeVar("R", bound=Record)
 Options = Mapping[str, Any]
@@ -22,7 +23,6 @@ Report = Callable[[int, str, bool], None]
 
 BOM = b"\xef\xbb\xbf"
 LONGEST_LINE = 1 << 26
-_BLOCK = 1 << 18
 
 
 class Malformed(Exception):  # noqa: N818  the adjective says what the line is
@@ -197,7 +197,7 @@ def lines_of(stream: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[bytes]:
 def _blocks_of_lines(stream: Any, longest: int) -> Iterator[list[bytes]]:
     begun: list[bytes] = []  # the pieces of a line whose end was not seen yet
     size = 0
-    while block := stream.read1(_BLOCK):
+    while block := stream.read1(READ_BYTES):
         size += len(block)
         begun.append(block)
         if b"\n" in block:

@@ -5,7 +5,7 @@ import os
 from abound.data.formats import DAMAGE, Malformed, damage, lines_of, undecodable, without_bom
 from abound.data.parsing import shown
 from abound.data.skos import parser_of, read_skos
-from abound.data.streams import STANDARD, compression_of, open_input
+from abound.data.streams import compression_of, open_input, source_name
 from abound.errors import DataError
 
 
@@ -99,4 +99,4 @@ def _checked(text: str, what: str) -> str:
 
 
 def _error(file: str, line: int, reason: str) -> DataError:
-    return DataError("<stdin>" if file == STANDARD else file, line, reason)
+    return DataError(source_name(file), line, reason)

@@ -18,9 +18,14 @@ from abound.data.extras import require
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 STANDARD = "-"
-# Large enough that the Python-level readinto of the decompressors is called rarely.
-_BUFFER = 1 << 18
+# Bytes that are read at once: enough that the Python-level readinto of the decompressors is called rarely.
+READ_BYTES = 1 << 18
 _XZ_MEMORY = 1 << 28  # bytes; what `xz -9` writes needs a quarter of it
+
+
+def source_name(path: str) -> str:
+    """Return a path as messages name it."""
+    return "<stdin>" if path == STANDARD else path
 
 
 def compression_of(path: str) -> str:
@@ -143,13 +148,13 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, Counted]]:
         counted = Counted(open(path, "rb", buffering=0), owned=True)  # noqa: SIM115  closed by Counted
     with counted:
         suffix = compression_of(path)
-        buffered = io.BufferedReader(counted, _BUFFER)
+        buffered = io.BufferedReader(counted, READ_BYTES)
         if not suffix:
             yield buffered, counted
             return
         with _decompressed(buffered, suffix) as raw:
             # The buffer on top reads lines in C; the readline of the decompressors is Python, and slower.
-            yield io.BufferedReader(raw, _BUFFER), counted
+            yield io.BufferedReader(raw, READ_BYTES), counted
 
 
 def _decompressed(stream: Any, suffix: str) -> Any:

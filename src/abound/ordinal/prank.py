@@ -17,13 +17,12 @@ from abound.kernels.thresholds import (
     prank_scores,
 )
 from abound.ordinal.base import OrdinalEstimator
-from abound.rankers.base import check_number, check_whole
+from abound.rankers.base import UNLIMITED, check_number, check_whole
 from abound.rankers.rows import Rows
 from abound.store import Model
 from abound.store.directory import Source
 from abound.store.model import is_sorted
 
-UNLIMITED = np.iinfo(np.int64).max
 HIGHEST_DEGREE = 100  # of a polynomial; beyond, its values are no finite numbers
 WEIGHT, SUM = 0, 1  # the columns of weights and thresholds; a mean is weight - sum / rows
 SUPPORT = ("support_indptr", "support_indices", "support_data", "support_steps", "support_born")

@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.plots.style import axes_or_new, dress
+from abound.plots.style import Z, axes_or_new, dress
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
     from matplotlib.axes import Axes
 
     from abound.metrics.judgement import RankedLabels
-
-Z = 1.96  # of a 95% interval
 
 
 def label_frequency_figures(

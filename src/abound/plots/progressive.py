@@ -7,7 +7,7 @@ import numpy as np
 
 from abound.metrics import judge
 from abound.metrics.label_ranking import figures
-from abound.plots.style import axes_or_new, dress, name_lines, thousands
+from abound.plots.style import Z, axes_or_new, dress, name_lines, thousands
 from abound.rankers.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 N_POINTS = 40
 MEASURES = ("P@1", "P@3", "P@5")
-Z = 1.96
 MOST_AT_ONCE = 2_000
 AHEAD = 50  # a row is ranked by what was learnt up to a fiftieth of the rows before it
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 6.6, 4.2  # inches of a picture
 DPI = 150
+Z = 1.96  # standard errors on each side of a 95% interval
 LONGEST_NAME = 34  # letters of a label's name that are shown
 
 
