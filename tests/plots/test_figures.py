@@ -75,6 +75,22 @@ def test_labels_are_grouped_by_how_often_they_were_learnt():
     assert label_frequency_figures(truth, ranking, np.array([1, 3, 2, 9]), k=1)[1]["found"] == 0.0
 
 
+def test_label_frequency_takes_what_other_figures_take():
+    ranking, counts = Ranking(np.array([[0, 1], [1, 0]]), np.ones((2, 2)), "abc"), np.array([1, 3, 2])
+    damaged = sp.csr_array([[1, 0, 1], [0, 1, 0]])
+    damaged.indices[0] = 10**6
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
+        label_frequency_figures(damaged, ranking, counts)
+    with pytest.raises(ValueError, match="0 and 1 only"):
+        label_frequency_figures([[2, 0, 1], [0, 1, 0]], ranking, counts)
+    with pytest.raises(ValueError, match="truth has 3 rows"):
+        label_frequency_figures([[1, 0, 1], [0, 1, 0], [0, 0, 1]], ranking, counts)
+    with pytest.raises(TypeError, match="indices and scores"):
+        label_frequency_figures([[1, 0, 1], [0, 1, 0]], None, counts)
+    repeated = sp.csr_array((np.ones(3, np.int8), [0, 0, 1], [0, 2, 3]), shape=(2, 3))  # counts once
+    assert [row["n"] for row in label_frequency_figures(repeated, ranking, counts)] == [1, 1]
+
+
 def test_bands_hold_the_mean_and_narrow_with_rows():
     few, many = np.tile([[0.0], [1.0]], (10, 1)), np.tile([[0.0], [1.0]], (1000, 1))
     widths = []

@@ -8,6 +8,7 @@ import pytest
 
 from abound import Tagger
 from abound.server.replica import Replica
+from abound.store import read_model
 from abound.store.journal.records import MergeLabels, RetireLabel
 
 VOCABULARY = [f"w{i}" for i in range(400)]
@@ -64,6 +65,23 @@ def test_a_merged_label_has_the_sum_of_its_parts(form):
             np.testing.assert_allclose([entry.score for entry in found], [score for _, score in wanted], rtol=1e-12)
             if form != "frequency":  # many labels are equally frequent
                 assert [entry.label for entry in found] == [label for label, _ in wanted]
+
+
+def test_parts_behind_the_ranked_do_not_pass_a_label_that_fell(tmp_path):
+    """What a cascade weighs down stays before all that it does not weigh, so these have no more than its score."""
+    text = document(random.Random(5), 60)
+    tagger = trained("weighed")
+    tagger.save(tmp_path / "model")
+    model = read_model(tmp_path / "model")
+    fallen = tagger.ranker.labels_.id_of(tagger.rank(text, 1)[0].label)
+    weights = model.arrays["ranker_table_weights"] = model.arrays["ranker_table_weights"].copy()
+    weights[model.arrays["ranker_table_labels"] == fallen] = -0.5
+    replica = Replica(Tagger.from_model(model))
+    for i in range(40):
+        replica.apply(i + 1, MergeLabels(f"l{i}", f"l{100 + i % 7}"))
+    for k in (1, 5):
+        found = [(entry.label, pytest.approx(entry.score)) for entry in replica.rank(text, k)]
+        assert found == expected(replica, text, k)
 
 
 def test_the_reasons_of_a_merged_label_are_those_of_its_parts():

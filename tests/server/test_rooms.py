@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import httpx
 import pytest
 
 from abound.errors import JournalUnavailable
@@ -18,6 +19,7 @@ from abound.server import Follower, Home, Writer
 from abound.server.snapshotter import write_snapshot
 from abound.store.journal import Journal
 from tests.server.http.asgi import talk
+from tests.server.http.running import Running
 from tests.server.streams import base, lesson, stream, trained
 
 TEACHING = """
@@ -123,6 +125,22 @@ def test_a_disk_that_may_only_be_read_is_ranked_from_verified_and_exported(disk,
         assert writer.submit(lesson(50)).result(30).sequence == 13
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_worker_says_that_nothing_is_learnt_from_a_disk_that_may_only_be_read(disk, workers):
+    path, remount = disk
+    home = taught(path, "close")
+    assert remount("ro")
+    with Running(home.path, "--workers", workers) as server:
+        ends = time.monotonic() + 60
+        while (ready := httpx.get(server.url + "/readyz")).status_code == 503:
+            assert time.monotonic() < ends, ready.text
+            time.sleep(0.05)
+        assert ready.json()["status"] == "ranks only"
+        assert "there was no way to write when the server was started" in ready.json()["detail"]
+        assert "abound_journal_learns 0.0" in httpx.get(server.url + "/metrics").text
+        assert httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}).status_code == 200
+
+
 # -- whose it is -----------------------------------------------------------------------------------
 
 
@@ -136,6 +154,7 @@ def test_a_home_is_nobody_elses_to_read(tmp_path):
     before = os.umask(0)
     try:
         home = Home.create(tmp_path / "home", base())
+        assert modes(home.path) == {0}
         with Writer(home) as writer, Follower(home):
             writer.submit(lesson(1)).result(30)
             write_snapshot(home, 1)

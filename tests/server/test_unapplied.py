@@ -117,6 +117,23 @@ def test_a_failure_while_learning_answers_all_that_wait(home, monkeypatch):
     assert len(said) == 1
 
 
+def test_lessons_of_one_commit_wait_with_the_one_that_failed(home, monkeypatch):
+    said = []
+    teach(home, [MergeLabels("vehicle", "fruit")])
+    monkeypatch.setattr("abound.server.replica.Replica.check", lambda *_, **__: None)
+    impossible = Learn("a pear", added=["fruit"], rejected=["vehicle"])  # one and the same
+    with Writer(home, snapshot_every=None, report=said.append) as writer:
+        with writer.replica.reading():  # so that all but the first are committed together
+            answers = [writer.submit(record) for record in (lesson(1), impossible, lesson(2), lesson(3))]
+        assert answers[0].result(30).sequence == 2
+        for answer in answers[1:]:
+            with pytest.raises(UnappliedRecord, match="record 3 cannot be applied"):
+                answer.result(30)
+        assert (writer.replica.sequence, writer.journal.last) == (2, 5)
+        assert writer.replica.state_hash() == trained([MergeLabels("vehicle", "fruit"), lesson(1)]).state_hash()
+    assert len(said) == 1
+
+
 def test_the_server_ranks_and_answers_503_to_what_it_is_taught(home):
     teach(home, stream(3))
     write(home, IMPOSSIBLE, lesson(2))
@@ -224,8 +241,10 @@ def test_a_snapshot_that_was_overtaken_is_never_loaded(home):
     write_snapshot(home, 8)
     with Journal(home.journal_path, write=True) as journal:
         journal.skip(6)  # and then the power failed
+    wanted = trained([record for i, record in enumerate(records) if i != 5]).state_hash()
+    with Follower(home) as follower:  # which removes no snapshot
+        assert follower.replica.state_hash() == wanted
     with Writer(home, snapshot_every=None, report=said.append) as writer:
-        wanted = trained([record for i, record in enumerate(records) if i != 5]).state_hash()
         assert writer.replica.state_hash() == wanted
     assert home.snapshots() == [0]
 
@@ -267,6 +286,10 @@ def test_learn_is_what_people_taught(home):
     teach(home, stream(3))
     write(home, Learn("a pear", added=["fruit"]))
     home.skip(4)
-    with Writer(home) as writer:
-        before = writer.replica.history.learnt
-        assert before == trained(stream(3)).history.learnt
+    with Writer(home, snapshot_every=None) as writer:
+        assert writer.replica.history.learnt == trained(stream(3)).history.learnt
+        writer.submit(lesson(5)).result(30)
+    write_snapshot(home, 5)
+    with Writer(home, snapshot_every=None) as writer:  # which remembers what the snapshot had learnt
+        assert writer.replica.snapshot == 5
+        assert writer.replica.history.learnt == trained([*stream(3), lesson(5)]).history.learnt

@@ -262,44 +262,59 @@ cdef class PairTables:
         """Bytes of memory in use, with the borrowed arrays."""
         return self.room * sizeof(Table) + self.arena_bytes + self.n_borrowed * BORROWED_BYTES
 
+    def indptr(self):
+        """Return where the pairs of each feature begin."""
+        cdef int64_t f
+        indptr_ = np.zeros(self.n_features + 1, np.int64)
+        cdef int64_t[::1] indptr = indptr_
+        for f in range(self.n_features):
+            indptr[f + 1] = indptr[f] + self.tables[f].length
+        return indptr_
+
     def arrays(self):
         """Return (indptr, labels, weights, slopes) by feature, then label."""
-        cdef int64_t f, i, n = 0, at, place
+        return self.indptr(), *self.part(0, self.n_features)
+
+    def part(self, int64_t start, int64_t stop):
+        """Return (labels, weights, slopes) of features start .. stop-1, by feature, then label."""
+        cdef int64_t f, i, n = 0, at, place, longest = 1
         cdef Table* t
         cdef int64_t* order
-        indptr_ = np.zeros(self.n_features + 1, np.int64)
-        labels_, weights_ = np.empty(self.n_pairs, np.int32), np.empty(self.n_pairs, np.float32)
-        slopes_ = np.empty(self.n_pairs, np.float32)
-        cdef int64_t[::1] indptr = indptr_
+        if not 0 <= start <= stop <= self.n_features:
+            raise ValueError(f"features {start} to {stop} are not among {self.n_features}")
+        for f in range(start, stop):
+            n += self.tables[f].length
+            longest = max(longest, self.tables[f].length)
+        labels_, weights_, slopes_ = np.empty(n, np.int32), np.empty(n, np.float32), np.empty(n, np.float32)
         cdef int32_t[::1] labels = labels_
         cdef float[::1] weights = weights_, slopes = slopes_
-        cdef int64_t longest = 1
-        for f in range(self.n_features):
-            longest = max(longest, self.tables[f].length)
         order = <int64_t*> malloc(longest * sizeof(int64_t))
         if order == NULL:
             raise MemoryError("no memory for the pairs of a feature")
-        for f in range(self.n_features):
-            t = &self.tables[f]
-            if t.buckets == NULL:
-                for i in range(t.length):
-                    at = t.start + i
-                    labels[n + i], weights[n + i], slopes[n + i] = self.labels[at], self.weights[at], self.slopes[at]
-            else:
-                at = 0
-                for i in range(LANES * n_buckets_of(t)):
-                    if t.buckets[i // LANES].labels[i % LANES] != -1:   # label and place in one number, to be sorted
-                        order[at] = (<int64_t> t.buckets[i // LANES].labels[i % LANES] << 32) | i
-                        at += 1
-                qsort(order, at, sizeof(int64_t), by_number)
-                for i in range(at):
-                    labels[n + i], place = <int32_t> (order[i] >> 32), order[i] & 0xffffffff
-                    weights[n + i] = t.buckets[place // LANES].weights[place % LANES]
-                    slopes[n + i] = t.buckets[place // LANES].slopes[place % LANES]
-            n += t.length
-            indptr[f + 1] = n
+        n = 0
+        with nogil:
+            for f in range(start, stop):
+                t = &self.tables[f]
+                if t.buckets == NULL:
+                    for i in range(t.length):
+                        at = t.start + i
+                        labels[n + i], weights[n + i] = self.labels[at], self.weights[at]
+                        slopes[n + i] = self.slopes[at]
+                else:
+                    at = 0
+                    for i in range(LANES * n_buckets_of(t)):
+                        if t.buckets[i // LANES].labels[i % LANES] != -1:  # label and place in one number, to be sorted
+                            order[at] = (<int64_t> t.buckets[i // LANES].labels[i % LANES] << 32) | i
+                            at += 1
+                    qsort(order, at, sizeof(int64_t), by_number)
+                    for i in range(at):
+                        labels[n + i] = <int32_t> (order[i] >> 32)
+                        place = order[i] & <int64_t> 0xffffffff
+                        weights[n + i] = t.buckets[place // LANES].weights[place % LANES]
+                        slopes[n + i] = t.buckets[place // LANES].slopes[place % LANES]
+                n += t.length
         free(order)
-        return indptr_, labels_, weights_, slopes_
+        return labels_, weights_, slopes_
 
     @classmethod
     def from_arrays(cls, const int64_t[::1] indptr, const int32_t[::1] labels, const float[::1] weights,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.metrics.judgement import checked
 from abound.plots.style import Z, axes_or_new, dress
 
 if TYPE_CHECKING:
@@ -18,11 +19,9 @@ def label_frequency_figures(
     truth: "sp.csr_array[Any]", ranking: "RankedLabels", label_counts: NDArray[np.int64], k: int = 5
 ) -> list[dict[str, Any]]:
     """Return the share of true labels among the first k, by how many rows their labels were learnt from."""
-    import scipy.sparse as sp
-
-    truth = sp.csr_array(truth)
+    truth, indices, _ = checked(truth, ranking)
     rows, labels = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr)), truth.indices.astype(np.int64)
-    first = np.asarray(ranking.indices)[:, :k]
+    first = indices[:, :k]
     found = (first[rows] == labels[:, None]).any(axis=1)
     counts = np.zeros(max(truth.shape[1], len(label_counts)), np.int64)
     counts[: len(label_counts)] = label_counts

@@ -18,6 +18,7 @@ from abound.rankers.labels import Targets
 from abound.rankers.rows import NOTHING, Lists, Part, Rows, cut_lists, cut_rows
 from abound.rankers.shards import copy_pairs, merge_pairs, merge_tables, usual_rounds
 from abound.rankers.source import MatrixRows, RowSource, cut_at, training_order
+from abound.rankers.table_parts import TableParts
 from abound.store import Model
 from abound.store.directory import Source
 
@@ -463,9 +464,10 @@ class CascadeRanker(IndexRanker):
         state: dict[str, Source] = {"rows_learnt": np.array([self._n_learnt, self._indexed, N_COMMON], np.int64)}
         if self._indexed:
             state |= super()._state()
-        for names, pairs in ((PAIR_ARRAYS, self._pairs), (TABLE_ARRAYS, self._tables)):
-            if pairs is not None:
-                state |= dict(zip(names, pairs.arrays(), strict=True))
+        if self._pairs is not None:
+            state |= dict(zip(PAIR_ARRAYS, self._pairs.arrays(), strict=True))
+        if self._tables is not None:
+            state |= dict(zip(TABLE_ARRAYS, TableParts(self._tables).arrays(), strict=True))
         return state
 
     def _restore(self, model: Model) -> None:

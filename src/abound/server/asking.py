@@ -80,3 +80,23 @@ class FeatureRow:
             data = np.array([self._weights[term] for term in terms], np.float64)
             rows = Rows(np.array([0, len(terms)], np.int64), np.array(terms, np.int32), data)
             return rank_rows(tagger, self._replica.labels, rows, k)[0]
+
+
+class TextRow:
+    """The row of a long text, which is cut into words in one piece and ranked in another.
+
+    Parameters
+    ----------
+    replica : Replica
+    text : str
+    """
+
+    def __init__(self, replica: Replica, text: str) -> None:
+        self._replica = replica
+        with replica.reading():
+            self._rows = replica.tagger.rows_of([text])
+
+    def rank(self, k: int) -> list[Entry]:
+        """Rank the labels of the row."""
+        with self._replica.reading():
+            return rank_rows(self._replica.tagger, self._replica.labels, self._rows, k)[0]

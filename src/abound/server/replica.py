@@ -221,9 +221,7 @@ class Replica:
                     raise ValueError(f"label {label!r} is retired")
             groups = self.heard(text, names)
             parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
-            return [
-                _together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)
-            ]
+            return [together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)]
 
     def heard(self, text: str, labels: Sequence[Name]) -> list[list[Name]]:
         """Return, for each label, the parts that a text has votes for, or else the first one."""
@@ -334,7 +332,7 @@ class _Reading:
         self._lock.__exit__()
 
 
-def _together(name: Name, parts: list[TextExplanation]) -> TextExplanation:
+def together(name: Name, parts: list[TextExplanation]) -> TextExplanation:
     """Return the reasons of a label that is merged of several."""
     heard = [parts[i] for i in speaking([part.score for part in parts])]
     words = [word for part in heard for word in part.words]

@@ -13,12 +13,16 @@ import sys
 import threading
 import time
 import traceback
+from contextvars import ContextVar
 from pathlib import Path
 
 from abound.server.fair_lock import FairLock
+from abound.server.http.app import App
 
 REMARKABLE = 0.1  # seconds of the processor, of which is kept where they were spent
 WRITE_SECONDS = 0.2
+OPENING = "abound-opening"  # a thread that replays records before anybody is served: nobody waits for its lock
+REQUEST = ContextVar("REQUEST", default="no request")
 
 
 class Longest:
@@ -43,7 +47,12 @@ class Longest:
 
 def measure(path):
     lock, loop, begun = Longest(), Longest(), {}
-    enter, leave, run = FairLock.__enter__, FairLock.__exit__, asyncio.events.Handle._run
+    enter, leave, run, call = FairLock.__enter__, FairLock.__exit__, asyncio.events.Handle._run, App.__call__
+
+    async def called(self, scope, receive, send):
+        if scope["type"] == "http":
+            REQUEST.set(f"{scope['method']} {scope['path']}")
+        await call(self, scope, receive, send)
 
     def entered(self):
         enter(self)
@@ -53,7 +62,7 @@ def measure(path):
     def left(self, *arguments):
         mine = begun[id(self), threading.get_ident()]
         processor, clock = mine.pop()
-        if not mine:
+        if not mine and threading.current_thread().name != OPENING:
             times = time.thread_time() - processor, time.perf_counter() - clock
             lock.add(*times, lambda: [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_stack()[-8:-2]])
         leave(self, *arguments)
@@ -61,7 +70,11 @@ def measure(path):
     def ran(self):
         processor, clock = time.thread_time(), time.perf_counter()
         run(self)
-        loop.add(time.thread_time() - processor, time.perf_counter() - clock, lambda: [repr(self)[:300]])
+        loop.add(
+            time.thread_time() - processor,
+            time.perf_counter() - clock,
+            lambda: [self._context.get(REQUEST, "no request"), repr(self)[:300]],
+        )
 
     def write():
         new = Path(f"{path}.new")
@@ -71,7 +84,7 @@ def measure(path):
             time.sleep(WRITE_SECONDS)
 
     FairLock.__enter__, FairLock.__exit__ = entered, left
-    asyncio.events.Handle._run = ran
+    asyncio.events.Handle._run, App.__call__ = ran, called
     threading.Thread(target=write, daemon=True).start()
 
 

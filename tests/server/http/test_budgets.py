@@ -1,6 +1,7 @@
 """What one request may ask for: by counts, and answered a piece at a time."""
 
 import asyncio
+import contextlib
 import threading
 import time
 
@@ -10,7 +11,11 @@ import pytest
 from abound import Tagger
 from abound.server import Home
 from abound.server.http import limits
+from abound.server.http.bodies import ExplainAsk, RankAsk
+from abound.server.http.endpoints import Call
 from abound.server.http.limits import MOST_RANKED, MOST_WORDS
+from abound.server.http.ranking import explain, rank
+from abound.store.journal.records import Learn, RetireLabel
 from tests.server.http.asgi import talk
 
 WORDS = [f"word{i}" for i in range(300)]
@@ -68,6 +73,60 @@ def test_a_batch_answers_what_single_requests_do(home):
         len(ask(home, "/v1/rank", {"text": text, "k": 60}).json()["labels"]) for text in texts[:3]
     ] + [len(labels) for labels in batch["results"][3:]]
     assert batch["sequence"] == 0
+
+
+def test_a_record_may_come_between_the_words_and_the_ranking_of_a_long_text(home):
+    text = "word7 word8 " * 10_000
+
+    async def conversation(client):
+        short = await client.post("/v1/rank", json={"text": "word7 word8", "k": 3})
+        long = await client.post("/v1/rank", json={"text": text, "k": 3})
+        replica = client.writer.replica
+        call = Call(client.app.served, RankAsk(text=text, k=3), None, ())
+        work, sequence = rank(call), replica.sequence
+        assert work.send(None) is None  # cut into words; others have their turn
+        replica.apply(sequence + 1, Learn("word9", added=["label 9"]))
+        with pytest.raises(StopIteration) as end:
+            work.send(None)
+        assert end.value.value.sequence == sequence + 1
+        return short.json()["labels"], long.json()["labels"], replica.rank(text, 3)
+
+    short, long, ranked = talk(home, conversation)
+    assert [label["label"] for label in long] == [entry.label for entry in ranked]
+    assert {label["label"] for label in long} == {label["label"] for label in short}
+
+
+def test_parts_of_a_merged_label_are_explained_a_few_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("abound.server.http.ranking.PIECE_PART_REASONS", 400)
+    texts = [f"shared word{i}" for i in range(40)]
+    home = Home.create(tmp_path / "home", Tagger().fit(texts, [[f"label {i}"] for i in range(40)]))
+    text = " ".join(["shared", *WORDS[:40]]) + " filler" * 2_000
+
+    async def conversation(client):
+        for i in range(1, 40):
+            merge = {"merge": {"label": f"label {i}", "into": "label 0"}}
+            assert (await client.patch("/v1/labels", json=merge)).status_code == 200
+        explained = await client.post("/v1/explain", json={"text": text, "label": "label 0"})
+        ranked = await client.post("/v1/rank", json={"text": text, "k": 1, "explain": True})
+        replica = client.writer.replica
+        [wanted] = replica.explain_many(text, ["label 0"])
+        work = explain(Call(client.app.served, ExplainAsk(text=text, label="label 0"), None, ()))
+        turns = 0
+        with contextlib.suppress(StopIteration):
+            while turns < 1000:
+                work.send(None)
+                turns += 1
+                assert replica.wait_for(39, 0)
+        replica.apply(40, RetireLabel("label 0"))
+        retired = await client.post("/v1/explain", json={"text": text, "label": "label 0"})
+        return explained.json(), ranked.json()["labels"][0], wanted, turns, retired.status_code
+
+    explained, ranked, wanted, turns, retired = talk(home, conversation)
+    assert (explained["label"], explained["score"]) == ("label 0", pytest.approx(wanted.score))
+    assert [word["word"] for word in explained["words"]] == [word.word for word in wanted.words]
+    assert [word["word"] for word in ranked["words"]] == [word.word for word in wanted.words]
+    assert turns > 3
+    assert retired == 404
 
 
 def test_many_brackets_are_not_looked_through(home):

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from abound.server.asking import FeatureRow, cut, explained_parts, rank_pairs
+from abound.server.asking import FeatureRow, TextRow, cut, explained_parts, rank_pairs
 from abound.server.http.bodies import (
     BatchAsk,
     BatchRanked,
@@ -33,6 +33,7 @@ from abound.server.http.limits import (
     check_text,
 )
 from abound.server.http.problems import Problem, busy
+from abound.server.replica import together
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
@@ -42,7 +43,11 @@ PIECE_CHARACTERS = 20_000
 PIECE_TEXTS = 100
 PIECE_LABELS = 5_000
 PIECE_REASONS = 25_000
+PIECE_PART_REASONS = (
+    50_000  # of the parts of one merged label, for each piece of which the text is cut into words again
+)
 PIECE_FEATURES = 1_000
+LONG_TEXT = 100_000  # characters of a text that is cut into words in one piece and ranked in the next
 SHORT_TEXT = 10_000  # characters of a text whose places are told in the same piece in which it is ranked
 Names = Mapping[str, list[str]]
 _ENCODER = msgspec.json.Encoder()
@@ -55,6 +60,8 @@ def rank(call: Call[RankAsk]) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
         check_text(ask.text)
         if ask.explain:
             return _rank_with_words(call, ask.text)
+        if len(ask.text) > LONG_TEXT and not ask.bands:
+            return _rank_long(call, ask.text)
         with replica.reading() as sequence:  # one state for the labels and the sequence that is said
             return _answer(call, sequence, _ranked(call, ask.text))
     if isinstance(ask.features, dict) and ask.text is UNSET:
@@ -62,6 +69,12 @@ def rank(call: Call[RankAsk]) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
             raise Problem(422, "bands and explain need a text, not features")
         return _rank_features(call, ask.features)
     raise Problem(422, "give either text or features")
+
+
+async def _rank_long(call: Call[RankAsk], text: str) -> Ranked:
+    row = TextRow(call.served.replica, text)
+    await asyncio.sleep(0)
+    return _rank_row(call, row)
 
 
 def _ranked(call: Call[RankAsk], text: str) -> list[RankedLabel]:
@@ -100,7 +113,7 @@ async def _rank_many_features(call: Call[RankAsk], row: FeatureRow, items: list[
     return _rank_row(call, row)
 
 
-def _rank_row(call: Call[RankAsk], row: FeatureRow) -> Ranked:
+def _rank_row(call: Call[RankAsk], row: FeatureRow | TextRow) -> Ranked:
     replica = call.served.replica
     with replica.reading() as sequence:
         names = replica.tagger.label_names
@@ -131,13 +144,37 @@ async def _explain_pieces(call: Call[RankAsk], text: str, sequence: int, pieces:
     answer = _Answer(b'{"sequence":%d,"labels":[' % sequence)
     for piece in pieces:
         await asyncio.sleep(0)
-        with replica.reading() as now:
-            try:
-                found = replica.explain_many(text, [label.label for label in piece])
-            except ValueError:  # retired by a record in between
-                raise busy(503, "the labels have changed meanwhile; try again") from None
+        with replica.reading() as now, _unchanged():
+            names = [replica.labels.resolve(label.label) for label in piece]
+            groups = replica.heard(text, names)
+            found = replica.explain_many(text, names) if len(groups) > 1 or len(groups[0]) == 1 else []
+        if not found:
+            found = [await _explain_parts(call, text, names[0], groups[0])]
         answer.add([_with_words(*both, now == sequence) for both in zip(piece, found, strict=True)])
     return Encoded(sequence, answer.closed(b"]}"))
+
+
+async def _explain_parts(call: Call[Any], text: str, label: Name, parts: list[Name]) -> TextExplanation:
+    """Explain a merged label, a few of its parts at a time."""
+    replica, found = call.served.replica, []
+    with replica.reading():
+        size = max(1, PIECE_PART_REASONS // max(1, replica.tagger.encoder.count_places(text)))
+    for start in range(0, len(parts), size):
+        await asyncio.sleep(0)
+        with replica.reading(), _unchanged():
+            if label in replica.labels.retired:
+                raise ValueError(f"label {label!r} is retired")
+            found += replica.tagger.explain_many(text, parts[start : start + size])
+    return together(label, found)
+
+
+@contextmanager
+def _unchanged() -> Iterator[None]:
+    """Answer with 503 if a label was retired or renamed between two pieces."""
+    try:
+        yield
+    except ValueError:
+        raise busy(503, "the labels have changed meanwhile; try again") from None
 
 
 async def rank_batch(call: Call[BatchAsk]) -> Encoded:
@@ -154,6 +191,10 @@ async def rank_batch(call: Call[BatchAsk]) -> Encoded:
             names = replica.tagger.label_names
             if ask.bands:
                 found = [_shown(entries, ask.k, names) for entries in _banded(call, texts)]
+            elif len(texts[0]) > LONG_TEXT:  # alone in its piece
+                row = TextRow(replica, texts[0])
+                await asyncio.sleep(0)
+                found = [[_label(entry, names) for entry in row.rank(ask.k)]]
             else:
                 found = [[_label(entry, names) for entry in entries] for entries in replica.rank_many(texts, ask.k)]
             answer.add([_above(labels, ask.threshold) for labels in found])
@@ -172,7 +213,13 @@ def explain(call: Call[ExplainAsk]) -> Explained | Coroutine[Any, Any, Explained
 async def _explain_long(call: Call[ExplainAsk]) -> Explained:
     _check_explain(call)
     await asyncio.sleep(0)
-    return _explained(call)
+    replica, text = call.served.replica, call.ask.text
+    with replica.reading() as sequence:
+        label = replica.labels.resolve(call.ask.label)
+        [parts] = replica.heard(text, [label])
+        if len(parts) == 1 or label in replica.labels.retired:
+            return _explained(call)
+    return _told(sequence, await _explain_parts(call, text, label, parts))
 
 
 def _check_explain(call: Call[ExplainAsk]) -> None:
@@ -186,6 +233,10 @@ def _explained(call: Call[ExplainAsk]) -> Explained:
     replica = call.served.replica
     with replica.reading() as sequence, _not_found():
         [found] = replica.explain_many(call.ask.text, [call.ask.label])
+    return _told(sequence, found)
+
+
+def _told(sequence: int, found: TextExplanation) -> Explained:
     return Explained(sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
 
 
