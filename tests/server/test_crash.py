@@ -79,3 +79,35 @@ def test_killed_at_random(tmp_path, kills):
             rest = process.stdout.read()  # communicate() would not know what the loop above has read ahead
         heard |= {int(line) for line in rest.split("\n")[:-1]}
         check(home, records, heard)
+
+
+MAKING = """
+import os, signal, sqlite3, sys
+from abound.server import Home
+from tests.server.streams import base
+
+connect = sqlite3.connect
+
+def seen(statement):
+    if statement.startswith(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def traced(*arguments, **options):
+    connection = connect(*arguments, **options)
+    connection.set_trace_callback(seen)
+    return connection
+
+sqlite3.connect = traced
+Home.create(sys.argv[1], base())
+"""
+
+
+@pytest.mark.parametrize("statement", ["PRAGMA journal_mode", "PRAGMA fullfsync", "CREATE TABLE meta", "COMMIT"])
+def test_a_home_whose_making_was_killed_is_finished(tmp_path, statement):
+    command = [sys.executable, "-c", MAKING, str(tmp_path / "home"), statement]
+    killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    home = Home.create(tmp_path / "home", base())
+    assert home.snapshots() == [0]
+    with Writer(home) as writer:
+        assert writer.submit(stream(1)[0]).result(30).sequence == 1

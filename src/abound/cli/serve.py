@@ -42,14 +42,24 @@ def serve(
             help="Without keys, answer what a proxy on this machine forwards; it must decide who may come in.",
         ),
     ] = False,
+    client_connections: Annotated[
+        int | None,
+        typer.Option(
+            "--client-connections",
+            min=1,
+            metavar="N",
+            help="Connections of one address, such as a proxy's, above which its idle ones are closed.",
+        ),
+    ] = None,
 ) -> None:
     """Serve a model over HTTP: rank, learn every correction at once, and lose none."""
     import asyncio
 
     serving = load_server()
     home = serving.open_home(model, state)
-    snapshots = {} if snapshot_every is None else {"snapshot_every": snapshot_every}
-    settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **snapshots)
+    given = {"snapshot_every": snapshot_every, "client_connections": client_connections}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
     asyncio.run(serving.serve(settings, note))
 
 

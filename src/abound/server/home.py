@@ -111,7 +111,7 @@ class Home:
         path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
         home = cls.__new__(cls)
         home.path = path
-        is_there = home.journal_path.is_file() and home.journal_path.stat().st_size > 0
+        is_there = Journal.was_made(home.journal_path)
         if not is_there and not all(p.name.startswith(home.journal_path.name) for p in path.iterdir()):
             raise FileExistsError(f"{path} is not empty; give a new or an empty directory")
         home.tighten()

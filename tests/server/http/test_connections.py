@@ -88,3 +88,21 @@ def test_connections_with_a_request_under_way_are_not_closed(tmp_path):
             stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
         for connection in kept:
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_proxy_may_keep_as_many_connections_as_it_is_allowed(tmp_path, workers):
+    home = Home.create(tmp_path / "home", base())
+    n, allowed = 400, 350
+    with (
+        Running(home.path, "--workers", workers, "--client-connections", allowed) as server,
+        contextlib.ExitStack() as stack,
+    ):
+        kept = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS)) for _ in range(n)
+        ]
+        time.sleep(3)
+        for connection in kept:
+            connection.setblocking(False)
+        n_open = sum(map(is_open, kept))
+        assert n_open == n if workers == 2 else n_open == allowed  # each worker has so many

@@ -8,7 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from abound.server import Home
-from abound.server.http.keys import KeyFile, _hash
+from abound.server.http.endpoints import Scope
+from abound.server.http.keys import KeyDoor, KeyFile, _hash
+from abound.server.http.problems import Problem
 from tests.server.streams import base
 
 ROUNDS = 6
@@ -68,3 +70,26 @@ def test_a_lock_that_is_held_for_too_long_is_said_so(home, monkeypatch):
     monkeypatch.setattr("abound.server.http.keys.LOCK_SECONDS", 0.1)
     with FileLock(home.path / "keys.lock"), pytest.raises(JournalError, match="another process is changing"):
         KeyFile(home.path).add("me", "read")
+
+
+def test_a_key_that_is_removed_while_a_server_starts_is_refused(home, monkeypatch):
+    file = KeyFile(home.path)
+    file.add("kept", "read")
+    secret = file.add("gone", "admin")
+    monkeypatch.setattr("abound.server.http.keys.LOOK_AGAIN", 0.0)
+
+    class Slow(KeyFile):
+        """A file of keys that is changed just after it was read, once."""
+
+        is_changed = False
+
+        def read(self):
+            found = super().read()
+            if not self.is_changed:
+                self.is_changed = True
+                file.remove("gone")
+            return found
+
+    door = KeyDoor(Slow(home.path))
+    with pytest.raises(Problem, match="401"):
+        door.check({b"authorization": b"Bearer " + secret.encode()}, Scope.READ)

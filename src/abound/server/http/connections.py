@@ -20,7 +20,7 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 MOST_CONNECTIONS = 4096  # of one process; more wait in the backlog
-MOST_OF_A_CLIENT = 256  # with nothing under way
+MOST_OF_A_CLIENT = 256  # if nothing else is said; a proxy is one client
 MOST_KEPT = MOST_CONNECTIONS * 3 // 4  # idle ones are closed above, so that new ones find room
 OTHER_FILES = 256  # descriptors that are no connections
 LOOK_SECONDS = 0.25
@@ -66,9 +66,12 @@ class Warden:
         Whose connections are counted.
     busy : container of addresses
         The peers whose requests are being answered.
+    most : int
+        Connections of one client above which its idle ones are closed.
     """
 
-    def __init__(self, listener: socket.socket, busy: Container[Address]) -> None:
+    def __init__(self, listener: socket.socket, busy: Container[Address], most: int = MOST_OF_A_CLIENT) -> None:
+        self._most = most
         self._port = listener.getsockname()[1]
         self._busy = busy
         self._known: dict[int, Connection | None] = {}  # by the socket's number; None for other sockets
@@ -91,7 +94,7 @@ class Warden:
             by_client.setdefault(connection.peer[0], []).append(connection)
         excess = len(found) - MOST_KEPT
         for connections in sorted(by_client.values(), key=len, reverse=True):
-            too_many = max(len(connections) - MOST_OF_A_CLIENT, min(excess, len(connections)))
+            too_many = max(len(connections) - self._most, min(excess, len(connections)))
             if too_many <= 0:
                 continue
             latest = time.monotonic() - NEW_SECONDS

@@ -116,8 +116,8 @@ class KeyDoor:
 
     def __init__(self, file: KeyFile) -> None:
         self._file = file
+        self._stamp = self._stamped()  # first: a change that comes after it is noticed
         self._keys = file.read()
-        self._stamp = self._stamped()
         self._looked = time.monotonic()
 
     def _stamped(self) -> tuple[int, int] | None:

@@ -70,7 +70,7 @@ def turn_away(listener: socket.socket) -> None:
 class HttpServer(Server):
     """granian in this process's event loop, on a socket that is already bound."""
 
-    def __init__(self, gate: Gate, listener: socket.socket) -> None:
+    def __init__(self, gate: Gate, listener: socket.socket, client_connections: int) -> None:
         super().__init__(
             gate,
             interface=Interfaces.ASGINL,
@@ -82,7 +82,7 @@ class HttpServer(Server):
             http1_settings=HTTP1Settings(header_read_timeout=HEADER_SECONDS * 1000),
         )
         self._listener = listener
-        self._warden = Warden(listener, gate.busy)
+        self._warden = Warden(listener, gate.busy, client_connections)
         self._has_begun = self._is_unwanted = False
 
     async def serve(self, *arguments: Any) -> None:

@@ -61,18 +61,19 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
             _on_signals(supervisor.stop)
             await supervisor.run(lambda: report(f"{words} with {settings.workers} workers"))
         else:
-            await _serve_alone(open_writer, doorkeeper, listeners[0], lambda: report(words))
+            await _serve_alone(open_writer, doorkeeper, settings, listeners[0], lambda: report(words))
 
 
 async def _serve_alone(
     open_writer: Callable[[Progress], Writer],
     doorkeeper: Doorkeeper,
+    settings: Settings,
     listener: socket.socket,
     ready: Callable[[], None],
 ) -> None:
     """Serve with a writer in this process."""
     gate = Gate()
-    server = HttpServer(gate, listener)
+    server = HttpServer(gate, listener, settings.client_connections)
     _on_signals(Drain(gate, server, listener).begin)
     serving = asyncio.get_running_loop().create_task(server.serve())
     opening = Opening(open_writer, gate.tell)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from abound.server.http.app import Doorkeeper
+from abound.server.http.connections import MOST_OF_A_CLIENT
 from abound.server.http.keys import KeyDoor, KeyFile, LoopbackDoor, is_loopback
 from abound.server.writer import SNAPSHOT_EVERY
 
@@ -18,6 +19,7 @@ class Settings:
     closed: bool = False
     snapshot_every: int | None = SNAPSHOT_EVERY
     trust_proxy: bool = False
+    client_connections: int = MOST_OF_A_CLIENT
 
 
 def doorkeeper_of(settings: Settings) -> Doorkeeper:

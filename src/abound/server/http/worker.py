@@ -168,8 +168,9 @@ class Following:
                 continue
             try:
                 self._follower.catch_up(sequence)
-            except AboundError as error:
-                LOG.error("record %d cannot be applied yet: %s", sequence, error)
+            except Exception as error:  # the writer tells of the record again, and this thread must be there then
+                is_expected = isinstance(error, AboundError | OSError)
+                LOG.error("record %d cannot be applied yet: %s", sequence, error, exc_info=not is_expected)
 
     def close(self) -> None:
         """Stop following."""
@@ -198,7 +199,7 @@ class Worker:
         self._link = link
         self._linked = Linked(link, closed=settings.closed)
         self._gate = Gate()
-        self._server = HttpServer(self._gate, listener)
+        self._server = HttpServer(self._gate, listener, settings.client_connections)
         self._following: Following | None = None
         self._loop = asyncio.get_running_loop()
         drain = Drain(self._gate, self._server, listener)

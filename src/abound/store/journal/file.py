@@ -110,6 +110,17 @@ class JournalFile:
             shutil.copyfile(file, Path(self._copy.name) / file.name)
         return self._connect("rw", Path(self._copy.name) / self.path.name)
 
+    @staticmethod
+    def was_made(path: Path) -> bool:
+        """Tell whether there is a journal, and not only a file of one whose making was cut short."""
+        if not path.is_file() or not path.stat().st_size:
+            return False
+        try:
+            with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+                return bool(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
+        except (sqlite3.Error, UnicodeDecodeError):
+            return True  # damaged: whoever opens it will hear of it
+
     def make(self, key_life: int) -> None:
         """Make an empty journal of an empty file, and take it up."""
         if self._witness.path.exists():
