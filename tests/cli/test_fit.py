@@ -192,7 +192,7 @@ def test_parts_of_values_are_read() -> None:
 def test_what_is_not_given_keeps_its_default() -> None:
     from abound.tagger import Tagger
 
-    assert make_tagger(ranker_params={}, ngrams=None).params() == Tagger().params()
+    assert make_tagger(ranker_params={}).params() == Tagger().params()
 
 
 def test_a_skos_vocabulary_names_the_labels(run: Run, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from abound.cli import (
     tune,
 )
 from abound.cli.common import note, sentence
+from abound.cli.grouped import grouped
 from abound.cli.warned import warnings_as_notes
 
 
@@ -94,21 +95,11 @@ def _abound(
     """Rank labels for texts, and learn them online."""
 
 
-for _module, _function in (
-    (fit, fit.fit),
-    (learn, learn.learn),
-    (rank, rank.rank),
-    (feedback, feedback.feedback),
-    (evaluate, evaluate.evaluate),
-    (tune, tune.tune),
-    (explain, explain.explain),
-    (info, info.info),
-    (merge, merge.merge),
-    (convert, convert.convert),
-    (serve, serve.serve),
-):
-    app.command(cls=Command, epilog=_module.EPILOG)(_function)
-app.add_typer(rerank.make_group(Command), name="rerank")
-app.add_typer(journal.make_group(Command), name="journal")
-app.add_typer(keys.make_group(Command), name="keys")
-app.add_typer(spark.make_group(Command), name="spark")
+for _module in (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert, serve):
+    _name = _module.__name__.rpartition(".")[2]
+    app.command(cls=Command, epilog=_module.EPILOG)(grouped(getattr(_module, _name)))
+for _group in (rerank, journal, keys, spark):
+    _commands = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help=_group.HELP, epilog=_group.EPILOG)
+    for _function, _epilog in _group.COMMANDS:
+        _commands.command(_function.__name__.strip("_"), cls=Command, epilog=_epilog)(grouped(_function))
+    app.add_typer(_commands, name=_group.__name__.rpartition(".")[2])

@@ -5,7 +5,6 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,40 +15,12 @@ if TYPE_CHECKING:
 STANDARD = "-"  # a path that means stdin or stdout, as in `abound.data`, which takes a while to import
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model directory that `abound fit` wrote.")]
-FormatOption = Annotated[
-    str | None,
-    typer.Option("--format", "-f", metavar="NAME", help="Format of the input; told from its name if not given."),
-]
-OnErrorOption = Annotated[
-    str | None, typer.Option("--on-error", metavar="stop|skip", help="What a malformed line does; stops if not given.")
-]
-TextFieldOption = Annotated[
-    list[str] | None,
-    typer.Option("--text-field", metavar="NAME", help="Field of the text; several are joined."),
-]
-LabelsFieldOption = Annotated[
-    str | None, typer.Option("--labels-field", metavar="NAME", help="Field of the labels; '' for none.")
-]
-IdFieldOption = Annotated[str | None, typer.Option("--id-field", metavar="NAME", help="Field of the id; '' for none.")]
-LabelSeparatorOption = Annotated[
-    str | None, typer.Option("--label-separator", metavar="TEXT", help="What stands between two labels.")
-]
-DelimiterOption = Annotated[
-    str | None,
-    typer.Option("--delimiter", metavar="CHAR", help="What separates two columns of CSV; told from the header."),
-]
-ReadOption = Annotated[
-    list[str] | None,
-    typer.Option("--read", metavar="OPTION=VALUE", help="Another option of the input's format; see convert --list."),
-]
-LimitOption = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Read the first N rows only.")]
 JsonOption = Annotated[
     bool | None,
     typer.Option("--json/--table", help="How to print results; a table on a terminal, else JSON, if not given."),
 ]
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
-TABS = ("tab", "\\t")  # a tab is hard to type
 OWN_OPTIONS = {"delimiter", "format", "id_field", "label_separator", "labels_field", "language", "text_field"}
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk, quota or file
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -83,46 +54,6 @@ def show_size(n_bytes: float) -> str:
             return f"{n_bytes:.0f} {unit}" if unit == "B" or n_bytes >= 100 else f"{n_bytes:.1f} {unit}"
         n_bytes /= 1024
     return f"{n_bytes:.1f} TiB"
-
-
-def reader_options(
-    text_field: Sequence[str] | None = None,
-    labels_field: str | None = None,
-    id_field: str | None = None,
-    label_separator: str | None = None,
-    delimiter: str | None = None,
-    read: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """Return the reader options that were given; the others keep the format's defaults."""
-    options: dict[str, Any] = {}
-    if text_field:
-        options["text_field"] = text_field[0] if len(text_field) == 1 else list(text_field)
-    for name, value in (("labels_field", labels_field), ("id_field", id_field)):
-        if value is not None:
-            options[name] = value or None  # an empty name is the shell's way to say None
-    for name, value in (("label_separator", label_separator), ("delimiter", delimiter)):
-        if value is not None:
-            options[name] = "\t" if value.lower() in TABS else value
-    return {**options, **parse_options(read or (), "--read")}
-
-
-def parse_options(pairs: Iterable[str], option: str) -> dict[str, Any]:
-    """Return OPTION=VALUE pairs with values of the types that the formats want."""
-    from abound.data import FORMATS
-
-    kinds = {name: known.kinds for format_ in FORMATS.values() for name, known in format_.options.items()}
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals:
-            raise ValueError(f"{option} must be OPTION=VALUE, got {pair!r}")
-        name = name.replace("-", "_")
-        wanted = kinds.get(name, ())  # a name that is not known is told by the format itself
-        if type(None) in wanted and not value:
-            found[name] = None
-        else:
-            found[name] = int(value) if int in wanted and value.isdecimal() else value
-    return found
 
 
 def load_tagger(path: str) -> "Tagger":

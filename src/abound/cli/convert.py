@@ -3,26 +3,13 @@
 import json
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.common import (
-    STANDARD,
-    DelimiterOption,
-    IdFieldOption,
-    JsonOption,
-    LabelSeparatorOption,
-    LabelsFieldOption,
-    LimitOption,
-    OnErrorOption,
-    TextFieldOption,
-    emit,
-    note,
-    parse_options,
-    reader_options,
-    wants_json,
-)
+from abound.cli.common import STANDARD, JsonOption, emit, note, wants_json
+from abound.cli.reading import LabelledReading, parse_options
 
 if TYPE_CHECKING:
     from abound.data import Format
@@ -35,29 +22,30 @@ Example:
 """
 
 
+@dataclass(frozen=True)
+class ConvertedReading(LabelledReading):
+    """Options of INPUT, which stands beside OUTPUT here."""
+
+    format_: Annotated[str | None, typer.Option("--from", metavar="NAME", help="Format of INPUT.")] = None
+    read: Annotated[
+        list[str] | None,
+        typer.Option("--read", metavar="OPTION=VALUE", help="An option of INPUT's format; see --list."),
+    ] = None
+
+
 def convert(
     input_: Annotated[str | None, typer.Argument(metavar="INPUT", help="The file to read, or -.")] = None,
     output: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="The file to write, or -.")] = None,
-    from_: Annotated[str | None, typer.Option("--from", metavar="NAME", help="Format of INPUT.")] = None,
     to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="Format of OUTPUT.")] = None,
-    read_: Annotated[
-        list[str] | None,
-        typer.Option("--read", metavar="OPTION=VALUE", help="An option of INPUT's format; see --list."),
-    ] = None,
     write_: Annotated[
         list[str] | None,
         typer.Option("--write", metavar="OPTION=VALUE", help="An option of OUTPUT's format; see --list."),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the formats and their options.")] = False,
-    limit: LimitOption = None,
-    on_error: OnErrorOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUTPUT if it exists.")] = False,
     as_json: JsonOption = None,
-    text_field: TextFieldOption = None,
-    labels_field: LabelsFieldOption = None,
-    id_field: IdFieldOption = None,
-    label_separator: LabelSeparatorOption = None,
-    delimiter: DelimiterOption = None,
+    *,
+    reading: ConvertedReading,
 ) -> None:
     """Convert a file of documents, or of rows of features, to another format."""
     if list_:
@@ -71,13 +59,11 @@ def convert(
     from abound.data import read, write
     from abound.data.registry import find_format
 
-    source, target = find_format(from_, input_), find_format(to, output)
+    source, target = find_format(reading.format_, input_), find_format(to, output)
     check(source, target, output, force)
-    options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read_)
-    policy: dict[str, Any] = {} if on_error is None else {"on_error": on_error}
-    reader = read(input_, source.name, **policy, **options)
+    reader = read(input_, source.name, **reading.policy, **reading.options)
     with Progress("converting", lambda: reader.bytes_read / reader.size if reader.size else None) as progress:
-        records = _watched(islice(reader, limit), progress)
+        records = _watched(islice(reader, reading.limit), progress)
         count = write(output, records, target.name, **parse_options(write_ or (), "--write"))
     if reader.skipped.count:
         note(f"passed over {reader.skipped.count:,} malformed lines; the first: {reader.skipped.errors[0]}")

@@ -4,24 +4,8 @@ from typing import Annotated
 
 import typer
 
-from abound.cli.common import (
-    DelimiterOption,
-    FormatOption,
-    IdFieldOption,
-    JsonOption,
-    LabelSeparatorOption,
-    LabelsFieldOption,
-    LimitOption,
-    ModelArgument,
-    OnErrorOption,
-    ReadOption,
-    TextFieldOption,
-    emit,
-    load_tagger,
-    note,
-    reader_options,
-    wants_json,
-)
+from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, note, wants_json
+from abound.cli.reading import LabelledReading
 
 EPILOG = """\b
 Example:
@@ -47,20 +31,12 @@ def evaluate(
         str | None, typer.Option("--plot", metavar="DIR", help="Draw pictures, and write the figures behind them.")
     ] = None,
     dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark background.")] = False,
-    limit: LimitOption = None,
     as_json: JsonOption = None,
-    format_: FormatOption = None,
-    on_error: OnErrorOption = None,
-    text_field: TextFieldOption = None,
-    labels_field: LabelsFieldOption = None,
-    id_field: IdFieldOption = None,
-    label_separator: LabelSeparatorOption = None,
-    delimiter: DelimiterOption = None,
-    read: ReadOption = None,
+    *,
+    reading: LabelledReading,
 ) -> None:
     """Rank the rows of files and print how good the rankings are, with 95% intervals."""
     from abound.cli.holdout import parse_holdout
-    from abound.cli.inputs import Inputs
     from abound.cli.measures import check_measures, measure
     from abound.cli.progress import Progress
     from abound.metrics import DEFAULT_METRICS
@@ -75,8 +51,7 @@ def evaluate(
         from abound.cli.pictures import check_plots, draw_evaluation
 
         check_plots()
-    options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
-    documents = Inputs(inputs, format_, on_error, options, limit, rule)
+    documents = reading.inputs(inputs, rule)
     tagger = load_tagger(model)
     with Progress("ranking", documents.share) as progress:
         rows = documents.held_out() if rule.share else iter(documents)

@@ -4,23 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from abound.cli.common import (
-    DelimiterOption,
-    FormatOption,
-    IdFieldOption,
-    JsonOption,
-    LabelSeparatorOption,
-    LabelsFieldOption,
-    LimitOption,
-    ModelArgument,
-    OnErrorOption,
-    ReadOption,
-    TextFieldOption,
-    emit,
-    load_tagger,
-    reader_options,
-    wants_json,
-)
+from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, wants_json
+from abound.cli.reading import LabelledReading
 from abound.cli.targets import hold_model
 
 EPILOG = """\b
@@ -48,16 +33,9 @@ def feedback(
     apply_target: Annotated[
         float | None, typer.Option("--apply-target", metavar="X", help="Start anew: applied labels so often right.")
     ] = None,
-    format_: FormatOption = None,
-    limit: LimitOption = None,
-    on_error: OnErrorOption = None,
     as_json: JsonOption = None,
-    text_field: TextFieldOption = None,
-    labels_field: LabelsFieldOption = None,
-    id_field: IdFieldOption = None,
-    label_separator: LabelSeparatorOption = None,
-    delimiter: DelimiterOption = None,
-    read: ReadOption = None,
+    *,
+    reading: LabelledReading,
 ) -> None:
     """Teach the bands by accepted and rejected labels, and save the model in place."""
     if (input_ is None) == (text is None):
@@ -74,10 +52,9 @@ def feedback(
         tagger.feedback(text, accept or [], reject or None)
         rows = 1
     else:
-        from abound.cli.inputs import Inputs, chunks
+        from abound.cli.inputs import chunks
 
-        options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
-        inputs = Inputs([str(input_)], format_, on_error, options, limit)
+        inputs = reading.inputs([str(input_)])
         for chunk in chunks(inputs.learnt(), CHUNK):
             tagger.feedback_many([document.text for document in chunk], [document.labels for document in chunk])
             rows += len(chunk)

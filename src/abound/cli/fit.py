@@ -4,6 +4,7 @@ import difflib
 import inspect
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,25 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli import memory
-from abound.cli.common import (
-    STANDARD,
-    DelimiterOption,
-    FormatOption,
-    IdFieldOption,
-    JsonOption,
-    LabelSeparatorOption,
-    LabelsFieldOption,
-    LimitOption,
-    OnErrorOption,
-    ReadOption,
-    TextFieldOption,
-    emit,
-    note,
-    parse_size,
-    reader_options,
-    show_size,
-    wants_json,
-)
+from abound.cli.common import STANDARD, JsonOption, emit, note, parse_size, show_size, wants_json
+from abound.cli.reading import LabelledReading
 from abound.cli.targets import hold_target
 
 if TYPE_CHECKING:
@@ -66,38 +50,6 @@ LabelNamesOption = Annotated[
         help="Names of the labels, learnt too: lines of id, tab, name; or a SKOS vocabulary (.ttl, .nt, .rdf).",
     ),
 ]
-LanguageOption = Annotated[
-    str | None,
-    typer.Option(
-        "--language",
-        metavar="CODE",
-        help="Language of the texts and of SKOS names, such as en: chooses stemmer and word parts. "
-        "Detected if not given; none for whole words.",
-    ),
-]
-NameWeightOption = Annotated[
-    float | None,
-    typer.Option("--name-weight", metavar="W", help="How much a label's name counts as an example; 0 for not at all."),
-]
-RankerOption = Annotated[str | None, typer.Option("--ranker", metavar="NAME", help="What learns and ranks.")]
-RankerParamOption = Annotated[
-    list[str] | None,
-    typer.Option("--ranker-param", metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."),
-]
-NgramsOption = Annotated[int | None, typer.Option("--ngrams", metavar="N", help="Longest run of words.")]
-CharNgramsOption = Annotated[
-    str | None, typer.Option("--char-ngrams", metavar="LO-HI", help="Shortest and longest part of a word.")
-]
-StemOption = Annotated[str | None, typer.Option("--stem", metavar="LANG", help="Stem words of this language.")]
-MinCountOption = Annotated[int | None, typer.Option("--min-count", metavar="N", help="Leave rarer words out.")]
-PassesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--passes",
-        metavar="N",
-        help="Passes over the training rows. Default: 3 for up to 1,000 labels, else 2, or 1 from a million rows on.",
-    ),
-]
 HoldoutOption = Annotated[
     str | None, typer.Option("--holdout", metavar="RULE", help="Rows to measure on: every:20, share:0.1, or a file.")
 ]
@@ -107,59 +59,91 @@ MaxMemoryOption = Annotated[
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the model that DIR holds.")]
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Parameters of the model that is learnt; one that is None keeps its default."""
+
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="Language of the texts and of SKOS names, such as en: chooses stemmer and word parts. "
+            "Detected if not given; none for whole words.",
+        ),
+    ] = None
+    ranker: Annotated[str | None, typer.Option("--ranker", metavar="NAME", help="What learns and ranks.")] = None
+    ranker_param: Annotated[
+        list[str] | None,
+        typer.Option("--ranker-param", metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."),
+    ] = None
+    ngrams: Annotated[int | None, typer.Option("--ngrams", metavar="N", help="Longest run of words.")] = None
+    char_ngrams: Annotated[
+        str | None, typer.Option("--char-ngrams", metavar="LO-HI", help="Shortest and longest part of a word.")
+    ] = None
+    stem: Annotated[str | None, typer.Option("--stem", metavar="LANG", help="Stem words of this language.")] = None
+    min_count: Annotated[int | None, typer.Option("--min-count", metavar="N", help="Leave rarer words out.")] = None
+    passes: Annotated[
+        int | None,
+        typer.Option(
+            "--passes",
+            metavar="N",
+            help="Passes over the training rows. "
+            "Default: 3 for up to 1,000 labels, else 2, or 1 from a million rows on.",
+        ),
+    ] = None
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters of a tagger that were given, without passes."""
+        given = {name: value for name, value in vars(self).items() if value is not None and name != "passes"}
+        given["ranker_params"] = parse_pairs(given.pop("ranker_param", ()))
+        if self.char_ngrams is not None:
+            given["char_ngrams"] = parse_span(self.char_ngrams)
+        if self.language == "none":
+            given["language"] = None
+        return given
+
+
+@dataclass(frozen=True)
+class NamedSetting(Setting):
+    """Parameters of a model that learns the names of labels, too."""
+
+    name_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--name-weight", metavar="W", help="How much a label's name counts as an example; 0 for not at all."
+        ),
+    ] = None
+
+
 def fit(
     ctx: typer.Context,
     inputs: InputsArgument,
     model: ModelOption = None,
-    format_: FormatOption = None,
     label_names: LabelNamesOption = None,
-    language: LanguageOption = None,
-    name_weight: NameWeightOption = None,
-    ranker: RankerOption = None,
-    ranker_param: RankerParamOption = None,
-    ngrams: NgramsOption = None,
-    char_ngrams: CharNgramsOption = None,
-    stem: StemOption = None,
-    min_count: MinCountOption = None,
-    passes: PassesOption = None,
     holdout: HoldoutOption = None,
     max_memory: MaxMemoryOption = None,
-    limit: LimitOption = None,
-    on_error: OnErrorOption = None,
     force: ForceOption = False,
     as_json: JsonOption = None,
-    text_field: TextFieldOption = None,
-    labels_field: LabelsFieldOption = None,
-    id_field: IdFieldOption = None,
-    label_separator: LabelSeparatorOption = None,
-    delimiter: DelimiterOption = None,
-    read: ReadOption = None,
+    *,
+    setting: NamedSetting,
+    reading: LabelledReading,
 ) -> None:
     """Learn a model from files of texts and labels."""
     model = model_name(inputs) if model is None else model
     hold_target(ctx, model, force)
     limit_bytes = None if max_memory is None else parse_size(max_memory)
     from abound.cli.holdout import parse_holdout
-    from abound.cli.inputs import Inputs
     from abound.cli.lessons import learn_files, learn_stream
 
     rule = parse_holdout(holdout)
-    options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
-    documents = Inputs(inputs, format_, on_error, options, limit, rule)
-    apart = None if rule.file is None else Inputs([rule.file], format_, on_error, options)
-    given = parse_pairs(ranker_param or ()) | ({} if passes is None else {"passes": passes})
-    tagger = make_tagger(
-        ranker=ranker,
-        ranker_params=given,
-        language=language,
-        name_weight=name_weight,
-        ngrams=ngrams,
-        char_ngrams=None if char_ngrams is None else parse_span(char_ngrams),
-        stem=stem,
-        min_count=min_count,
-    )
+    documents = reading.inputs(inputs, rule)
+    apart = None if rule.file is None else replace(reading, limit=None).inputs([rule.file])
+    params, passes = setting.params(), setting.passes
+    params["ranker_params"] |= {} if passes is None else {"passes": passes}
+    tagger = make_tagger(**params)
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
-    names = {} if label_names is None else names_of(label_names, language, documents)
+    names = {} if label_names is None else names_of(label_names, setting.language, documents)
     if STANDARD in inputs and passes is None:  # a stream may have no end, so it is learnt row by row
         note("rows from stdin are learnt in one pass, as they come; a file, or --passes, ranks better")
         lesson = learn_stream(tagger, documents, max_bytes, names)
@@ -202,21 +186,18 @@ def model_name(inputs: list[str]) -> str:
 
 
 def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
-    """Build a tagger; a parameter that is None keeps its default, and one that the ranker lacks is refused."""
+    """Build a tagger; a parameter that the ranker lacks is refused."""
     from abound.rankers import ranker_class
     from abound.tagger import Tagger
 
-    given = {name: value for name, value in params.items() if value is not None}
-    if given.get("language") == "none":
-        given["language"] = None
-    kind = given.get("ranker", inspect.signature(Tagger).parameters["ranker"].default)
+    kind = params.get("ranker", inspect.signature(Tagger).parameters["ranker"].default)
     known = inspect.signature(ranker_class(kind)).parameters
     for name in ranker_params:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}"
             raise ValueError(f"ranker {kind!r} has no parameter {name!r}; {hint}")
-    return Tagger(ranker_params=ranker_params, **given)
+    return Tagger(ranker_params=ranker_params, **params)
 
 
 def parse_span(text: str) -> tuple[int, int]:

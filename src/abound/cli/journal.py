@@ -16,21 +16,9 @@ if TYPE_CHECKING:
     from abound.store.journal import Journal, Stored
 
 EPILOG = "Example: abound journal verify served && abound journal show served -n 5"
+HELP = "Look into the journal of a served model."
 HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The directory in which a model is served.")]
 AfterOption = Annotated[int | None, typer.Option("--after", min=0, metavar="SEQUENCE", help="Begin after this record.")]
-
-
-def make_group(command_class: type) -> typer.Typer:
-    """Return the group of commands; they are made with the application's class of commands."""
-    group = typer.Typer(
-        rich_markup_mode=None,
-        no_args_is_help=True,
-        help="Look into the journal of a served model.",
-        epilog=EPILOG,
-    )
-    for function in (verify, show, compact, export, skip):
-        group.command(cls=command_class)(function)
-    return group
 
 
 def verify(home: HomeArgument, as_json: JsonOption = None) -> None:
@@ -199,3 +187,6 @@ def _show_facts(found: dict[str, Any]) -> None:
 
     rows = [(name.replace("_", " "), value) for name, value in found.items() if name not in ("home", "damage")]
     facts(found["home"], [(name, ", ".join(map(str, v)) if isinstance(v, list) else v) for name, v in rows])
+
+
+COMMANDS = [(command, None) for command in (verify, show, compact, export, skip)]

@@ -8,19 +8,9 @@ from abound.cli.common import JsonOption, emit, note, wants_json
 from abound.cli.serve import load_server
 
 EPILOG = "Example: abound keys add subjects.served 'the web shop' --scope learn"
+HELP = "Make and remove the keys of a server."
 HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The directory in which a model is served.")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is.")]
-
-
-def make_group(command_class: type) -> typer.Typer:
-    """Return the group of commands; they are made with the application's class of commands."""
-    group = typer.Typer(
-        rich_markup_mode=None, no_args_is_help=True, help="Make and remove the keys of a server.", epilog=EPILOG
-    )
-    group.command(cls=command_class)(add)
-    group.command("list", cls=command_class)(list_)
-    group.command(cls=command_class)(remove)
-    return group
 
 
 def add(
@@ -58,3 +48,6 @@ def _file(home: str) -> Any:
     from abound.server.http.keys import KeyFile
 
     return KeyFile(Home(home).path)
+
+
+COMMANDS = [(command, None) for command in (add, list_, remove)]

@@ -5,22 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.common import (
-    DelimiterOption,
-    FormatOption,
-    IdFieldOption,
-    JsonOption,
-    LabelSeparatorOption,
-    LabelsFieldOption,
-    LimitOption,
-    OnErrorOption,
-    ReadOption,
-    TextFieldOption,
-    emit,
-    load_tagger,
-    reader_options,
-    wants_json,
-)
+from abound.cli.common import JsonOption, emit, load_tagger, wants_json
+from abound.cli.reading import LabelledReading
 from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, shifted, teach_server
 from abound.cli.targets import hold_model
 from abound.cli.taught import LOOKED_AT, compare, ranks_of
@@ -47,18 +33,11 @@ def learn(
     wrong: Annotated[
         list[str] | None, typer.Option("--wrong", metavar="LABEL", help="A label that the text should not have.")
     ] = None,
-    format_: FormatOption = None,
-    limit: LimitOption = None,
-    on_error: OnErrorOption = None,
     as_json: JsonOption = None,
-    text_field: TextFieldOption = None,
-    labels_field: LabelsFieldOption = None,
-    id_field: IdFieldOption = None,
-    label_separator: LabelSeparatorOption = None,
-    delimiter: DelimiterOption = None,
-    read: ReadOption = None,
     server: ServerOption = None,
     key: KeyOption = None,
+    *,
+    reading: LabelledReading,
 ) -> None:
     """Learn more rows, or one text with its labels, and save the model in place, or have a server learn them."""
     model, input_ = shifted(model, input_, server)
@@ -70,10 +49,7 @@ def learn(
     if text is not None:
         check_lesson(text, *said)
     if text is None:
-        from abound.cli.inputs import Inputs
-
-        options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
-        inputs = Inputs([str(input_)], format_, on_error, options, limit)
+        inputs = reading.inputs([str(input_)])
     if server is not None:
         found = learn_on_server(server, key, inputs) if text is None else teach_server(server, key, text, *said)
         report(server, found, as_json)

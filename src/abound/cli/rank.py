@@ -4,25 +4,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.common import (
-    STANDARD,
-    DelimiterOption,
-    IdFieldOption,
-    JsonOption,
-    LimitOption,
-    OnErrorOption,
-    ReadOption,
-    TextFieldOption,
-    emit,
-    load_tagger,
-    note,
-    reader_options,
-    wants_json,
-)
+from abound.cli.common import STANDARD, JsonOption, emit, load_tagger, note, wants_json
+from abound.cli.reading import Reading
 from abound.cli.remote import MODEL_HELP, KeyOption, ServedTagger, ServerOption, shifted
 
 if TYPE_CHECKING:
@@ -39,6 +27,16 @@ Example:
 """
 CHUNK = 500
 LINES = "lines"  # no format of labelled documents, so it is known here only
+
+
+@dataclass(frozen=True)
+class RankedReading(Reading):
+    """Options of the input of texts, which may be plain lines."""
+
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", "-f", metavar="NAME", help="Format of the input; `lines` is a text a line."),
+    ] = None
 
 
 def rank(
@@ -58,18 +56,10 @@ def rank(
     ] = False,
     as_json: JsonOption = None,
     names: Annotated[bool, typer.Option("--names/--no-names", help="Print the names of labels.")] = True,
-    format_: Annotated[
-        str | None,
-        typer.Option("--format", "-f", metavar="NAME", help="Format of the input; `lines` is a text a line."),
-    ] = None,
-    limit: LimitOption = None,
-    on_error: OnErrorOption = None,
-    text_field: TextFieldOption = None,
-    id_field: IdFieldOption = None,
-    delimiter: DelimiterOption = None,
-    read: ReadOption = None,
     server: ServerOption = None,
     key: KeyOption = None,
+    *,
+    reading: RankedReading,
 ) -> None:
     """Rank labels for a text, or for every row of a file: one line of JSON a row."""
     model, what = shifted(model, what, server)
@@ -79,17 +69,15 @@ def rank(
         if sys.stdin.isatty():
             raise typer.BadParameter("give a text, a file, or - for stdin")
         what = STANDARD
-    if what is not None and not is_input(what, format_):
+    if what is not None and not is_input(what, reading.format_):
         what, text = None, what
     how = (k, threshold, names, bands)
     documents = None
     if what is not None:
-        documents = _documents(
-            what, format_, on_error, reader_options(text_field, None, id_field, None, delimiter, read)
-        )
+        documents = _documents(what, reading)
     with ServedTagger(server, key) if server is not None else contextlib.nullcontext(load_tagger(str(model))) as tagger:
         if documents is not None:
-            show_many(tagger, documents, what == STANDARD, limit, how)
+            show_many(tagger, documents, what == STANDARD, reading.limit, how)
         elif text is not None:
             show_one(tagger, text, how, as_json)
 
@@ -109,18 +97,19 @@ def is_input(argument: str, format_: str | None) -> bool:
     return False
 
 
-def _documents(path: str, format_: str | None, on_error: str | None, options: dict[str, Any]) -> Iterable["Document"]:
+def _documents(path: str, reading: Reading) -> Iterable["Document"]:
     """Return the rows of a file; their labels, if it has any, are not looked at."""
     from abound.cli.inputs import Inputs
     from abound.data import FORMATS, detect_format
 
     plain = path == STANDARD or os.path.splitext(path)[1] == ".txt"
-    if format_ == LINES or (format_ is None and plain):
+    if reading.format_ == LINES or (reading.format_ is None and plain):
         return _lines(path)
-    name = detect_format(path) if format_ is None else format_
+    name = detect_format(path) if reading.format_ is None else reading.format_
+    options = reading.options
     if name in FORMATS and "labels_field" in FORMATS[name].options:
         options = {"labels_field": None, **options}
-    return Inputs([path], name, on_error, options)
+    return Inputs([path], name, reading.on_error, options)
 
 
 def _lines(path: str) -> Iterator["Document"]:

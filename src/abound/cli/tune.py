@@ -5,30 +5,15 @@ import re
 import shlex
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.common import (
-    STANDARD,
-    DelimiterOption,
-    FormatOption,
-    IdFieldOption,
-    JsonOption,
-    LabelSeparatorOption,
-    LabelsFieldOption,
-    LimitOption,
-    OnErrorOption,
-    ReadOption,
-    TextFieldOption,
-    emit,
-    note,
-    reader_options,
-    show_size,
-    wants_json,
-)
+from abound.cli.common import STANDARD, JsonOption, emit, note, show_size, wants_json
 from abound.cli.fit import LabelNamesOption
+from abound.cli.reading import LabelledReading
 
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
@@ -69,22 +54,14 @@ def tune(
         str | None, typer.Option("--plot", metavar="DIR", help="Draw what was tried, and write its figures.")
     ] = None,
     dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark background.")] = False,
-    limit: LimitOption = None,
-    format_: FormatOption = None,
-    on_error: OnErrorOption = None,
     as_json: JsonOption = None,
-    text_field: TextFieldOption = None,
-    labels_field: LabelsFieldOption = None,
-    id_field: IdFieldOption = None,
-    label_separator: LabelSeparatorOption = None,
-    delimiter: DelimiterOption = None,
-    read: ReadOption = None,
+    *,
+    reading: LabelledReading,
 ) -> None:
     """Try settings on growing samples of the rows until the time is up; print the best and its command."""
     started, seconds = time.monotonic(), parse_seconds(budget)
     from abound import data
     from abound.cli.holdout import parse_holdout
-    from abound.cli.inputs import Inputs
     from abound.cli.progress import Progress
     from abound.metrics import metric
     from abound.tuning import tune as find_setting
@@ -97,10 +74,9 @@ def tune(
     rule = parse_holdout(holdout)
     if rule.file is not None or STANDARD in inputs:
         raise ValueError("tuning reads files and holds rows of them out: give files, and --holdout every:N or share:X")
-    options = reader_options(text_field, labels_field, id_field, label_separator, delimiter, read)
     names = {} if label_names is None else data.read_label_names(label_names)
-    limit = _affordable(Inputs(inputs, format_, on_error, options, limit, rule), names, seconds) or limit
-    documents = Inputs(inputs, format_, on_error, options, limit, rule)
+    limit = _affordable(reading.inputs(inputs, rule), names, seconds) or reading.limit
+    documents = replace(reading, limit=limit).inputs(inputs, rule)
     with Progress("tuning", lambda: min((time.monotonic() - started) / seconds, 1.0)) as progress:
         learnt, held_out = split(documents)
         found = find_setting(
@@ -116,10 +92,7 @@ def tune(
     documents.note_skipped()
     limit = None if limit is not None and documents.rows < limit else limit
     # These arguments belong to the rows, and are needed to learn them again.
-    given: dict[str, Sequence[str] | str | int | None] = {"--text-field": text_field, "--read": read}
-    given |= {"--format": format_, "--label-names": label_names, "--labels-field": labels_field, "--on-error": on_error}
-    given |= {"--id-field": id_field, "--label-separator": label_separator, "--delimiter": delimiter}
-    given |= {"--holdout": holdout, "--limit": limit}
+    given = {"label_names": label_names, "holdout": holdout, **vars(reading), "limit": limit}
     command = ["abound", "fit", *inputs, *as_arguments(given), *found.best.setting.options(), "--model", "MODEL"]
     figures = summary(found, len(held_out.texts), limit, command, time.monotonic() - started)
     if plot is not None:
@@ -149,17 +122,17 @@ class _Watch:
 
 
 def as_arguments(options: Mapping[str, Sequence[str] | str | int | None]) -> list[str]:
-    """Return options as they are typed: those without a value left out, those with several repeated.
+    """Return a command's parameters as they are typed: those without a value left out, those with several repeated.
 
     Examples
     --------
-    >>> as_arguments({"--text-field": ["title", "abstract"], "--format": None, "--limit": 100})
+    >>> as_arguments({"text_field": ["title", "abstract"], "format_": None, "limit": 100})
     ['--text-field', 'title', '--text-field', 'abstract', '--limit', '100']
     """
     arguments = []
     for name, value in options.items():
         values = value if isinstance(value, list | tuple) else () if value is None else (value,)
-        arguments += [part for one in values for part in (name, str(one))]
+        arguments += [part for one in values for part in (f"--{name.strip('_').replace('_', '-')}", str(one))]
     return arguments
 
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from abound.cli.common import FormatOption, ModelArgument, emit
+from abound.cli.common import ModelArgument, emit
+from abound.cli.reading import FormatOption
 
 EPILOG = """\b
 Example:

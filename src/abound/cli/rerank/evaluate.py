@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from abound.cli.common import FormatOption, JsonOption, emit, wants_json
+from abound.cli.common import JsonOption, emit, wants_json
+from abound.cli.reading import FormatOption
 
 if TYPE_CHECKING:
     from abound.metrics import QueryJudgement

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.common import FormatOption, JsonOption, emit, note, wants_json
+from abound.cli.common import JsonOption, emit, note, wants_json
+from abound.cli.reading import FormatOption
 from abound.cli.targets import hold_target
 
 if TYPE_CHECKING:

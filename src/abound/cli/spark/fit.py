@@ -5,20 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from abound.cli.common import JsonOption, emit, note, show_size, wants_json
-from abound.cli.fit import (
-    CharNgramsOption,
-    ForceOption,
-    LanguageOption,
-    MinCountOption,
-    NgramsOption,
-    PassesOption,
-    RankerOption,
-    RankerParamOption,
-    StemOption,
-    TargetOption,
-    parse_pairs,
-    parse_span,
-)
+from abound.cli.fit import ForceOption, Setting, TargetOption
 from abound.cli.spark.session import ConfOption, MasterOption, read_parquet, session
 from abound.cli.targets import hold_target
 
@@ -46,14 +33,6 @@ def fit(
         int | None,
         typer.Option("--shards", min=1, metavar="N", help="Ranges of rows that are learnt apart; one a core."),
     ] = None,
-    passes: PassesOption = None,
-    ranker: RankerOption = None,
-    ranker_param: RankerParamOption = None,
-    language: LanguageOption = None,
-    ngrams: NgramsOption = None,
-    char_ngrams: CharNgramsOption = None,
-    stem: StemOption = None,
-    min_count: MinCountOption = None,
     work: Annotated[
         str | None, typer.Option("--work", metavar="DIR", help="Where rows and models are kept between stages.")
     ] = None,
@@ -62,16 +41,12 @@ def fit(
     conf: ConfOption = None,
     force: ForceOption = False,
     as_json: JsonOption = None,
+    *,
+    setting: Setting,
 ) -> None:
     """Learn a model from Parquet on Spark: the same, byte for byte, as that of as many shards on one machine."""
     hold_target(ctx, model, force)
-    span = None if char_ngrams is None else parse_span(char_ngrams)
-    text: dict[str, Any] = {"ngrams": ngrams, "char_ngrams": span, "stem": stem, "min_count": min_count}
-    given = {name: value for name, value in text.items() if value is not None}
-    if language is not None:
-        given["language"] = None if language == "none" else language
-    if ranker is not None:
-        given["ranker"] = ranker
+    params = setting.params()
     with session(master, conf) as spark:
         from abound.spark import fit as fit_on_spark
 
@@ -81,13 +56,12 @@ def fit(
             text=text_field,
             labels=labels_field,
             row=row_field,
-            ranker_params=parse_pairs(ranker_param or ()),
-            passes=passes,
+            passes=setting.passes,
             shards=shards,
             work=work,
             resume=resume,
             progress=StageLines(),
-            **given,
+            **params,
         )
     if wants_json(as_json):
         emit(vars(report))
