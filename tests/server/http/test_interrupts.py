@@ -52,3 +52,28 @@ def test_a_start_that_is_interrupted_ends_in_peace(tmp_path, workers, starts):
         code, errors = interrupted(home.path, workers, seconds)
         assert code in ENDED, (number, seconds, errors)
         assert not any(word in errors for word in FRIGHTENING), (number, seconds, errors)
+
+
+WHILE_LOADING = """
+import atexit, os, signal, sys
+from importlib.abc import MetaPathFinder
+
+class Interrupting(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "granian":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+atexit.register(lambda: print("granian._granian" in sys.modules))
+from abound.cli import main
+main()
+"""
+
+
+def test_what_is_written_in_rust_is_loaded_to_the_end(tmp_path):
+    """It panics, now and then, if it is interrupted while it is loaded."""
+    home = Home.create(tmp_path / "home", base())
+    command = [sys.executable, "-c", WHILE_LOADING, "serve", str(home.path), "--port", "0"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert (run.returncode, run.stdout) == (130, "True\n"), run.stderr
+    assert not any(word in run.stderr for word in FRIGHTENING), run.stderr

@@ -1,0 +1,85 @@
+"""How long a server takes to answer again that was killed with many records to replay.
+
+    python -m tests.server.http.restart MODEL ROWS --records 10000 --workers 2
+
+MODEL is a model directory, ROWS a file of JSON lines with texts and labels to be taught, as `abound fit` reads them.
+The records are written into the journal of a new home without a snapshot after them. Printed are the seconds from the
+start of `abound serve` until `/readyz` answers 200: with all records to replay, again after kill -9 at once, and after
+kill -9 once the snapshot that follows a long replay is written.
+"""
+
+import argparse
+import itertools
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+
+from abound import Tagger
+from abound.server import Home
+from abound.store.journal import Journal
+from abound.store.journal.records import Learn
+from tests.server.http.running import Running
+
+GROUP = 64  # records that share a commit, as the writer makes them
+SNAPSHOT_SECONDS = 300
+
+
+def lessons(path, n):
+    """Yield lessons of the first n rows of a file."""
+    with open(path, encoding="utf-8") as lines:
+        for line in itertools.islice(lines, n):
+            row = json.loads(line)
+            yield Learn(row["text"], added=row["labels"])
+
+
+def prepared(path, tagger, records):
+    """Return the home of a tagger, whose journal has records that no snapshot includes."""
+    home = Home.create(path, tagger)
+    with Journal(home.journal_path, write=True) as journal:
+        records = iter(records)
+        while group := list(itertools.islice(records, GROUP)):
+            journal.append([(record, None) for record in group])
+    return home
+
+
+def started(home, *options):
+    """Start a server; return it, and the seconds until it was ready."""
+    begun = time.monotonic()
+    server = Running(home.path, *options)
+    while httpx.get(server.url + "/readyz").status_code != 200:
+        time.sleep(0.005)
+    return server, time.monotonic() - begun
+
+
+def measured(home, *options):
+    """Return the seconds of three starts: with everything to replay, killed at once, killed after a snapshot."""
+    found = {}
+    for name in ("all records", "killed at once", "killed after a snapshot"):
+        server, found[name] = started(home, *options)
+        with server:
+            ends = time.monotonic() + SNAPSHOT_SECONDS
+            while name == "killed at once" and home.snapshots() == [0] and time.monotonic() < ends:
+                time.sleep(0.1)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("rows")
+    parser.add_argument("--records", type=int, default=10_000)
+    parser.add_argument("--workers", type=int, default=1)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as path:
+        records = lessons(arguments.rows, arguments.records)
+        home = prepared(Path(path) / "home", Tagger.load(arguments.model), records)
+        for name, seconds in measured(home, "--workers", arguments.workers).items():
+            print(f"{name}: {seconds:.1f} s", flush=True)
+        print(f"snapshots: {home.snapshots()}")
+
+
+if __name__ == "__main__":
+    main()

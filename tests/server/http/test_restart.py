@@ -1,0 +1,22 @@
+"""A server that was killed answers again; see `restart.py` for how long that takes with many records."""
+
+import os
+
+import pytest
+
+from abound.server import Writer
+from tests.server.http.restart import measured, prepared
+from tests.server.streams import base, stream, trained
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_was_replayed_is_not_replayed_again(tmp_path, workers):
+    home = prepared(tmp_path / "home", base(), stream(300))
+    found = measured(home, "--workers", workers, "--snapshot-every", 200)
+    assert list(found) == ["all records", "killed at once", "killed after a snapshot"]
+    assert home.snapshots() == [0, 300]
+    with Writer(home) as writer:
+        assert writer.replica.snapshot == 300
+        assert writer.replica.state_hash() == trained(stream(300)).state_hash()
