@@ -4,13 +4,15 @@
 
 MODEL is a model directory, ROWS a file of JSON lines with texts and labels to be taught, as `abound fit` reads them.
 The records are written into the journal of a new home without a snapshot after them. Printed are the seconds from the
-start of `abound serve` until `/readyz` answers 200: with all records to replay, again after kill -9 at once, and after
-kill -9 once the snapshot that follows a long replay is written.
+start of `abound serve` until `/readyz` answers 200, and the processor seconds that each of its processes took until
+then: with all records to replay, again after kill -9 at once, and after kill -9 once the snapshot that follows a long
+replay is written.
 """
 
 import argparse
 import itertools
 import json
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -45,13 +47,20 @@ def prepared(path, tagger, records):
     return home
 
 
+def processor(pid):
+    """Return the seconds of the processor that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def started(home, *options):
-    """Start a server; return it, and the seconds until it was ready."""
+    """Start a server; return it, and the seconds until it was ready, of the clock and of each process's processor."""
     begun = time.monotonic()
     server = Running(home.path, *options)
     while httpx.get(server.url + "/readyz").status_code != 200:
         time.sleep(0.005)
-    return server, time.monotonic() - begun
+    seconds = time.monotonic() - begun
+    return server, (seconds, [processor(pid) for pid in (server.process.pid, *server.workers())])
 
 
 def measured(home, *options):
@@ -76,8 +85,9 @@ def main():
     with tempfile.TemporaryDirectory() as path:
         records = lessons(arguments.rows, arguments.records)
         home = prepared(Path(path) / "home", Tagger.load(arguments.model), records)
-        for name, seconds in measured(home, "--workers", arguments.workers).items():
-            print(f"{name}: {seconds:.1f} s", flush=True)
+        for name, (seconds, parts) in measured(home, "--workers", arguments.workers).items():
+            spent = ", ".join(f"{part:.1f}" for part in parts)
+            print(f"{name}: {seconds:.1f} s; of the processor, by process: {spent} s", flush=True)
         print(f"snapshots: {home.snapshots()}")
 
 
