@@ -27,10 +27,7 @@ def verify(home: HomeArgument, as_json: JsonOption = None) -> None:
     with journal:
         found = [*journal.damage(), *_damaged_snapshots(opened)]
         facts = {"home": home, **_facts(opened, journal), "damage": found}
-    if wants_json(as_json):
-        emit(facts)
-    else:
-        _show_facts(facts)
+    _show_facts(facts, as_json)
     for words in found:
         note(f"abound: {words}")
     if found:
@@ -80,10 +77,7 @@ def compact(
             write_snapshot(opened, journal.last)
         dropped = opened.compact(journal)
         facts = {"home": home, "dropped": dropped, **_facts(opened, journal)}
-    if wants_json(as_json):
-        emit(facts)
-    else:
-        _show_facts(facts)
+    _show_facts(facts, as_json)
 
 
 def export(
@@ -122,10 +116,7 @@ def skip(
     removed = opened.skip(sequence, reason)
     with _open(home)[1] as journal:
         facts = {"home": home, **_facts(opened, journal)}
-    if wants_json(as_json):
-        emit(facts)
-    else:
-        _show_facts(facts)
+    _show_facts(facts, as_json)
     note(f"abound: record {sequence} is skipped from now on")
     for snapshot in removed:
         note(f"abound: snapshot {snapshot} included it, and was removed")
@@ -182,7 +173,10 @@ def _facts(home: "Home", journal: "Journal") -> dict[str, Any]:
     }
 
 
-def _show_facts(found: dict[str, Any]) -> None:
+def _show_facts(found: dict[str, Any], as_json: bool | None) -> None:
+    if wants_json(as_json):
+        emit(found)
+        return
     from abound.cli.tables import facts
 
     rows = [(name.replace("_", " "), value) for name, value in found.items() if name not in ("home", "damage")]

@@ -114,24 +114,23 @@ def judge_queries(
     )
 
 
-class Retrieved(Protocol):
+class _Line(Protocol):
+    @property
+    def qid(self) -> str: ...
+    @property
+    def doc(self) -> str: ...
+
+
+class Retrieved(_Line, Protocol):
     """A line of a run; an `abound.data.RunLine` is one."""
 
-    @property
-    def qid(self) -> str: ...  # noqa: D102
-    @property
-    def doc(self) -> str: ...  # noqa: D102
     @property
     def score(self) -> float: ...  # noqa: D102
 
 
-class Judged(Protocol):
+class Judged(_Line, Protocol):
     """A line of relevance judgements; an `abound.data.Qrel` is one."""
 
-    @property
-    def qid(self) -> str: ...  # noqa: D102
-    @property
-    def doc(self) -> str: ...  # noqa: D102
     @property
     def grade(self) -> int: ...  # noqa: D102
 

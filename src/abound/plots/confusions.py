@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from abound.plots.style import axes_or_new, dress, elided, plain
+from abound.plots.style import dress, elided, plain, write_beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,11 +114,11 @@ def confused_pairs(confusions: Sequence[Confusion], *, ax: "Axes | None" = None)
 
 def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `confusion_figures` gave."""
-    ax = axes_or_new(ax, width=8.6, height=1.1 + 0.46 * max(len(rows), 1))
-    theme = dress(
+    ax, theme = dress(
         ax,
         "Labels that are taken for each other",
         y="rows that miss a label and give another instead: words that speak for both",
+        size=(8.6, 1.1 + 0.46 * max(len(rows), 1)),
     )
     ax.grid(False)
     ax.set_xticks([])
@@ -129,32 +129,16 @@ def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) ->
     for at, row in zip(y.tolist(), rows, strict=True):
         count = f"{row['rows']:,} rows" if row["rows"] != 1 else "1 row"
         words = ", ".join(elided(word["word"], 18) for word in row["words"])
-        beside = ax.annotate(
-            f"{count}: {plain(words)}" if words else count,
-            (row["rows"], at),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            color=theme.text,
-            fontsize="small",
-        )
+        said = f"{count}: {plain(words)}" if words else count
+        beside = write_beside(ax, said, (row["rows"], at), (5, 0), va="center", color=theme.text, fontsize="small")
         beside.set_in_layout(False)  # long words would be given the whole width
     for at, row in zip(y.tolist(), rows, strict=True):
         for text, up, color in (
             (elided(row["true"]), 6.5, theme.text),
             (f"given: {elided(row['given'])}", -6.5, theme.muted),
         ):
-            ax.annotate(
-                plain(text),
-                (0, at),
-                xytext=(-6, up),
-                textcoords="offset points",
-                ha="right",
-                va="center",
-                color=color,
-                fontsize="small",
-                annotation_clip=False,
-            )
+            style = {"ha": "right", "va": "center", "color": color, "fontsize": "small", "annotation_clip": False}
+            write_beside(ax, plain(text), (0, at), (-6, up), **style)
     ax.set_yticks([])
     ax.set(xlim=(0, 2.6 * most), ylim=(-0.6, len(rows) - 0.4))
     return ax

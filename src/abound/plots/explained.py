@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from abound.data.extras import require
 from abound.plots.colouring import AGAINST, FOR, LEVELS, STRONGEST, ColouredText
-from abound.plots.style import axes_or_new, dress, elided, plain
+from abound.plots.style import dress, elided, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +57,8 @@ def explanations_height(rows: Sequence[dict[str, Any]]) -> float:
 def draw_explanations(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `explanation_figures` gave."""
     patches = require("matplotlib.patches", "plot", "plots")
-    ax = axes_or_new(ax, width=8.6, height=explanations_height(rows))
-    theme = dress(ax, "Why texts got these labels", y="blue speaks for the label, orange against it")
+    size = (8.6, explanations_height(rows))
+    ax, theme = dress(ax, "Why texts got these labels", y="blue speaks for the label, orange against it", size=size)
     ax.set_axis_off()
     n_lines = sum(len(wrapped(row["runs"])) + 2 for row in rows)
     ax.set(xlim=(0, COLUMNS), ylim=(max(n_lines, 1), 0))

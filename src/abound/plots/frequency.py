@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.metrics.judgement import checked
-from abound.plots.style import Z, axes_or_new, dress
+from abound.plots.style import Z, dress
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -76,9 +76,8 @@ def label_frequency(
 
 def draw_label_frequency(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `label_frequency_figures` gave."""
-    ax = axes_or_new(ax)
     k = rows[0]["k"] if rows else 5
-    theme = dress(
+    ax, theme = dress(
         ax,
         "Rare and frequent labels",
         x="rows that a label was learnt from, at least; below them, how many true labels that is",

@@ -7,7 +7,7 @@ import numpy as np
 
 from abound.metrics import judge
 from abound.metrics.label_ranking import figures
-from abound.plots.style import Z, axes_or_new, dress, name_lines, thousands
+from abound.plots.style import Z, draw_band, dress, name_lines, thousands
 from abound.rankers.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def learning_curve(
 
 def draw_learning_curve(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `learning_curve_figures` gave."""
-    ax = axes_or_new(ax)
-    theme = dress(
+    ax, theme = dress(
         ax,
         "Learning curve",
         x="rows learnt",
@@ -109,7 +108,7 @@ def draw_learning_curve(rows: list[dict[str, Any]], ax: "Axes | None" = None) ->
         color = theme.lines[number % len(theme.lines)]
         values = [row[name] for row in rows]
         low, high = ([row[f"{name}_{end}"] for row in rows] for end in ("low", "high"))
-        ax.fill_between(x, low, high, color=color, alpha=0.22, linewidth=0)
+        draw_band(ax, x, low, high, color)
         ax.plot(x, values, color=color)
         ends.append((x[-1], values[-1], f"{name} {values[-1]:.3f}", color))
     ax.set_ylim(0, min(1.0, 1.1 * max(row[f"{name}_high"] for row in rows for name in measures)))

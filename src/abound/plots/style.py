@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH, HEIGHT = 6.6, 4.2  # inches of a picture
+Inches = tuple[float, float]
 DPI = 150
 Z = 1.96  # standard errors on each side of a 95% interval
 LONGEST_NAME = 34  # letters of a label's name that are shown
@@ -64,17 +65,20 @@ def theme_of(ax: "Axes") -> Theme:
     return DARK if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5 else LIGHT
 
 
-def axes_or_new(ax: "Axes | None", *, width: float = WIDTH, height: float = HEIGHT) -> "Axes":
+def axes_or_new(ax: "Axes | None", size: Inches) -> "Axes":
     """Return the axes to draw in: the given ones, or those of a new figure, which a notebook shows."""
     if ax is not None:
         return ax
     pyplot = require("matplotlib.pyplot", "plot", "plots")
-    new: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    new: Axes = pyplot.subplots(figsize=size, layout="constrained")[1]
     return new
 
 
-def dress(ax: "Axes", title: str, *, x: str = "", y: str = "", grid: str = "y") -> Theme:
-    """Give axes a title and names, and leave out every line that carries nothing."""
+def dress(
+    ax: "Axes | None", title: str, *, x: str = "", y: str = "", grid: str = "y", size: Inches = (WIDTH, HEIGHT)
+) -> "tuple[Axes, Theme]":
+    """Give axes, or those of a new figure, a title and names, and leave out every line that carries nothing."""
+    ax = axes_or_new(ax, size)
     theme = theme_of(ax)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(length=0, colors=theme.muted)
@@ -86,7 +90,17 @@ def dress(ax: "Axes", title: str, *, x: str = "", y: str = "", grid: str = "y") 
         words = ax.annotate(y, (0, 1), **above, color=theme.muted, ha="left", va="bottom", fontsize="small")
         words.set_in_layout(False)  # the title has made room above, and a narrow picture shall not shrink for it
     ax.set_xlabel(x, color=theme.muted)
-    return theme
+    return ax, theme
+
+
+def write_beside(ax: "Axes", text: str, at: tuple[float, float], offset: tuple[float, float], **style: Any) -> Any:
+    """Write a text so many points beside a point."""
+    return ax.annotate(text, at, xytext=offset, textcoords="offset points", **style)
+
+
+def draw_band(ax: "Axes", x: Sequence[float], low: Sequence[float], high: Sequence[float], color: str) -> None:
+    """Draw the intervals around a line."""
+    ax.fill_between(x, low, high, color=color, alpha=0.22, linewidth=0)
 
 
 def name_lines(ax: "Axes", ends: Sequence[tuple[float, float, str, str]], *, room: float = 0.055) -> None:
@@ -96,9 +110,7 @@ def name_lines(ax: "Axes", ends: Sequence[tuple[float, float, str, str]], *, roo
     for x, y, name, color in sorted(ends, key=lambda end: end[1]):
         at = max(y, placed[-1] + room * (high - low)) if placed else y
         placed.append(at)
-        ax.annotate(
-            name, (x, at), xytext=(6, 0), textcoords="offset points", color=color, va="center", annotation_clip=False
-        )
+        write_beside(ax, name, (x, at), (6, 0), color=color, va="center", annotation_clip=False)
 
 
 def thousands(ax: "Axes", axis: str = "x") -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abound.metrics import judge
-from abound.plots.style import axes_or_new, dress
+from abound.plots.style import draw_band, dress, write_beside
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -65,8 +65,7 @@ def precision_recall(truth: "sp.csr_array[Any]", ranking: "RankedLabels", *, ax:
 
 def draw_precision_recall(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `precision_recall_figures` gave."""
-    ax = axes_or_new(ax)
-    theme = dress(
+    ax, theme = dress(
         ax,
         "Precision against recall",
         x="recall: share of the true labels that are given",
@@ -79,24 +78,13 @@ def draw_precision_recall(rows: list[dict[str, Any]], ax: "Axes | None" = None) 
         return ax
     recall, precision = ([row[name] for row in rows] for name in ("recall", "precision"))
     color, marked = theme.lines[0], theme.lines[1]
-    ax.fill_between(recall, [r["low"] for r in rows], [r["high"] for r in rows], color=color, alpha=0.22, linewidth=0)
+    draw_band(ax, recall, [r["low"] for r in rows], [r["high"] for r in rows], color)
     ax.plot(recall, precision, color=color)
     f1 = [2 * p * r / (p + r) if p + r else 0.0 for p, r in zip(precision, recall, strict=True)]
     best = int(np.argmax(f1))
     ax.plot(recall[best], precision[best], "o", color=marked)
-    ax.annotate(
-        f"best F1 {f1[best]:.3f}: labels with a score\nof {rows[best]['threshold']:.3g} and more",
-        (recall[best], precision[best]),
-        xytext=(10, 10),
-        textcoords="offset points",
-        color=marked,
-    )
-    ax.annotate(
-        f"all ranked labels:\nrecall {recall[-1]:.3f}",
-        (recall[-1], precision[-1]),
-        xytext=(6, 0),
-        textcoords="offset points",
-        color=color,
-        va="center",
-    )
+    words = f"best F1 {f1[best]:.3f}: labels with a score\nof {rows[best]['threshold']:.3g} and more"
+    write_beside(ax, words, (recall[best], precision[best]), (10, 10), color=marked)
+    words = f"all ranked labels:\nrecall {recall[-1]:.3f}"
+    write_beside(ax, words, (recall[-1], precision[-1]), (6, 0), color=color, va="center")
     return ax

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from abound.data.extras import require
-from abound.plots.style import axes_or_new, dress, name_lines
+from abound.plots.style import dress, name_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,8 +64,7 @@ def tried_settings(
 
 def draw_tried_settings(rows: list[dict[str, Any]], measure: str = "P@5", ax: "Axes | None" = None) -> "Axes":
     """Draw what `tried_figures` gave."""
-    ax = axes_or_new(ax)
-    theme = dress(ax, "Settings that were tried", x="rows learnt", y=f"{measure} on rows set aside to choose by")
+    ax, theme = dress(ax, "Settings that were tried", x="rows learnt", y=f"{measure} on rows set aside to choose by")
     lines: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         lines.setdefault(row["words"], []).append(row)

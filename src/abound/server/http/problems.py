@@ -11,6 +11,8 @@ RETRY_SECONDS = 1  # after which what was refused for want of room may be tried 
 RETRY_DISK_SECONDS = 5
 MEDIA_TYPE = b"application/problem+json"
 Header = tuple[bytes, bytes]
+# What is said of these is enough of an answer; ReusedKey and RecordTooLarge are kinds of RefusedRecord, so before it.
+STATUS_OF = ((msgspec.ValidationError, 422), (ReusedKey, 409), (RecordTooLarge, 413), (RefusedRecord, 422))
 
 
 class ProblemBody(msgspec.Struct, frozen=True):
@@ -55,16 +57,11 @@ def problem_of(error: Exception) -> Problem | None:
     """Return the problem that an exception of ours means; None for what nobody expected."""
     if isinstance(error, Problem):
         return error
-    if isinstance(error, msgspec.ValidationError):
-        return Problem(422, str(error))
+    for kind, status in STATUS_OF:
+        if isinstance(error, kind):
+            return Problem(status, str(error))
     if isinstance(error, msgspec.DecodeError | UnicodeDecodeError):
         return Problem(400, f"the body must be JSON in UTF-8: {error}")
-    if isinstance(error, ReusedKey):
-        return Problem(409, str(error))
-    if isinstance(error, RecordTooLarge):
-        return Problem(413, str(error))
-    if isinstance(error, RefusedRecord):
-        return Problem(422, str(error))
     if isinstance(error, JournalBusy):
         return busy(429, str(error))
     if isinstance(error, JournalUnavailable):
