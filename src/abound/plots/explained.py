@@ -57,8 +57,8 @@ def explanations_height(rows: Sequence[dict[str, Any]]) -> float:
 def draw_explanations(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `explanation_figures` gave."""
     patches = require("matplotlib.patches", "plot", "plots")
-    size = (8.6, explanations_height(rows))
-    ax, theme = dress(ax, "Why texts got these labels", y="blue speaks for the label, orange against it", size=size)
+    inches, words = (8.6, explanations_height(rows)), "blue speaks for the label, orange against it"
+    ax, theme = dress(ax, "Why texts got these labels", y=words, size=inches)
     ax.set_axis_off()
     n_lines = sum(len(wrapped(row["runs"])) + 2 for row in rows)
     ax.set(xlim=(0, COLUMNS), ylim=(max(n_lines, 1), 0))
