@@ -10,7 +10,7 @@ from abound.server.labels import LabelTable
 from abound.store.journal.records import AddLabel, Learn, Record
 from abound.tagger import Tagger
 
-MOST_COST = 200_000  # of a record: it holds the replica's lock for less than 250 ms
+MOST_COST = 150_000  # of a record: it holds the replica's lock for less than 250 ms
 EVERY_LABEL = 40  # terms that a label costs as much as, however short the text
 EVERY_TEXT = 2  # labels that a text costs as much as, however few it has
 LETTERS_A_TERM = 3  # about, where pairs of words are terms

@@ -217,8 +217,10 @@ async def _explain_long(call: Call[ExplainAsk]) -> Explained:
     with replica.reading() as sequence:
         label = replica.labels.resolve(call.ask.label)
         [parts] = replica.heard(text, [label])
-        if len(parts) == 1 or label in replica.labels.retired:
-            return _explained(call)
+        is_whole = len(parts) == 1 or label in replica.labels.retired
+    await asyncio.sleep(0)
+    if is_whole:
+        return _explained(call)
     return _told(sequence, await _explain_parts(call, text, label, parts))
 
 
