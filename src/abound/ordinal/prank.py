@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ WEIGHT, SUM = 0, 1  # the columns of weights and thresholds; a mean is weight - 
 SUPPORT = ("support_indptr", "support_indices", "support_data", "support_steps", "support_born")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PRank(OrdinalEstimator):
     """Rank rows on an ordinal scale, learnt online: a score, and thresholds that cut scores into ranks.
 
@@ -77,28 +79,15 @@ class PRank(OrdinalEstimator):
 
     kind = "prank"
 
-    def __init__(
-        self,
-        *,
-        average: bool = True,
-        margin: float = 0.0,
-        passes: int = 1,
-        kernel: Literal["linear", "poly", "rbf"] = "linear",
-        degree: int = 2,
-        gamma: float = 1.0,
-        coef0: float = 1.0,
-        budget: int | None = None,
-        ranks: Sequence[Any] | None = None,
-    ) -> None:
-        self.average = average
-        self.margin = margin
-        self.passes = passes
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.budget = budget
-        self.ranks = ranks
+    average: bool = True
+    margin: float = 0.0
+    passes: int = 1
+    kernel: Literal["linear", "poly", "rbf"] = "linear"
+    degree: int = 2
+    gamma: float = 1.0
+    coef0: float = 1.0
+    budget: int | None = None
+    ranks: Sequence[Any] | None = None
 
     def _check_params(self) -> None:
         check_number("margin", self.margin, 0.0, 1e300)

@@ -1,6 +1,7 @@
 """From raw scores of retrieval functions to a ranking: normalise, thermometer, SVM-map, in one model."""
 
 import os
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from abound.store import Model, read_model, write_model
 from abound.store.model import is_sorted
 
 
+@dataclass(eq=False, repr=False)
 class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Learn to rank documents of queries from the scores or ranks that retrieval functions gave them.
 
@@ -53,26 +55,15 @@ class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
 
     kind: ClassVar[str] = "reranker"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        tol: float = 1e-3,
-        loss: str = "map",
-        *,
-        n_thresholds: int = 50,
-        per_query: str | None = None,
-        lower_is_better: bool = False,
-        relevant_from: float = 1.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.tol = tol
-        self.loss = loss
-        self.n_thresholds = n_thresholds
-        self.per_query = per_query
-        self.lower_is_better = lower_is_better
-        self.relevant_from = relevant_from
-        self.n_jobs = n_jobs
+    C: float = 1.0
+    tol: float = 1e-3
+    loss: str = "map"
+    _: KW_ONLY
+    n_thresholds: int = 50
+    per_query: str | None = None
+    lower_is_better: bool = False
+    relevant_from: float = 1.0
+    n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

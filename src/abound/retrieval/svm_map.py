@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ class RankedQuery(NamedTuple):
     scores: Floats
 
 
+@dataclass(eq=False, repr=False)
 class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Learn to rank the documents of a query, with a proven distance to the best linear ranking.
 
@@ -77,24 +79,14 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     kind: ClassVar[str] = "svm-map"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        tol: float = 1e-3,
-        loss: str = "map",
-        *,
-        relevant_from: float = 1.0,
-        class_weight: str | None = None,
-        max_rounds: int = 2000,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.tol = tol
-        self.loss = loss
-        self.relevant_from = relevant_from
-        self.class_weight = class_weight
-        self.max_rounds = max_rounds
-        self.n_jobs = n_jobs
+    C: float = 1.0
+    tol: float = 1e-3
+    loss: str = "map"
+    _: KW_ONLY
+    relevant_from: float = 1.0
+    class_weight: str | None = None
+    max_rounds: int = 2000
+    n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

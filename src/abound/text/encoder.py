@@ -2,7 +2,8 @@
 
 import codecs
 from collections.abc import Container, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from abound.kernels.words import terms_of
 from abound.text.words import places, prepare, words_of
 
 LONGEST_NGRAM = 8
-WEIGHTS = ("run_weight", "part_weight", "form_weight")
 PART_BYTES = 1 << 20  # of the names, checked at once
 MOST_TEXTS = 1 << 53  # that are counted, and terms in them
 SIGHTINGS_BYTES = 1 << 24  # counters for terms that wait for admission; two terms on one are admitted early
@@ -30,6 +30,7 @@ class Span(NamedTuple):
     stop: int
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TextEncoder:
     """Turn texts into sparse rows over terms that are numbered when first seen.
 
@@ -57,36 +58,25 @@ class TextEncoder:
         With stems, how much a word as it is written weighs beside its stem, if it differs; 0 leaves it out.
     """
 
-    def __init__(
-        self,
-        *,
-        ngrams: int = 2,
-        char_ngrams: tuple[int, int] | None = None,
-        stem: str | None = None,
-        min_count: int = 1,
-        weighting: Literal["tfidf", "pivoted"] = "tfidf",
-        slope: float = 0.3,
-        max_terms: int | None = None,
-        run_weight: float = 1.0,
-        part_weight: float = 1.0,
-        form_weight: float = 0.0,
-    ) -> None:
-        self.ngrams = ngrams
-        self.char_ngrams = tuple(char_ngrams) if char_ngrams else None
-        self.stem = stem
-        self.min_count = min_count
-        self.weighting = weighting
-        self.slope = slope
-        self.max_terms = max_terms
-        self.run_weight = run_weight
-        self.part_weight = part_weight
-        self.form_weight = form_weight
+    ngrams: int = 2
+    char_ngrams: tuple[int, int] | None = None
+    stem: str | None = None
+    min_count: int = 1
+    weighting: Literal["tfidf", "pivoted"] = "tfidf"
+    slope: float = 0.3
+    max_terms: int | None = None
+    run_weight: float = 1.0
+    part_weight: float = 1.0
+    form_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.char_ngrams = cast(tuple[int, int], tuple(self.char_ngrams)) if self.char_ngrams else None
         self._check()
         self._stems: Mapping[str, str] | None = None
-        if stem is not None:
+        if self.stem is not None:
             from abound.text.stemming import Stems
 
-            self._stems = Stems(stem)
+            self._stems = Stems(self.stem)
         self.reset()
 
     def _check(self) -> None:
@@ -108,8 +98,7 @@ class TextEncoder:
 
     def params(self) -> dict[str, Any]:
         """Return the parameters by name."""
-        names = ("ngrams", "char_ngrams", "stem", "min_count", "weighting", "slope", "max_terms", *WEIGHTS)
-        return {name: getattr(self, name) for name in names}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def reset(self) -> None:
         """Forget every term."""

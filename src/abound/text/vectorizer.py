@@ -1,6 +1,7 @@
 """The text front end as a scikit-learn transformer."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from abound.text.encoder import TextEncoder
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Turn texts into sparse rows, with a vocabulary that may grow at any call of `partial_fit`.
 
@@ -28,30 +30,16 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
     ['fast car', 'red car']
     """
 
-    def __init__(
-        self,
-        *,
-        ngrams: int = 2,
-        char_ngrams: tuple[int, int] | None = None,
-        stem: str | None = None,
-        min_count: int = 1,
-        weighting: str = "tfidf",
-        slope: float = 0.3,
-        max_terms: int | None = None,
-        run_weight: float = 1.0,
-        part_weight: float = 1.0,
-        form_weight: float = 0.0,
-    ) -> None:
-        self.ngrams = ngrams
-        self.char_ngrams = char_ngrams
-        self.stem = stem
-        self.min_count = min_count
-        self.weighting = weighting
-        self.slope = slope
-        self.max_terms = max_terms
-        self.run_weight = run_weight
-        self.part_weight = part_weight
-        self.form_weight = form_weight
+    ngrams: int = 2
+    char_ngrams: tuple[int, int] | None = None
+    stem: str | None = None
+    min_count: int = 1
+    weighting: str = "tfidf"
+    slope: float = 0.3
+    max_terms: int | None = None
+    run_weight: float = 1.0
+    part_weight: float = 1.0
+    form_weight: float = 0.0
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
         """Count texts; terms in fewer than `min_count` of them are left out."""

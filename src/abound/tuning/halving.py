@@ -1,5 +1,6 @@
 """Brackets of successive halving: many settings on few rows, a third of them on three times the rows, and so on."""
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -15,37 +16,23 @@ N_CANDIDATES = FACTOR ** (RUNGS - 1)
 UNTRIED = -1.0  # below every figure: what there was no time for is not promoted
 
 
+@dataclass(eq=False, repr=False)
 class Candidate(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A setting as scikit-learn's searches want it: an estimator whose resource is `n_rows`."""
 
-    def __init__(
-        self,
-        bench: Bench | None = None,
-        n_rows: int = 1,
-        *,
-        ranker: str | None = None,
-        passes: int | None = None,
-        d_max: int | None = None,
-        w_min: float | None = None,
-        language: str | None = None,
-        ngrams: int | None = None,
-        char_ngrams: tuple[int, int] | None = None,
-        stem: str | None = None,
-        min_count: int | None = None,
-        name_weight: float | None = None,
-    ) -> None:
-        self.bench = bench
-        self.n_rows = n_rows
-        self.ranker = ranker
-        self.passes = passes
-        self.d_max = d_max
-        self.w_min = w_min
-        self.language = language
-        self.ngrams = ngrams
-        self.char_ngrams = char_ngrams
-        self.stem = stem
-        self.min_count = min_count
-        self.name_weight = name_weight
+    bench: Bench | None = None
+    n_rows: int = 1
+    _: KW_ONLY
+    ranker: str | None = None
+    passes: int | None = None
+    d_max: int | None = None
+    w_min: float | None = None
+    language: str | None = None
+    ngrams: int | None = None
+    char_ngrams: tuple[int, int] | None = None
+    stem: str | None = None
+    min_count: int | None = None
+    name_weight: float | None = None
 
     def setting(self) -> Setting:
         """Return what differs from the defaults."""
