@@ -1,9 +1,9 @@
 """Rank labels when labels abound: online, on ordinary CPUs, with reasons."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from abound.errors import AboundError, DamagedModel, DataError, ModelError, UnknownFormat
+from abound.lazily import lazily
 
 if TYPE_CHECKING:
     from abound.loading import load
@@ -25,31 +25,22 @@ if TYPE_CHECKING:
 
 # Imported when first asked for: scikit-learn alone takes longer to import than a model to load and to rank a text.
 _LAZY = {
-    "Bands": "ordinal.bands",
-    "Cascade": "rankers.estimators",
-    "Entry": "tagger",
-    "Explanation": "rankers.ranking",
-    "FeatureFocus": "rankers.estimators",
-    "Frequency": "rankers.estimators",
-    "Independent": "rankers.estimators",
-    "MMP": "rankers.estimators",
-    "MulticlassPerceptron": "ordinal.baselines",
-    "PRank": "ordinal.prank",
-    "Perceptron": "rankers.estimators",
-    "PivotedWeights": "text.pivoted",
-    "QueryScaler": "retrieval.query_scaling",
-    "Ranking": "rankers.ranking",
-    "Reranker": "retrieval.reranker",
-    "Rocchio": "rankers.estimators",
-    "RocchioSelector": "rankers.selection",
-    "SVMMap": "retrieval.svm_map",
-    "Tagger": "tagger",
-    "TextVectorizer": "text.vectorizer",
-    "ThermometerFeatures": "retrieval.thermometer",
-    "WidrowHoff": "ordinal.baselines",
-    "export_ranking": "retrieval.export",
-    "load": "loading",
-    "merge": "merging",
+    "loading": ("load",),
+    "merging": ("merge",),
+    "ordinal.bands": ("Bands",),
+    "ordinal.baselines": ("MulticlassPerceptron", "WidrowHoff"),
+    "ordinal.prank": ("PRank",),
+    "rankers.estimators": ("Cascade", "FeatureFocus", "Frequency", "Independent", "MMP", "Perceptron", "Rocchio"),
+    "rankers.ranking": ("Explanation", "Ranking"),
+    "rankers.selection": ("RocchioSelector",),
+    "retrieval.export": ("export_ranking",),
+    "retrieval.query_scaling": ("QueryScaler",),
+    "retrieval.reranker": ("Reranker",),
+    "retrieval.svm_map": ("SVMMap",),
+    "retrieval.thermometer": ("ThermometerFeatures",),
+    "tagger": ("Entry", "Tagger"),
+    "text.pivoted": ("PivotedWeights",),
+    "text.vectorizer": ("TextVectorizer",),
 }
 
 __all__ = [
@@ -85,12 +76,4 @@ __all__ = [
     "merge",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'abound' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"abound.{_LAZY[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazily(__name__, _LAZY, __all__)

@@ -6,9 +6,10 @@ import random
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
+from abound.closing import Closing
 from abound.errors import ServerError, ServerUnreachable
 
 Name = str | int | float
@@ -71,7 +72,7 @@ class Changes(NamedTuple):
     sequence: int | None
 
 
-class Client:
+class Client(Closing):
     """Talk to a server of abound.
 
     What was learnt through a client is known to everything that it asks afterwards, whichever worker answers. A
@@ -206,12 +207,6 @@ class Client:
     def close(self) -> None:
         """Close the connection; the next request opens it again."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # -- sending -------------------------------------------------------------------------------------
 

@@ -17,11 +17,12 @@ from abound.cli.holdout import Holdout, parse_holdout
 from abound.cli.inputs import Inputs, chunks
 from abound.cli.memory import Point, available_memory, forecast, growth_exponent
 from abound.cli.progress import Progress, describe
+from abound.cli.reading import Reading
 from abound.cli.tables import bar
 from abound.plots.colouring import strengths
 
 
-@pytest.mark.parametrize("name", ["common", "holdout", "memory", "progress", "tables"])
+@pytest.mark.parametrize("name", ["common", "grouped", "holdout", "memory", "progress", "tables"])
 def test_examples_in_docstrings(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"abound.cli.{name}")).failed == 0
 
@@ -105,12 +106,12 @@ def test_chunks_grow_and_lose_nothing() -> None:
 def test_the_share_read_follows_the_bytes_of_all_files(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text('{"text": "x", "labels": []}\n' * 10)
-    inputs = Inputs([str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")], None, None, {})
+    inputs = Inputs([str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")], Reading())
     shares = [inputs.share() for _ in inputs]
     assert shares == [0.0] * 10 + [1.0] * 10  # a small file is taken in one gulp
     assert inputs.rows == 20
     assert len(list(inputs)) == 20  # and again
-    limited = Inputs([str(tmp_path / "a.jsonl")], None, None, {}, limit=5)
+    limited = Inputs([str(tmp_path / "a.jsonl")], Reading(limit=5))
     assert len(list(limited)) == 5
 
 

@@ -4,7 +4,9 @@ import random
 
 from abound import Tagger
 from abound.server import Replica
+from abound.server.labels import LabelTable
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, MergeLabels, RenameLabel, RetireLabel
+from abound.store.names import Name
 
 WORDS = ["apple", "pear", "car", "lorry", "track", "sauce", "pasta", "run", "red", "fast", "old", "pie"]
 LABELS = ["fruit", "vehicle", "sport", "cooking", "colour", "age"]
@@ -12,6 +14,10 @@ LABELS = ["fruit", "vehicle", "sport", "cooking", "colour", "age"]
 
 def base() -> Tagger:
     return Tagger().fit(["a red apple", "a fast car"], [["fruit"], ["vehicle", "sport"]])
+
+
+def visible(table: LabelTable) -> list[Name]:
+    return [name for name in table.book.names if name not in table.aliases and name not in table.retired]
 
 
 def lesson(number: int, seed: int = 0) -> Learn:

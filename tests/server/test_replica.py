@@ -10,7 +10,7 @@ from abound.errors import AboundError, DamagedModel, RefusedRecord, UnknownForma
 from abound.server import Replica
 from abound.server.fair_lock import FairLock
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, MergeLabels, RenameLabel, RetireLabel
-from tests.server.streams import base, lesson, stream, trained
+from tests.server.streams import base, lesson, stream, trained, visible
 from tests.store.damage import broken
 
 
@@ -104,7 +104,7 @@ def test_a_label_is_added_renamed_merged_and_retired():
         replica.check(Learn("fog", added=["weather"]))
     apply(replica, AddLabel("sport"))
     assert labels(replica, "hail", 1) == ["sport"]
-    assert list(replica.labels.visible()) == ["fruit", "vehicle", "sport"]
+    assert visible(replica.labels) == ["fruit", "vehicle", "sport"]
 
 
 def test_a_label_gets_a_former_name_back():

@@ -11,6 +11,7 @@ from abound import Tagger
 from abound.errors import RefusedRecord
 from abound.server import Replica
 from abound.store.journal.records import AddLabel, Learn, MergeLabels, RenameLabel, RetireLabel
+from tests.server.streams import visible
 
 NAMES = st.sampled_from(["red fox", "Red deer", "fox", "Füchse/rot", "deer (red)", "x", 7])
 CHANGES = st.one_of(
@@ -25,7 +26,7 @@ CHANGES = st.one_of(
 def looked_up(replica, prefix):
     """Find labels by looking at all of them."""
     found = []
-    for label in replica.labels.visible():
+    for label in visible(replica.labels):
         aliases = [alias for alias, target in replica.labels.aliases.items() if target == label]
         names = [str(label), *replica.tagger.label_names.get(str(label), []), *map(str, aliases)]
         places = [(name.casefold(), at.start()) for name in names for at in re.finditer(r"\w+", name.casefold())]

@@ -37,6 +37,7 @@ def evaluate(
 ) -> None:
     """Rank the rows of files and print how good the rankings are, with 95% intervals."""
     from abound.cli.holdout import parse_holdout
+    from abound.cli.inputs import Inputs
     from abound.cli.measures import check_measures, measure
     from abound.cli.progress import Progress
     from abound.metrics import DEFAULT_METRICS
@@ -51,7 +52,7 @@ def evaluate(
         from abound.cli.pictures import check_plots, draw_evaluation
 
         check_plots()
-    documents = reading.inputs(inputs, rule)
+    documents = Inputs(inputs, reading, rule)
     tagger = load_tagger(model)
     with Progress("ranking", documents.share) as progress:
         rows = documents.held_out() if rule.share else iter(documents)

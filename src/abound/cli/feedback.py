@@ -52,9 +52,9 @@ def feedback(
         tagger.feedback(text, accept or [], reject or None)
         rows = 1
     else:
-        from abound.cli.inputs import chunks
+        from abound.cli.inputs import Inputs, chunks
 
-        inputs = reading.inputs([str(input_)])
+        inputs = Inputs([str(input_)], reading)
         for chunk in chunks(inputs.learnt(), CHUNK):
             tagger.feedback_many([document.text for document in chunk], [document.labels for document in chunk])
             rows += len(chunk)

@@ -134,11 +134,12 @@ def fit(
     hold_target(ctx, model, force)
     limit_bytes = None if max_memory is None else parse_size(max_memory)
     from abound.cli.holdout import parse_holdout
+    from abound.cli.inputs import Inputs
     from abound.cli.lessons import learn_files, learn_stream
 
     rule = parse_holdout(holdout)
-    documents = reading.inputs(inputs, rule)
-    apart = None if rule.file is None else replace(reading, limit=None).inputs([rule.file])
+    documents = Inputs(inputs, reading, rule)
+    apart = None if rule.file is None else Inputs([rule.file], replace(reading, limit=None))
     params, passes = setting.params(), setting.passes
     params["ranker_params"] |= {} if passes is None else {"passes": passes}
     tagger = make_tagger(**params)

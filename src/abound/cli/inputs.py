@@ -3,10 +3,11 @@
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from abound.cli.common import STANDARD, note
 from abound.cli.holdout import Holdout
+from abound.cli.reading import Reading
 from abound.data import FORMATS, Document, read
 from abound.data.streams import READ_BYTES, source_name
 from abound.tagger.label_lists import LOOKED_AT, LabelWatch
@@ -20,36 +21,22 @@ class Inputs:
     Parameters
     ----------
     paths : sequence of str
-    format_ : str or None
-        The format of all of them; told from each one's name when None.
-    on_error : str or None
-        "stop" or "skip"; the reader's own default when None.
-    options : dict
-        The readers' options.
-    limit : int or None
-        How many rows to read at the most.
+    reading : Reading
+        How all of them are read, and how many rows at the most.
     holdout : Holdout
         Which of the rows are held out.
     """
 
-    def __init__(
-        self,
-        paths: Sequence[str],
-        format_: str | None,
-        on_error: str | None,
-        options: dict[str, Any],
-        limit: int | None = None,
-        holdout: Holdout | None = None,
-    ) -> None:
-        policy: dict[str, Any] = {} if on_error is None else {"on_error": on_error}
-        self._readers = [read(path, format_, **policy, **options) for path in paths]
+    def __init__(self, paths: Sequence[str], reading: Reading, holdout: Holdout | None = None) -> None:
+        options = reading.options
+        self._readers = [read(path, reading.format_, **reading.policy, **options) for path in paths]
         for reader in self._readers:
             if FORMATS[reader.format].record is not Document:
                 known = ", ".join(name for name, found in FORMATS.items() if found.record is Document)
                 raise ValueError(
                     f"format {reader.format!r} of {reader.path!r} has no texts; those with texts are {known}"
                 )
-        self.limit = limit
+        self.limit = reading.limit
         self.holdout = holdout or Holdout()
         # Standard input cannot be read a second time, so what is held out of it is kept.
         self._keeps = STANDARD in paths

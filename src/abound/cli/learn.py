@@ -49,7 +49,9 @@ def learn(
     if text is not None:
         check_lesson(text, *said)
     if text is None:
-        inputs = reading.inputs([str(input_)])
+        from abound.cli.inputs import Inputs
+
+        inputs = Inputs([str(input_)], reading)
     if server is not None:
         found = learn_on_server(server, key, inputs) if text is None else teach_server(server, key, text, *said)
         report(server, found, as_json)

@@ -4,13 +4,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from abound.cli.common import STANDARD, JsonOption, emit, load_tagger, note, wants_json
-from abound.cli.reading import Reading
+from abound.cli.reading import LabelledReading, Reading
 from abound.cli.remote import MODEL_HELP, KeyOption, ServedTagger, ServerOption, shifted
 
 if TYPE_CHECKING:
@@ -106,10 +106,9 @@ def _documents(path: str, reading: Reading) -> Iterable["Document"]:
     if reading.format_ == LINES or (reading.format_ is None and plain):
         return _lines(path)
     name = detect_format(path) if reading.format_ is None else reading.format_
-    options = reading.options
     if name in FORMATS and "labels_field" in FORMATS[name].options:
-        options = {"labels_field": None, **options}
-    return Inputs([path], name, reading.on_error, options)
+        reading = LabelledReading(**vars(reading), labels_field="")
+    return Inputs([path], replace(reading, format_=name, limit=None))
 
 
 def _lines(path: str) -> Iterator["Document"]:

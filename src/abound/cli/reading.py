@@ -1,14 +1,10 @@
-"""How a command's input is read: the options, and the rows that they give."""
+"""The options of how a command's input is read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from abound.cli.holdout import Holdout
-    from abound.cli.inputs import Inputs
 
 TABS = ("tab", "\\t")  # a tab is hard to type
 FormatOption = Annotated[
@@ -64,12 +60,6 @@ class Reading:
     def policy(self) -> dict[str, Any]:
         """What a malformed line does, for the reader."""
         return {} if self.on_error is None else {"on_error": self.on_error}
-
-    def inputs(self, paths: Sequence[str], holdout: "Holdout | None" = None) -> "Inputs":
-        """Return the rows of files."""
-        from abound.cli.inputs import Inputs
-
-        return Inputs(paths, self.format_, self.on_error, self.options, self.limit, holdout)
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from abound.cli.taught import LOOKED_AT, compare, ranks_of
+from abound.closing import Closing
 
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
@@ -26,7 +27,7 @@ KeyOption = Annotated[
 MODEL_HELP = "A model directory that `abound fit` wrote; none with --server."
 
 
-class ServedTagger:
+class ServedTagger(Closing):
     """Rank by a server as a tagger does."""
 
     def __init__(self, url: str, key: str | None) -> None:
@@ -35,10 +36,8 @@ class ServedTagger:
         self.client = Client(url, key=key)
         self.label_names: dict[str, list[str]] = {}  # of the labels that were ranked
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the connection."""
         self.client.close()
 
     def rank_many(self, texts: Sequence[str], k: int = 10) -> "list[list[Entry]]":

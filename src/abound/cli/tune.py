@@ -62,6 +62,7 @@ def tune(
     started, seconds = time.monotonic(), parse_seconds(budget)
     from abound import data
     from abound.cli.holdout import parse_holdout
+    from abound.cli.inputs import Inputs
     from abound.cli.progress import Progress
     from abound.metrics import metric
     from abound.tuning import tune as find_setting
@@ -75,8 +76,8 @@ def tune(
     if rule.file is not None or STANDARD in inputs:
         raise ValueError("tuning reads files and holds rows of them out: give files, and --holdout every:N or share:X")
     names = {} if label_names is None else data.read_label_names(label_names)
-    limit = _affordable(reading.inputs(inputs, rule), names, seconds) or reading.limit
-    documents = replace(reading, limit=limit).inputs(inputs, rule)
+    limit = _affordable(Inputs(inputs, reading, rule), names, seconds) or reading.limit
+    documents = Inputs(inputs, replace(reading, limit=limit), rule)
     with Progress("tuning", lambda: min((time.monotonic() - started) / seconds, 1.0)) as progress:
         learnt, held_out = split(documents)
         found = find_setting(
@@ -184,10 +185,8 @@ def split(documents: "Inputs") -> tuple["Rows", "Rows"]:
     held_out: list[Document] = []
     for row, document in enumerate(documents):
         (held_out if documents.holdout.holds(row) else learnt).append(document)
-    return (
-        Rows([document.text for document in learnt], [document.labels for document in learnt]),
-        Rows([document.text for document in held_out], [document.labels for document in held_out]),
-    )
+    rows = [Rows([row.text for row in part], [row.labels for row in part]) for part in (learnt, held_out)]
+    return rows[0], rows[1]
 
 
 def summary(

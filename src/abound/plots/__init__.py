@@ -3,8 +3,9 @@
 matplotlib, which the extra `plot` brings, is imported when the first picture is drawn.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from abound.lazily import lazily
 
 if TYPE_CHECKING:
     from abound.plots.colouring import ColouredText, coloured_text
@@ -19,20 +20,16 @@ if TYPE_CHECKING:
     from abound.plots.tried import tried_settings
 
 _LAZY = {
-    "ColouredText": "colouring",
-    "Confusion": "confusions",
-    "accuracy_by_memory": "memory",
-    "background": "style",
-    "coloured_text": "colouring",
-    "confused_pairs": "confusions",
-    "explanations": "explained",
-    "find_confusions": "confusions",
-    "label_frequency": "frequency",
-    "learning_curve": "progressive",
-    "precision_at_k": "ranks",
-    "precision_recall": "thresholds",
-    "rank_then_learn": "progressive",
-    "tried_settings": "tried",
+    "colouring": ("ColouredText", "coloured_text"),
+    "confusions": ("Confusion", "confused_pairs", "find_confusions"),
+    "explained": ("explanations",),
+    "frequency": ("label_frequency",),
+    "memory": ("accuracy_by_memory",),
+    "progressive": ("learning_curve", "rank_then_learn"),
+    "ranks": ("precision_at_k",),
+    "style": ("background",),
+    "thresholds": ("precision_recall",),
+    "tried": ("tried_settings",),
 }
 
 __all__ = [
@@ -52,12 +49,4 @@ __all__ = [
     "tried_settings",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'abound.plots' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"abound.plots.{_LAZY[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazily(__name__, _LAZY, __all__)

@@ -1,5 +1,6 @@
 """A process that ranks beside the writer: a replica that reads the same journal."""
 
+from abound.closing import Closing
 from abound.errors import CompactedAway
 from abound.server.home import Home
 from abound.server.replay import Progress
@@ -8,7 +9,7 @@ from abound.store.journal import Journal
 LEASE_EVERY = 1000  # records after which older ones are let go
 
 
-class Follower:
+class Follower(Closing):
     """Follow the journal of a home without writing to it.
 
     Parameters
@@ -51,9 +52,3 @@ class Follower:
         """Let go of the journal."""
         self._lease.release()
         self._journal.close()
-
-    def __enter__(self) -> "Follower":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

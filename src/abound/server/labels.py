@@ -4,7 +4,7 @@ A merge is an alias: from one record to the next, both labels are one, and no ed
 nobody waits. What was learnt for either goes on to vote, and the votes are counted together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,10 +73,6 @@ class LabelTable:
     def n_hidden(self) -> int:
         """How many of the tagger's labels are never shown under their own name."""
         return self._n_hidden
-
-    def visible(self) -> Iterator[Name]:
-        """Yield the labels that are shown."""
-        return (name for name in self.book.names if name not in self.aliases and name not in self.retired)
 
     def resolve_all(self, names: Iterable[Name]) -> list[Name]:
         """Return the labels that names mean, each once, in their order."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
 
+from abound.closing import Closing
 from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
 from abound.server.home import Home
 from abound.server.replay import Progress, unapplied
@@ -29,7 +30,7 @@ class _Request(NamedTuple):
     answer: "Future[Receipt]"
 
 
-class Writer:
+class Writer(Closing):
     """Own a journal: a record that `submit` answered is on the disk, and the replica knows it.
 
     Records that arrive while a commit is under way share the next one. A record that could not be applied is refused
@@ -170,12 +171,6 @@ class Writer:
                 self._snapshot_process.kill()
             self._snapshot.join()
         self.journal.close()
-
-    def __enter__(self) -> "Writer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # -- the writing thread --------------------------------------------------------------------------
 

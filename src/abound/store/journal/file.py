@@ -9,8 +9,8 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
 
+from abound.closing import Closing
 from abound.errors import DamagedJournal, JournalError, JournalInUse, JournalUnavailable
 from abound.store.journal.clock import JournalClock, wall_time
 from abound.store.journal.records import MOST_BYTES
@@ -49,7 +49,7 @@ SKIPS = (
 SCHEMA = (*OLD_SCHEMA, SKIPS)
 
 
-class JournalFile:
+class JournalFile(Closing):
     """Open a journal's file, to read, or as its one writer."""
 
     def __init__(self, path: str | os.PathLike[str], *, write: bool) -> None:
@@ -253,9 +253,3 @@ class JournalFile:
                 self._copy.cleanup()
             if self._file_lock is not None:
                 self._file_lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

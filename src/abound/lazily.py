@@ -1,0 +1,19 @@
+"""Names of a package that are imported when they are first asked for."""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def lazily(
+    package: str, places: Mapping[str, Sequence[str]], known: list[str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a package's `__getattr__` and `__dir__`, from the names that each of its modules has, and all names."""
+    module_of = {name: module for module, names in places.items() for name in names}
+
+    def find(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{module_of[name]}"), name)
+
+    return find, lambda: known
