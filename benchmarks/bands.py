@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from abound.estimators import estimator_class
 from abound.ordinal.bands import APPLY, SUGGEST, Bands
-from abound.rankers import KINDS, ranker_class
+from abound.rankers import KINDS
 from benchmarks import sets
 from benchmarks.machine import machine_line
 
@@ -44,7 +45,7 @@ class Stream:
         rows = np.arange(start, X.shape[0])
         if shift:
             rows = frequent_first(Y, rows, self.counts)
-        model = ranker_class(ranker, "estimator")().fit(X[:start], Y[:start])
+        model = estimator_class(ranker)().fit(X[:start], Y[:start])
         labels, scores = [], []
         for at in range(0, len(rows), CHUNK):
             chunk = rows[at : at + CHUNK]

@@ -23,9 +23,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import abound
+from abound.components.rows import Targets
+from abound.kernels.batch import Batch
 from abound.kernels.pool import EDGE_BYTES, EDGE_DTYPE, FEATURE_BYTES, EdgePool
 from abound.metrics import evaluate
-from abound.rankers.labels import Targets
 from benchmarks import sets
 from benchmarks.machine import machine_line
 
@@ -63,9 +64,9 @@ def bare(set_name: str = "finna-100k", k: int = 5, rounds: int = 40) -> dict[str
     data = sets.load(set_name)
     ranker = abound.FeatureFocus().fit(data.X_train, data.Y_train)
     ranker.compact()
-    indptr, totals, seen = ranker._pool.headers()
-    edges = ranker._pool.edges(0, ranker._pool.n_features)
-    rows = ranker._rows(data.X_test, learn=False)
+    indptr, totals, seen = ranker.head.store.headers()
+    edges = ranker.head.store.edges(0, ranker.head.store.n_features)
+    rows = ranker.rows_of(data.X_test)
     n_rows, scores = rows.n_rows, np.zeros(len(ranker.labels_))
     library = bare_library()
     arrays = [a.ctypes.data_as(ctypes.c_void_p) for a in (*rows, indptr, edges, totals, seen)]
@@ -76,7 +77,10 @@ def bare(set_name: str = "finna-100k", k: int = 5, rounds: int = 40) -> dict[str
         out = scores.ctypes.data_as(ctypes.c_void_p)
         library.bare_gather(ctypes.c_int64(n_rows), *arrays, ctypes.c_int64(ranker.d_max), out)
 
-    best = seconds_in_turn({"bare": gather, "kernel": lambda: ranker._rank(rows, out_labels, out_scores)}, rounds)
+    def rank() -> None:
+        ranker.head.rank(rows, len(ranker.labels_), out_labels, out_scores)
+
+    best = seconds_in_turn({"bare": gather, "kernel": rank}, rounds)
     gathered = {"nanoseconds_a_row": {name: 1e9 * s / n_rows for name, s in best.items()}}
     return {**gathered, "edges_a_row": n_edges / n_rows, "k": k, "ratio": best["kernel"] / best["bare"]}
 
@@ -108,10 +112,12 @@ def labels(
     functions = {}
     for count in counts:
         ranker = abound.FeatureFocus().partial_fit(X[:1], [[0]], classes=range(count))
-        ranker._use(synthetic_index(count, n_features, d))
-        rows = ranker._rows(X, learn=False)
+        ranker.head.store = synthetic_index(count, n_features, d)
+        rows = ranker.rows_of(X)
         out = np.empty((n_rows, 5), np.int32), np.empty((n_rows, 5))
-        functions[str(count)] = lambda ranker=ranker, rows=rows, out=out: ranker._rank(rows, *out)
+        functions[str(count)] = lambda ranker=ranker, rows=rows, out=out: ranker.head.rank(
+            rows, len(ranker.labels_), *out
+        )
     best = seconds_in_turn(functions, rounds)
     return {
         "microseconds_a_row": {count: 1e6 * s / n_rows for count, s in best.items()},
@@ -147,7 +153,7 @@ def size(n_edges: int = 50_000_000) -> dict[str, Any]:
     start = time.perf_counter()
     ranker = learn_edges(n_edges)
     learn_seconds = time.perf_counter() - start
-    n_bytes, n_features = ranker.nbytes_, ranker._pool.n_features
+    n_bytes, n_features = ranker.nbytes_, ranker.head.store.n_features
     resident = megabytes_now()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
@@ -258,16 +264,16 @@ def _year(n_updates: int, horizon: float | None, shares: dict[int, float], last:
     X = sp.csr_matrix((np.full(chunk, 0.05), np.zeros(chunk, np.int32), np.arange(chunk + 1)), shape=(chunk, 1))
     ranker = abound.FeatureFocus(margin=None, horizon=horizon)
     ranker.partial_fit(sp.csr_matrix((1, 1)), [[]], classes=["old", "new", "unseen"])
-    rows, every = ranker._rows(X, learn=True), np.arange(chunk + 1, dtype=np.int64)
+    rows, every = ranker.rows_of(X, learn=True), np.arange(chunk + 1, dtype=np.int64)
     mixed = np.random.default_rng(0).choice(list(shares), size=chunk, p=list(shares.values())).astype(np.int32)
     done, start, before = 0, time.perf_counter(), 0.0
     while done < n_updates:
         ending = done >= n_updates * 9 // 10
         ids = np.full(chunk, last, np.int32) if ending else mixed
-        ranker._learn(rows, Targets(every, ids, n_known=len(ranker.labels_)))
+        ranker.learn(Batch(rows, Targets(every, ids, len(ranker.labels_))))
         done += chunk
-        _, totals, seen = ranker._pool.headers()
-        edges = ranker._pool.edges(0, 1)
+        _, totals, seen = ranker.head.store.headers()
+        edges = ranker.head.store.edges(0, 1)
         weights = dict(zip(edges["label"].tolist(), edges["weight"].tolist(), strict=True))
         share = weights.get(last, 0.0) / float(totals[0])
         before = before if ending else share

@@ -48,7 +48,7 @@ def series(n_rows: int = N_ROWS, n_labels: int = N_LABELS, steps: int = 4) -> di
         start = time.perf_counter()
         ranker.partial_fit(X[done:until], Y[done:until])
         seconds = time.perf_counter() - start
-        indptr = ranker._store.arrays()[0]
+        indptr = ranker.head.store.arrays()[0]
         touched = np.diff(indptr)[X[done:until].indices].sum() / (until - done)
         points.append(
             {

@@ -22,9 +22,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from abound import Cascade, metrics
+from abound.components import threads as threading_of
+from abound.components import votes
 from abound.metrics import interval, judge
-from abound.rankers import index, shards
 from abound.text import TextEncoder
+from abound.training import local
 from benchmarks import sets
 from benchmarks.machine import machine_line
 
@@ -64,7 +66,7 @@ def whole(language: str = "en", limit: int | None = None) -> sets.LabelSet:
 def watched() -> Iterator[list[list[float]]]:
     """Note the processor seconds of every item that is handed to threads, a list for each call."""
     calls: list[list[float]] = []
-    real, inside = shards.in_threads, threading.local()
+    real, inside = threading_of.in_threads, threading.local()
 
     def timed(work: Callable[[Any], Any], items: Sequence[Any], n_jobs: int) -> list[Any]:
         def one(item: Any) -> Any:
@@ -81,11 +83,11 @@ def watched() -> Iterator[list[list[float]]]:
         calls.append(spent)
         return result
 
-    index.in_threads = shards.in_threads = timed
+    local.in_threads = votes.in_threads = timed
     try:
         yield calls
     finally:
-        index.in_threads = shards.in_threads = real
+        local.in_threads = votes.in_threads = real
 
 
 def hashing_seconds(threads: int) -> float:
@@ -96,7 +98,7 @@ def hashing_seconds(threads: int) -> float:
         for _ in range(times):
             hashlib.sha256(data).digest()  # releases the GIL
 
-    shards.in_threads(work, [1024 // threads] * threads, threads)
+    threading_of.in_threads(work, [1024 // threads] * threads, threads)
     return time.perf_counter() - start
 
 
@@ -109,13 +111,13 @@ def longest_way(total: float, calls: list[list[float]], threads: int) -> float:
 def run(label_set: sets.LabelSet, n_jobs: int, n_shards: int, rounds: int) -> dict[str, Any]:
     """Fit once; return the times and the ranker."""
     ranker = Cascade(n_jobs=n_jobs, shards=n_shards, rounds=rounds)
-    ranker._check_params()
-    ranker._start()
+    ranker.check_params()
+    ranker.start()
     start = time.perf_counter()
-    encoded = ranker._encode(label_set.X_train, label_set.Y_train)
+    encoded = ranker.encode(label_set.X_train, label_set.Y_train)
     with watched() as calls:
         begin, processor = time.perf_counter(), time.process_time()
-        ranker._learn_all(ranker._source(*encoded))
+        ranker.learn_all(ranker.source(encoded))
         end, spent = time.perf_counter(), time.process_time() - processor
     return {
         "fit_seconds": end - start,

@@ -81,11 +81,12 @@ def ours(train: Path, test: Path) -> dict[str, Any]:
         steps["read"] += read - start
         if not records:
             break
-        from abound.rankers.rows import Rows
+        from abound.components.rows import Rows
 
         rows = Rows(*tagger.encoder.rows([record.text for record in records], learn=True))
         weighed = time.perf_counter()
-        tagger.ranker._learn(rows, tagger._encode(rows, [record.labels for record in records]))
+        labels = [record.labels for record in records]
+        tagger.ranker.learn(tagger.ranker.note(rows, labels, "lists", tagger.n_features))
         steps["tokenise and weigh"] += weighed - read
         steps["learn"] += time.perf_counter() - weighed
     seconds = time.perf_counter() - begin

@@ -9,7 +9,8 @@ import pytest
 
 SOURCES = Path(__file__).parents[1] / "src" / "abound"
 MOST_LINES = 60  # docstrings do not count, nor do signatures of commands, which are the tables of their options
-TOO_LONG: set[str] = {"kernels/category.pyx: prototypes_learn", "kernels/prototypes.pyx: apply"}  # to be split
+TOO_LONG: set[str] = set()
+MOST_ARGUMENTS = 10  # of what Python calls in a kernel
 CYTHON = re.compile(r"(?:def|cpdef|cdef(?! (?:class|enum|struct|extern|union|packed)\b))\b[^#=]*?(\w+)\s*\(")
 DOCSTRING = re.compile(r'\s*r?("""|\'\'\')')
 
@@ -122,3 +123,13 @@ def test_lines_of_python_are_counted():
     source = 'async def f(\n    a,\n):\n    """Do.\n\n    It.\n    """\n    return a\n'
     assert list(python_functions(source)) == [("f", 4)]
     assert list(python_functions(source, is_command=True)) == [("f", 1)]
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.glob("kernels/*.pyx")), ids=lambda path: path.name)
+def test_no_entry_of_a_kernel_has_many_arguments(path):
+    entries = re.findall(r"^ *def (\w+)\(([^)]*)\)", path.read_text(), flags=re.MULTILINE)
+    counts = {}
+    for name, given in entries:
+        arguments = re.sub(r"\[[^]]*\]", "", given).split(",")  # without the axes of arrays
+        counts[name] = len([argument for argument in arguments if argument.strip(" *\n") not in ("", "self")])
+    assert {name: count for name, count in counts.items() if count > MOST_ARGUMENTS} == {}

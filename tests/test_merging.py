@@ -95,7 +95,7 @@ def test_counts_that_only_add_merge_to_the_model_of_all_rows():
 @pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: f"{ranker.kind}")
 def test_two_rankers_merge_to_the_same_scores_in_either_order(ranker):
     X, Y = stream(400)
-    one, other = (type(ranker)(**ranker._params()).fit(X[a:b], Y[a:b]) for a, b in ((0, 180), (180, 400)))
+    one, other = (type(ranker)(**ranker.params()).fit(X[a:b], Y[a:b]) for a, b in ((0, 180), (180, 400)))
     both, turned = merge(one, other), merge(other, one)
     assert isinstance(both, type(ranker))
     assert both.n_rows_seen_ == 400
@@ -135,20 +135,19 @@ def test_names_for_people_are_joined():
 def test_a_young_cascade_takes_the_side_of_an_old_one(monkeypatch):
     X, Y = stream(300)
     young = Cascade(few_labels=1000).fit(X[:50], Y[:50])
-    monkeypatch.setattr("abound.rankers.cascade.TRIAL_ROWS", 100)
-    monkeypatch.setattr("abound.rankers.merging.TRIAL_ROWS", 100)
+    monkeypatch.setattr("abound.rankers.auto.TRIAL_ROWS", 100)
     few = Cascade(few_labels=1000).fit(X[50:], Y[50:])
-    assert young._indexed
-    assert not few._indexed
+    assert young.n_edges_
+    assert not few.n_edges_
     for merged in (merge(young, few), merge(few, young)):
-        assert not merged._indexed
+        assert not merged.n_edges_
         assert merged.n_pairs_ > 0
         assert merged.score(X, Y) > 0.8
     both = merge(young, young)
-    assert not both._indexed  # together they have seen enough rows to know that labels are few
+    assert not both.n_edges_  # together they have seen enough rows to know that labels are few
     # A model of many labels has let go of its pairs: the two have nothing in common.
     many = Cascade(few_labels=1000).fit(X[:20], Y[:20])
-    many._let_go_of_pairs()
+    many.start_components([many.component("rated_votes")])
     with pytest.raises(ValueError, match="one model has more than few_labels=1000 labels and keeps an index"):
         merge(many, few)
 
@@ -158,7 +157,7 @@ def test_a_young_cascade_takes_the_side_of_an_old_one(monkeypatch):
     [
         (FeatureFocus(), FeatureFocus(w_min=0.2), r"but these differ in w_min \(0.01 and 0.2\)"),
         (FeatureFocus(), Frequency(), "but these are 'feature-focus' and 'frequency'"),
-        (MMP(), MMP(), "can be merged, but not one of kind 'mmp'"),
+        (MMP(), MMP(), "rankers of kind 'mmp' cannot be merged"),
     ],
 )
 def test_what_cannot_be_merged_is_told(one, other, message):

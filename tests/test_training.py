@@ -12,9 +12,9 @@ import pytest
 
 import abound
 from abound import Tagger
-from abound.rankers.source import sort_keys, training_order
 from abound.tagger import spool
 from abound.tagger.training import Training
+from abound.training.source import sort_keys, training_order
 
 FIXTURES = Path(__file__).parent / "store" / "fixtures"
 

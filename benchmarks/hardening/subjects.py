@@ -60,7 +60,7 @@ def tagger() -> Tagger:
 def arrays() -> dict[str, np.ndarray]:
     """Return the arrays of the model, in types that every format has."""
     found = {}
-    for name, source in tagger()._arrays().items():
+    for name, source in tagger().arrays().items():
         blocks = [source] if isinstance(source, np.ndarray) else list(source.blocks())
         whole = np.concatenate(blocks)
         found[name] = np.ascontiguousarray(whole if whole.dtype.names is None else whole.view(np.int64))

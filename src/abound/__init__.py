@@ -6,14 +6,14 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 from abound.lazily import lazily
 
 if TYPE_CHECKING:
+    from abound.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
+    from abound.estimators.selection import RocchioSelector
     from abound.loading import load
     from abound.merging import merge
     from abound.ordinal.bands import Bands
     from abound.ordinal.baselines import MulticlassPerceptron, WidrowHoff
     from abound.ordinal.prank import PRank
-    from abound.rankers.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
     from abound.rankers.ranking import Explanation, Ranking
-    from abound.rankers.selection import RocchioSelector
     from abound.retrieval.export import export_ranking
     from abound.retrieval.query_scaling import QueryScaler
     from abound.retrieval.reranker import Reranker
@@ -30,9 +30,9 @@ _LAZY = {
     "ordinal.bands": ("Bands",),
     "ordinal.baselines": ("MulticlassPerceptron", "WidrowHoff"),
     "ordinal.prank": ("PRank",),
-    "rankers.estimators": ("Cascade", "FeatureFocus", "Frequency", "Independent", "MMP", "Perceptron", "Rocchio"),
+    "estimators": ("Cascade", "FeatureFocus", "Frequency", "Independent", "MMP", "Perceptron", "Rocchio"),
     "rankers.ranking": ("Explanation", "Ranking"),
-    "rankers.selection": ("RocchioSelector",),
+    "estimators.selection": ("RocchioSelector",),
     "retrieval.export": ("export_ranking",),
     "retrieval.query_scaling": ("QueryScaler",),
     "retrieval.reranker": ("Reranker",),

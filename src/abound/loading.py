@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from abound.errors import UnknownFormat
 from abound.ordinal import KINDS as ORDINAL_KINDS
 from abound.ordinal import ordinal_class
-from abound.rankers import KINDS, Ranker, ranker_class
+from abound.rankers import Ranker, known_kinds
 from abound.store import Model, read_model
 from abound.tagger import Tagger
 
@@ -52,6 +52,8 @@ def build(model: Model, **params: Any) -> "Ranker | Tagger | OrdinalEstimator | 
         return found
     if kind in ORDINAL_KINDS:
         return ordinal_class(kind).from_model(model, **params)
-    if kind not in KINDS:
+    if kind not in known_kinds():
         raise UnknownFormat(f"the model holds a {kind!r}, which this version of abound does not know")
-    return ranker_class(kind, "estimator").from_model(model, **params)
+    from abound.estimators import estimator_class  # brings scikit-learn along
+
+    return estimator_class(str(kind)).from_model(model, **params)

@@ -2,35 +2,50 @@
 
 import numpy as np
 
-from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
+from abound.components.votes import Learning
+from abound.kernels.batch import Batch
+from abound.kernels.category import (
+    PrototypeSettings,
+    RowScores,
+    prototypes_explain,
+    prototypes_learn,
+    prototypes_rank,
+)
 from abound.kernels.pairs import PairTables, pairs_explain
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE, RatedSettings, rated_explain, rated_learn, rated_rank
 from abound.kernels.votes import Votes
-from abound.rankers.rows import NOTHING
 from tests.kernels.streams import as_lists, as_rows
 from tests.reference.rated import Learned
+
+
+def rated_settings(options):
+    """Return settings from options that name everything."""
+    learning = Learning(**{name: options[name] for name in Learning._fields})
+    others = {name: value for name, value in options.items() if name not in Learning._fields}
+    return RatedSettings(**others, learning=learning)
 
 
 class Index:
     """The kernels of the rated index, some rows at a time."""
 
     def __init__(self, options, pool=None):
-        self.pool, self.votes, self.settings = pool or EdgePool(), Votes(), RatedSettings(**options)
+        self.pool, self.votes, self.settings = pool or EdgePool(), Votes(), rated_settings(options)
         self.tables = PairTables() if options.get("n_candidates") else None
 
     def learn(self, examples, *, again=False, rejections=True, before=0):
-        wrong = as_lists([e.wrong for e in examples]) if rejections else NOTHING
+        wrong = as_lists([e.wrong for e in examples]) if rejections else None
         rows, labels = as_rows([e.row for e in examples]), as_lists([e.labels for e in examples])
         n_labels = max(e.n_labels for e in examples)
-        how = (n_labels, again, self.tables, before)
-        return rated_learn(self.pool, self.votes, self.settings, *rows, *labels, *wrong, *how)
+        batch = Batch(rows, (*labels, n_labels), wrong)
+        return rated_learn(self.pool, self.votes, self.settings, batch, n_labels, again, self.tables, before)
 
     def rank(self, row, n_labels, k=10_000):
         k = min(k, max(1, n_labels))
         labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
-        rated_rank(self.pool, self.votes, self.settings, *as_rows([row]), n_labels, labels, scores, self.tables)
+        batch = Batch(as_rows([row]))
+        rated_rank(self.pool, self.votes, self.settings, batch, n_labels, labels, scores, self.tables)
         return [pair for pair in zip(labels[0].tolist(), scores[0].tolist(), strict=True) if pair[0] >= 0]
 
     def explain(self, row, label):
@@ -89,21 +104,24 @@ class Pairs:
         self.common = options.get("common", 0.0)
         self.store = Prototypes(traced=True, may_be_dense=may_be_dense)
         self.scratch, self.n_known = RowScores(), 0
-        self.how = (RULES["hinge"], True, *(options[name] for name in ("margin", "rivals", "step", "start")))
+        how = {name: options[name] for name in ("margin", "rivals", "step")}
+        self.settings = PrototypeSettings(
+            rule="hinge", all_labels=True, step_start=options["start"], common=self.common, **how
+        )
 
     def learn(self, examples, rejections=True):
         rows, labels = as_rows([e.row for e in examples]), as_lists([e.labels for e in examples])
-        wrong = as_lists([e.wrong for e in examples]) if rejections else NOTHING
-        kernel = (self.store, self.scratch, *self.how)
-        changed = prototypes_learn(*kernel, *rows, *labels, self.n_known, *wrong, self.common)
+        wrong = as_lists([e.wrong for e in examples]) if rejections else None
+        batch = Batch(rows, (*labels, self.n_known), wrong)
+        changed = prototypes_learn(self.store, self.scratch, self.settings, batch)
         self.n_known = max(self.n_known, *(e.n_labels for e in examples))
         return changed
 
     def rank(self, row, k=10_000):
         k = min(k, max(1, self.n_known))
         labels, scores = np.full((1, k), -1, np.int32), np.zeros((1, k))
-        out = (labels, scores, False, self.common)
-        prototypes_rank(self.store, self.scratch, True, *as_rows([row]), self.n_known, *out)
+        batch = Batch(as_rows([row]))
+        prototypes_rank(self.store, self.scratch, self.settings, batch, self.n_known, labels, scores)
         return [pair for pair in zip(labels[0].tolist(), scores[0].tolist(), strict=True) if pair[0] >= 0]
 
     def explain(self, row, label):

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from abound.kernels.category import RULES, RowScores, prototypes_learn
+from abound.kernels.batch import Batch
+from abound.kernels.category import PrototypeSettings, RowScores, prototypes_learn
+from abound.kernels.pairs import COMMON_VALUE, STEP_BEGIN, STEP_SIZE
 from abound.kernels.prototypes import Prototypes, check_prototypes
-from abound.rankers.cascade import COMMON, HINGE
-from abound.rankers.rows import NOTHING
 from tests.kernels.drivers import Pairs, hinge_state
 from tests.kernels.streams import any_stream, as_lists, as_rows, dyadic, extreme, long_stream, numbered, streams
 from tests.reference.hinge import HingeOracle
 
 pytestmark = pytest.mark.kernel
 
-USUAL = dict(zip(("margin", "rivals", "step", "start", "common"), (*HINGE, COMMON), strict=True))
+USUAL = {"margin": 1.0, "rivals": 10, "step": STEP_SIZE, "start": STEP_BEGIN, "common": COMMON_VALUE}
 CHOICES = {
     "margin": (1.0, 0.0, 0.3, 2.5),
     "rivals": (10, 1, 2, 40),  # more than 32 are kept as a heap
     "step": (1.0, 0.1),
     "start": (30.0, 0.01),
-    "common": (0.0, COMMON, 2.0),
+    "common": (0.0, COMMON_VALUE, 2.0),
 }
 options = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in CHOICES.items()})
 seeds = st.none() | st.integers(0, 99)
@@ -211,9 +211,9 @@ def test_a_rejected_label_falls_beside_true_ones(stream, seed):
 
 def test_the_hinge_needs_sums_of_squares():
     store = Prototypes(may_be_dense=True)
-    how = (RULES["hinge"], True, 1.0, 10, 1.0, 30.0)
+    how = PrototypeSettings(rule="hinge", all_labels=True, step=1.0)
     with pytest.raises(ValueError, match="AdaGrad needs a store with traces"):
-        prototypes_learn(store, RowScores(), *how, *as_rows([{0: 1.0}]), *as_lists([[0]]), 0, *NOTHING)
+        prototypes_learn(store, RowScores(), how, Batch(as_rows([{0: 1.0}]), (*as_lists([[0]]), 0)))
 
 
 def test_labels_that_are_unknown_or_rejected_twice_do_no_harm():
@@ -224,11 +224,8 @@ def test_labels_that_are_unknown_or_rejected_twice_do_no_harm():
 
 
 def test_what_all_rows_have_needs_all_labels():
-    how = (RULES["hinge"], False, 1.0, 10, 1.0, 30.0)
     with pytest.raises(ValueError, match="touches all labels"):
-        prototypes_learn(
-            Prototypes(traced=True), RowScores(), *how, *as_rows([{0: 1.0}]), *as_lists([[0]]), 0, *NOTHING, common=0.1
-        )
+        PrototypeSettings(rule="hinge", all_labels=False, common=0.1)
 
 
 def test_a_label_that_most_rows_have_leads_where_words_say_nothing():

@@ -36,8 +36,8 @@ def make_oracle(params):
 
 def state(ranker):
     """Return (totals, seen counts, edge lists) of a ranker, a list entry for each feature."""
-    indptr, totals, seen = ranker._pool.headers()
-    edges = ranker._pool.edges(0, ranker._pool.n_features)
+    indptr, totals, seen = ranker.head.store.headers()
+    edges = ranker.head.store.edges(0, ranker.head.store.n_features)
     pairs = list(zip(edges["label"].tolist(), edges["weight"].tolist(), strict=True))
     lists = [pairs[a:b] for a, b in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)]
     return totals.tolist(), seen.tolist(), lists
@@ -69,7 +69,7 @@ def check_row_by_row(params, stream):
         ranker.partial_fit(X, [labels])
         oracle.learn(row, numbers, count=True)
         assert ranker.labels_.names == list(ids)
-        assert state(ranker) == oracle_state(oracle, ranker._pool.n_features)
+        assert state(ranker) == oracle_state(oracle, ranker.head.store.n_features)
         assert ranking(ranker, X) == oracle.rank(row)
     return ranker, oracle, ids
 
@@ -154,7 +154,7 @@ def test_three_passes_equal_the_oracle_fed_three_times_counting_once(params, str
     for i in range(3):
         for row, row_numbers in zip(rows, numbers, strict=True):
             oracle.learn(row, row_numbers, count=i == 0)
-    assert state(ranker) == oracle_state(oracle, ranker._pool.n_features)
+    assert state(ranker) == oracle_state(oracle, ranker.head.store.n_features)
 
 
 def test_repeated_and_unsorted_columns_are_one_feature_with_the_summed_value():

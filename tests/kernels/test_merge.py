@@ -5,17 +5,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from abound.kernels.merge import merge_features, merge_prototypes, renumbered
+from abound.components.votes import PlainVotes, merge_pools
+from abound.kernels.merge import Pruning, merge_features, merge_prototypes, renumbered
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
-from abound.rankers.shards import Pruning, copy_pool, merge_pools
 from tests.reference.merge import NOTHING, Edge, Feature, Learnt, in_order, merge_feature, merge_learnt, pruned
 
 pytestmark = pytest.mark.kernel
 
 N_FEATURES, N_LABELS = 4, 6
-HOW = Pruning(rated=True, w_min=0.05, horizon=50.0, leak=True)
+HOW = Pruning(rated=True, w_min=0.05, horizon=1e3)
 amounts = st.sampled_from([0.0625, 0.25, 0.5, 1.0, 3.0, 20.0]) | st.floats(0.015625, 30, width=32)
 values = st.sampled_from([0.0, -0.5, 0.5, 2.0]) | st.floats(-3, 3, width=32).map(lambda x: x + 0.0)  # no -0
 slopes = st.sampled_from([0.0, 0.25, 1.0]) | st.floats(0, 10, width=32)
@@ -114,6 +114,12 @@ def test_a_merged_index_equals_the_oracle(case):
         assert same(from_pool(pool, rated), {f: s._replace(seen=0) if rated else s for f, s in shard.items()})
 
 
+def copied(pool):
+    votes = PlainVotes()
+    votes.store, votes.settings = pool, None
+    return votes.fork().store
+
+
 @settings(deadline=None, max_examples=200)
 @given(merges(), st.lists(st.sets(st.integers(0, N_FEATURES - 1)), min_size=4, max_size=4))
 def test_a_shard_may_leave_out_what_it_has_not_met(case, absent):
@@ -126,15 +132,13 @@ def test_a_shard_may_leave_out_what_it_has_not_met(case, absent):
     whole = [{f: feature for f, feature in shard.items() if feature is not None} for shard in as_before]
     present = np.array([[f not in left_out for f in range(N_FEATURES)] for left_out in absent], np.uint8)
     pools = [as_pool({f: x for f, x in s.items() if f not in a}, rated) for s, a in zip(shards, absent, strict=False)]
-    how = {"rated": rated, **rule}
-    found = merge_features(
-        as_pool(base, rated), pools, 0, N_FEATURES, N_LABELS, present=present[: len(pools)].copy(), **how
-    )
-    wanted = merge_features(as_pool(base, rated), [as_pool(s, rated) for s in whole], 0, N_FEATURES, N_LABELS, **how)
+    how = Pruning(rated=rated, **rule)
+    found = merge_features(as_pool(base, rated), pools, 0, N_FEATURES, N_LABELS, how, present[: len(pools)].copy())
+    wanted = merge_features(as_pool(base, rated), [as_pool(s, rated) for s in whole], 0, N_FEATURES, N_LABELS, how)
     for one, other in zip(found, wanted, strict=True):
         assert one.tobytes() == other.tobytes()
     with pytest.raises(ValueError, match="present must tell of each shard"):
-        merge_features(None, pools, 0, N_FEATURES, N_LABELS, present=present[:0], **how)
+        merge_features(None, pools, 0, N_FEATURES, N_LABELS, how, present[:0])
 
 
 @settings(deadline=None, max_examples=100)
@@ -158,7 +162,7 @@ def test_an_empty_shard_and_a_copy_change_nothing(case):
         merge_pools(None, [pool, EdgePool()], N_LABELS, Pruning(rated=rated, **rule)),
         merge_pools(None, [EdgePool(), pool], N_LABELS, Pruning(rated=rated, **rule)),
         merge_pools(pool, [pool, pool], N_LABELS, Pruning(rated=rated, **rule)),  # shards that learnt nothing
-        copy_pool(pool),
+        copied(pool),
     ):
         assert same(from_pool(found, rated), wanted)
 
@@ -167,9 +171,7 @@ def test_what_a_shard_dropped_is_taken_off():
     base = {0: Feature(10.0, 0, NOTHING, {1: Edge(4.0, Learnt(1.0, 2.0)), 2: Edge(6.0)})}
     dropped = {0: Feature(90.0, 0, NOTHING, {2: Edge(86.0)})}
     grown = {0: Feature(15.0, 0, NOTHING, {1: Edge(9.0, Learnt(3.0, 6.0)), 2: Edge(6.0)})}
-    merged = merge_pools(
-        as_pool(base, True), [as_pool(dropped, True), as_pool(grown, True)], 3, HOW._replace(horizon=1e3)
-    )
+    merged = merge_pools(as_pool(base, True), [as_pool(dropped, True), as_pool(grown, True)], 3, HOW)
     (feature,) = from_pool(merged, True).values()
     assert feature.total == 95.0
     assert feature.edges == {2: Edge(86.0), 1: Edge(5.0, Learnt(3.0, 6.0))}
@@ -206,7 +208,7 @@ def test_numbers_outside_their_range_are_refused():
     with pytest.raises(ValueError, match="the pool has 1 features, but numbers are given for 0"):
         renumbered(pool, np.zeros(0, np.int32), np.zeros(9, np.int32), rated=False)
     with pytest.raises(IndexError, match="a label that does not exist"):
-        merge_features(None, [pool, pool], 0, 1, 2, rated=False, w_min=0.0, horizon=9.0, leak=True)
+        merge_features(None, [pool, pool], 0, 1, 2, Pruning(rated=False, horizon=9.0))
 
 
 pair_stores = st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 19)), learnt, max_size=30)

@@ -37,8 +37,8 @@ def test_lists_that_grow_at_the_same_pace_stay_whole_and_close_together():
         ranker.partial_fit(X[start : start + 5_000], y[start : start + 5_000].tolist())
     y[0] = 0
     expected = counted(X, y, n_labels)
-    indptr, totals, seen = ranker._pool.headers()
-    edges = ranker._pool.edges(0, n_features)
+    indptr, totals, seen = ranker.head.store.headers()
+    edges = ranker.head.store.edges(0, n_features)
     assert check_arrays(indptr, edges, totals, seen, n_labels) is None
     learnt = sp.csr_matrix((edges["weight"].astype(float), edges["label"].copy(), indptr), shape=expected.shape)
     learnt.sort_indices()
@@ -48,7 +48,7 @@ def test_lists_that_grow_at_the_same_pace_stay_whole_and_close_together():
     assert spare < 0.4 * EDGE_BYTES * ranker.n_edges_
     ranker.compact()
     assert ranker.nbytes_ <= 12 * ranker.n_edges_
-    assert np.array_equal(ranker._pool.edges(0, n_features), edges)
+    assert np.array_equal(ranker.head.store.edges(0, n_features), edges)
 
 
 def test_a_list_longer_than_a_slab_has_room():
@@ -80,6 +80,7 @@ def test_read_only_edges_are_copied_not_written_to():
 def test_the_kernels_notice_a_bad_index_when_built_to():
     """On the ordinary build this is the caller's duty, so the check runs on the bounds-checked one only."""
     from abound.kernels import BOUNDS_CHECKED
+    from abound.kernels.batch import Batch
     from abound.kernels.index import index_rank
     from abound.kernels.votes import Votes
 
@@ -89,4 +90,4 @@ def test_the_kernels_notice_a_bad_index_when_built_to():
     out = np.full((1, 2), -1, np.int32), np.zeros((1, 2))
     indptr, indices = np.array([0, 5]), np.array([0], np.int32)  # the row claims five entries, there is one
     with pytest.raises(IndexError):
-        index_rank(ranker._pool, Votes(), ranker._settings(), indptr, indices, np.ones(1), 3, *out)
+        index_rank(ranker.head.store, Votes(), ranker.head.settings, Batch((indptr, indices, np.ones(1))), 3, *out)

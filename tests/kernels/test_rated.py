@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from abound import FeatureFocus
+from abound.components.votes import Learning
 from abound.kernels.rated import check_rated
-from abound.rankers.index import LEARNING
 from tests.kernels.drivers import Index, rated_state
 from tests.kernels.streams import any_stream, as_matrix, dyadic, extreme, long_stream, numbered, streams
 from tests.reference.feature_focus import SMALLEST
@@ -18,7 +18,8 @@ from tests.reference.rated import ACQUAINTED, HIGHEST, LOWEST, RatedOracle, exp_
 pytestmark = pytest.mark.kernel
 
 UNLIMITED = 2**62
-USUAL = {"w_min": 0.005, "d_max": 40, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0, **LEARNING}
+USUAL = {"w_min": 0.005, "d_max": 40, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0}
+USUAL |= Learning()._asdict()
 CHOICES = {
     "w_min": (0.0, 0.01, 0.3, 0.9),
     "d_max": (1, 2, 25, UNLIMITED),
@@ -328,8 +329,8 @@ def test_feature_focus_with_learned_ratings_is_the_index_without_corrections(par
     for i in range(passes):
         for e in examples:
             oracle.learn(e.row, e.labels, again=i > 0)
-    index = Index(USUAL, ranker._pool)
-    assert index.state() == rated_state(oracle, ranker._pool.n_features)
+    index = Index(USUAL, ranker.head.store)
+    assert index.state() == rated_state(oracle, ranker.head.store.n_features)
     for i, e in enumerate(examples):
         found = ranker.rank(as_matrix([e.row for e in examples]), 100)[i]
         assert [score for _, score in found] == [score for _, score in oracle.rank(e.row)]

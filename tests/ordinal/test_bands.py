@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -195,3 +196,11 @@ def test_rows_without_a_label_are_passed_over():
     assert bands.learn([[-1, -1]], [[0.0, 0.0]], [[False, False]]).tolist() == [[HIDE, HIDE]]
     assert bands.cut(np.zeros((0, 3), int), np.zeros((0, 3))).shape == (0, 3)
     assert bands.feedback[0] == 0
+
+
+def test_damaged_sparse_feedback_is_refused_with_a_sentence():
+    damaged = sp.dia_array((np.ones((1, 2)), np.array([0])), shape=(2, 2))
+    damaged.data = np.ones(3)  # it should have two dimensions
+    for feedback in ({"accepted": damaged}, {"accepted": [True, False], "shown": damaged}):
+        with pytest.raises(ValueError, match=r"accepted|shown"):
+            Bands().learn([0, 1], [0.9, 0.1], **feedback)

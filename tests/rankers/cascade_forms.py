@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from abound import Cascade
-from abound.rankers.rows import NOTHING
+from abound.kernels.batch import Batch
 from tests.kernels.streams import as_lists
 
 TRIAL = 60
@@ -40,18 +40,19 @@ def rejections(Y, seed=1):
 def learn(ranker, X, Y, wrong=None):
     """Learn rows of which some labels are known to be wrong, as a tagger does."""
     if not hasattr(ranker, "labels_"):
-        ranker._start()
-    rows, targets = ranker._encode(X, Y)
-    given = NOTHING if wrong is None else as_lists([[ranker.labels_.id_of(name) for name in row] for row in wrong])
-    ranker._learn_with_wrong(rows, targets, given)
+        ranker.start()
+    batch = ranker.encode(X, Y)
+    given = None if wrong is None else as_lists([[ranker.labels_.id_of(name) for name in row] for row in wrong])
+    ranker.learn(Batch(batch.rows, batch.targets, given))
     return ranker
 
 
 def form_of(ranker):
-    if ranker._pairs is None:
-        assert ranker._indexed
+    indexed = ranker.component("rated_votes") is not None
+    if ranker.component("linear") is None:
+        assert indexed
         return MANY
-    return BOTH if ranker._indexed else FEW
+    return BOTH if indexed else FEW
 
 
 def forms():

@@ -2,11 +2,11 @@
 
 import pytest
 
-from abound.rankers import cascade
+from abound.rankers import auto
 from tests.rankers.cascade_forms import TRIAL
 
 
 @pytest.fixture
 def short_trial(monkeypatch):
     """Let a stream decide after so few rows that a test can go past them."""
-    monkeypatch.setattr(cascade, "TRIAL_ROWS", TRIAL)
+    monkeypatch.setattr(auto, "TRIAL_ROWS", TRIAL)

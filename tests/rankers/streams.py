@@ -4,11 +4,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from abound import Cascade, FeatureFocus
-from abound.rankers import KINDS, ranker_class
+from abound.estimators import estimator_class
+from abound.rankers import KINDS
 
 # One of each kind as it comes, and those that another parameter makes another learner.
 VARIANTS = [
-    *(ranker_class(kind, "estimator")() for kind in KINDS),
+    *(estimator_class(kind)() for kind in KINDS),
     FeatureFocus(rating="learned"),
     Cascade(few_labels=0),
 ]

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 import abound
 from abound import Cascade
-from abound.kernels.pairs import LEAST_WEIGHT
-from abound.rankers import cascade, source
-from abound.rankers.index import LEARNING
-from abound.rankers.source import training_order
+from abound.components.linear import MOMENTS
+from abound.components.votes import Learning
+from abound.kernels.pairs import COMMON_VALUE, LEAST_WEIGHT, STEP_BEGIN, STEP_SIZE
+from abound.rankers import auto
+from abound.training import source
+from abound.training.source import training_order
 from tests.kernels.drivers import Index, Pairs, hinge_state, rated_state
 from tests.kernels.streams import any_stream, as_matrix
 from tests.rankers.cascade_forms import BOTH, FEW, MANY, TRIAL, form_of, forms, growing, learn, rejections
@@ -23,15 +25,16 @@ from tests.reference.rated import RatedOracle
 
 pytestmark = pytest.mark.kernel
 
-RATED = {"w_min": 0.002, "d_max": 50, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0, **LEARNING}
+RATED = {"w_min": 0.002, "d_max": 50, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0}
+RATED |= Learning()._asdict()
 
 
 @pytest.mark.usefixtures("short_trial")
 def test_the_forms_are_what_they_are_called():
     for form, ranker in forms().items():
         assert form_of(ranker) == form
-        assert (ranker._pairs is not None) == (form != MANY)
-        assert (ranker._tables is not None) == (ranker.n_edges_ > 0) == (form != FEW)
+        assert (ranker.component("linear") is not None) == (form != MANY)
+        assert ranker.has_second_stage == (ranker.n_edges_ > 0) == (form != FEW)
         assert ranker.n_pairs_ > 0
 
 
@@ -41,7 +44,8 @@ def test_candidates_are_weighed_where_rows_are_gone_through_twice(shards):
     for params, weighed in (({}, True), ({"passes": 1}, False), ({"candidates": 0}, False)):
         ranker = Cascade(few_labels=5, shards=shards, **params).fit(X, Y)
         assert (ranker.n_pairs_ > 0) == weighed
-        assert all(abs(weight) >= LEAST_WEIGHT for weight in (ranker._tables.arrays()[2] if weighed else []))
+        weights = ranker.component("second_stage").arrays()[2] if weighed else []
+        assert all(abs(weight) >= LEAST_WEIGHT for weight in weights)
     stream = learn(Cascade(few_labels=5), X, Y)
     assert stream.n_pairs_ == 0
     assert learn(Cascade(few_labels=5, candidates=20), X, Y).n_pairs_ > 0
@@ -94,7 +98,7 @@ def test_chunks_of_any_stream_reach_the_same_state(few_labels, drawn, data):
     rows, Y = [row for row, _, _ in drawn], [labels for _, labels, _ in drawn]
     wrong = rejections(Y, data.draw(st.integers(0, 9), label="seed"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cascade, "TRIAL_ROWS", data.draw(st.sampled_from((1, 4, 100)), label="trial"))
+        patch.setattr(auto, "TRIAL_ROWS", data.draw(st.sampled_from((1, 4, 100)), label="trial"))
         single, chunked, start = Cascade(few_labels=few_labels), Cascade(few_labels=few_labels), 0
         for row in range(len(rows)):
             learn(single, as_matrix([rows[row]]), [Y[row]], [wrong[row]])
@@ -140,7 +144,7 @@ def test_labels_made_known_without_an_example_count_as_labels():
 
 
 def test_the_trial_is_as_long_as_the_docstring_says():
-    assert f"{cascade.TRIAL_ROWS:,} rows" in abound.rankers.cascade.CascadeRanker.__doc__
+    assert f"{auto.TRIAL_ROWS:,} rows" in abound.rankers.cascade.CascadeRanker.__doc__
     X, Y = sp.csr_array(np.ones((5000, 1))), ["a"] * 5000
     ranker = Cascade().partial_fit(X[:4999], Y[:4999])
     assert form_of(ranker) == BOTH
@@ -159,7 +163,7 @@ def test_many_labels_are_the_rated_index(passes):
         for row in training_order(len(Y), 0):
             labels = [ranker.labels_.id_of(name) for name in Y[row]]
             oracle.learn(dict(enumerate(rows[row].tolist())), labels, again=i > 0)
-    found = Index(RATED, ranker._pool).state()
+    found = Index(RATED, ranker.head.store).state()
     assert [part[:40] for part in found] == [part[:40] for part in rated_state(oracle, 40)]
 
 
@@ -175,12 +179,11 @@ def test_few_labels_are_the_squared_hinge_and_the_mean_of_the_last_pass_in_anoth
     X, Y = growing()
     ranker, ids = Cascade(passes=3, random_state=5).fit(X, Y), {}
     labels = [[ids.setdefault(name, len(ids)) for name in names] for names in Y]
-    margin, rivals, step, start = cascade.HINGE
-    oracle = HingeOracle(margin=margin, rivals=rivals, step=step, start=start, common=cascade.COMMON)
+    oracle = HingeOracle(margin=1.0, rivals=10, step=STEP_SIZE, start=STEP_BEGIN, common=COMMON_VALUE)
     random, mean, first = np.random.default_rng(5), {}, training_order(len(Y), 5)
     for i in range(3):
         order = first if i == 0 else first[shuffled_places(len(Y), random)]
-        for done, part in enumerate(np.array_split(order, cascade.MOMENTS)):
+        for done, part in enumerate(np.array_split(order, MOMENTS)):
             for row in part:
                 oracle.learn(dict(enumerate(X[[row]].toarray()[0].tolist())), labels[row], [], len(ids))
             if i == 2:
@@ -191,7 +194,7 @@ def test_few_labels_are_the_squared_hinge_and_the_mean_of_the_last_pass_in_anoth
                 }
     oracle.pairs = {key: (mean[key], squares) for key, (_, squares) in oracle.pairs.items()}
     pairs = Pairs(dict.fromkeys(("margin", "rivals", "step", "start"), 1))
-    pairs.store = ranker._pairs
+    pairs.store = ranker.component("linear").store
     assert pairs.state() == hinge_state(oracle)
     assert Cascade(passes=3, random_state=6).fit(X, Y).state_hash() != ranker.state_hash()
     assert Cascade(passes=3, random_state=5).fit(X, Y).state_hash() == ranker.state_hash()

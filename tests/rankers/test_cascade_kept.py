@@ -8,7 +8,7 @@ import pytest
 import abound
 from abound import Cascade, Tagger
 from abound.errors import DamagedModel
-from abound.rankers import cascade
+from abound.rankers import auto
 from tests.rankers.cascade_forms import BOTH, FEW, MANY, TRIAL, form_of, forms, growing, learn, rejections
 from tests.store.damage import broken, with_field
 
@@ -31,7 +31,7 @@ def test_what_is_kept_ranks_and_learns_on_equally(form, how, tmp_path):
     assert kept.get_params() == ranker.get_params()
     assert kept.state_hash() == ranker.state_hash()
     assert list(kept.rank(X, 50)) == list(ranker.rank(X, 50))
-    assert (kept.n_edges_, kept._n_learnt) == (ranker.n_edges_, ranker._n_learnt)
+    assert (kept.n_edges_, kept.n_learnt) == (ranker.n_edges_, ranker.n_learnt)
     for part in (slice(0, 5), slice(5, 120)):  # past the trial, and to more labels than are few
         learn(kept, X[part], Y[part], rejections(Y)[part])
         learn(ranker, X[part], Y[part], rejections(Y)[part])
@@ -54,7 +54,7 @@ def test_extreme_values_are_kept(form, tmp_path):
 def test_a_model_of_a_longer_trial_decides_at_its_next_row(monkeypatch, tmp_path):
     X, Y = growing()
     Cascade().partial_fit(X[:100], Y[:100]).save(tmp_path / "model")
-    monkeypatch.setattr(cascade, "TRIAL_ROWS", TRIAL)
+    monkeypatch.setattr(auto, "TRIAL_ROWS", TRIAL)
     chunk, single = abound.load(tmp_path / "model"), abound.load(tmp_path / "model")
     chunk.partial_fit(X[100:], Y[100:])
     for row in range(100, 150):
@@ -150,7 +150,7 @@ def texts(n=300, seed=0):
 
 @pytest.mark.parametrize(("few_labels", "trial", "form"), [(1000, 100, FEW), (5, 100, MANY), (1000, 10**6, BOTH)])
 def test_a_tagger_is_pruned_in_every_form(few_labels, trial, form, monkeypatch, tmp_path):
-    monkeypatch.setattr(cascade, "TRIAL_ROWS", trial)
+    monkeypatch.setattr(auto, "TRIAL_ROWS", trial)
     tagger = Tagger("cascade", ranker_params={"few_labels": few_labels, "candidates": 20}, min_count=1)
     tagger.learn_many(*texts())
     assert form_of(tagger.ranker) == form

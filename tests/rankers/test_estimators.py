@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from abound import Cascade, FeatureFocus, Frequency, Independent, load
 from abound.errors import DamagedModel
-from abound.rankers.source import training_order
+from abound.training.source import training_order
 from tests.rankers.streams import VARIANTS, stream
 
 GROWS = "features may appear at any call of partial_fit, so a wider X is no error"

@@ -130,10 +130,10 @@ def test_a_row_whose_words_know_its_own_labels_only_has_nothing_to_learn():
     """There is no wrong label to compete with; under sanitizers this was a number beyond all."""
     X = sp.csr_array([[1.0, 0.5]])
     model = Cascade(few_labels=0).partial_fit(X, [["a"]])
-    ratings = model._pool.headers()[2].tolist()
+    ratings = model.head.store.headers()[2].tolist()
     for _ in range(3):
         model.partial_fit(X, [["a"]])
-    assert model._pool.headers()[2].tolist() == ratings
+    assert model.head.store.headers()[2].tolist() == ratings
 
 
 @pytest.mark.parametrize("candidates", [2**31, 2**60, 2**62 + 1])

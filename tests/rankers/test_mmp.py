@@ -68,7 +68,7 @@ def numbered(stream):
 
 def stored(ranker):
     """Return the stored weights as label -> feature -> weight."""
-    indptr, labels, weights = ranker._store.arrays()
+    indptr, labels, weights = ranker.head.store.arrays()
     found = {}
     for f in range(len(indptr) - 1):
         for label, weight in zip(labels[indptr[f] : indptr[f + 1]], weights[indptr[f] : indptr[f + 1]], strict=True):
@@ -121,7 +121,7 @@ def test_mmp_equals_its_oracle_on_long_streams(loss, which, rivals, seed):
         oracle.learn(row, ids, known)
     assert stored(ranker) == expected(oracle)
     if which == "all":
-        assert ranker._store.n_dense > 0  # the stream is long enough to try that layout, too
+        assert ranker.head.store.n_dense > 0  # the stream is long enough to try that layout, too
     whole = MMP(passes=1, averaged=False, **params)
     whole.partial_fit(sp.vstack([as_row(row, 25) for row, _ in stream], format="csr"), [names for _, names in stream])
     assert stored(whole) == expected(oracle)

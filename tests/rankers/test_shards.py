@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from abound import Cascade, FeatureFocus, merge
-from abound.rankers.shards import bounds, in_threads
-from abound.rankers.source import training_order
+from abound.components.threads import bounds, in_threads
+from abound.training.source import training_order
 from tests.rankers.streams import stream
 
 CASES = {
@@ -61,11 +61,11 @@ def test_one_pass_of_an_index_in_shards_is_the_merge_of_what_was_learnt_apart():
 
 
 def test_few_labels_are_learnt_in_shards_after_the_trial_too(monkeypatch):
-    monkeypatch.setattr("abound.rankers.cascade.TRIAL_ROWS", 100)
+    monkeypatch.setattr("abound.rankers.auto.TRIAL_ROWS", 100)
     X, Y = stream(300)
     one, other = (Cascade(shards=2, n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
     assert one.state_hash() == other.state_hash()
-    assert (one.n_edges_, one._n_learnt) == (0, 300)
+    assert (one.n_edges_, one.n_learnt) == (0, 300)
     assert one.n_pairs_ > 0
     assert one.score(X, Y) > Cascade().fit(X, Y).score(X, Y) - 0.1
 
@@ -95,7 +95,7 @@ def test_more_than_two_shards_are_merged_four_times_a_pass():
     for shards, rounds in ((2, 1), (3, 4), (8, 4)):
         usual, given = (Cascade(few_labels=0, shards=shards, rounds=one).fit(X, Y) for one in (None, rounds))
         other = Cascade(few_labels=0, shards=shards, rounds=2).fit(X, Y)
-        lists = [ranker._pool.edges(0, ranker._pool.n_features).tobytes() for ranker in (usual, given, other)]
+        lists = [ranker.head.store.edges(0, ranker.head.store.n_features).tobytes() for ranker in (usual, given, other)]
         assert lists[0] == lists[1] != lists[2]
 
 
@@ -123,7 +123,7 @@ def test_a_model_that_learnt_in_shards_is_saved_and_goes_on_learning(tmp_path):
 def test_totals_stay_below_the_horizon():
     X, Y = stream(600)
     ranker = Cascade(few_labels=0, horizon=5.0, shards=3).fit(X, Y)
-    _, totals, _ = ranker._pool.headers()
+    _, totals, _ = ranker.head.store.headers()
     assert 2.5 < totals.max() <= 5.0
 
 

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import percentileofscore
 from sklearn.pipeline import make_pipeline
 
-from abound import QueryScaler, SVMMap, ThermometerFeatures
+from abound import QueryScaler, Reranker, SVMMap, ThermometerFeatures
 from abound.retrieval import ThermometerTable
 from tests.retrieval.ranked import documents
 
@@ -138,3 +138,12 @@ def test_bits_have_the_indices_that_other_solvers_take():
     bits = ThermometerFeatures(8).fit_transform(X)
     assert bits.indices.dtype == bits.indptr.dtype == np.int32
     LinearSVC().fit(bits, X[:, 0] > 0.5)
+
+
+@pytest.mark.parametrize("wrong", [0, 2**31, 2.0, "3"])
+def test_the_number_of_thresholds_is_bounded(wrong):
+    for estimator in (ThermometerFeatures(wrong), Reranker(n_thresholds=wrong)):
+        if wrong == 0 and isinstance(estimator, Reranker):
+            continue  # that leaves thresholds out
+        with pytest.raises(ValueError, match="n_thresholds must be a whole number"):
+            estimator.fit([[1.0], [0.0]], [1, 0])

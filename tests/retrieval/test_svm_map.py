@@ -238,3 +238,14 @@ def test_a_table_without_rows_is_refused_with_a_sentence():
     table = ThermometerTable(np.zeros((0, 1), np.int64), np.array([2]))
     with pytest.raises(ValueError, match="nothing to learn: X has 0 rows"):
         SVMMap().fit(table, [])
+
+
+@pytest.mark.parametrize("wrong", ["1", None, np.zeros(0), True])
+def test_the_grade_of_relevant_documents_must_be_a_number(wrong):
+    with pytest.raises(TypeError, match="relevant_from must be a number"):
+        SVMMap(relevant_from=wrong).fit([[1.0], [0.0]], [1, 0])
+
+
+def test_a_program_that_cannot_be_solved_says_what_to_do():
+    with pytest.raises(ValueError, match="scale X, or choose another C"):
+        SVMMap(C=1e300, max_rounds=20, tol=0.1).fit([[0.0], [0.0], [0.36], [0.29], [0.99], [0.38]], [3, 0, 0, 0, 2, 0])

@@ -316,7 +316,7 @@ def test_a_home_is_made_once_and_in_an_empty_directory(tmp_path, home):
 
 def test_a_home_whose_making_was_cut_short_is_finished(tmp_path, monkeypatch):
     path = tmp_path / "home"
-    monkeypatch.setattr("abound.tagger.Tagger._arrays", lambda _: 1 / 0)
+    monkeypatch.setattr("abound.tagger.Tagger.arrays", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         Home.create(path, base())
     monkeypatch.undo()

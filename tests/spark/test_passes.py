@@ -3,24 +3,22 @@
 import json
 from itertools import pairwise
 from pathlib import Path
-from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
-from abound.rankers.cascade import N_COMMON
-from abound.rankers.shards import rounds_of
-from abound.rankers.source import skip_shuffle, training_order
+from abound.components.blocks import MergeForm
 from abound.spark import layout as layouts
-from abound.spark.deltas import PAIRS, Shape
 from abound.spark.layout import Layout
 from abound.spark.passes import Learn, Merge, Step
 from abound.spark.rows import AddCounts, SendInTrainingOrder, WriteOrdered, WriteRun, read_rows
 from abound.spark.shared import open_encoder, open_model, open_ranker
-from abound.spark.training import StartModel, Training
+from abound.spark.training import StartModel
 from abound.spark.writing import WriteArrays
 from abound.store.directory import carry_array, read_manifest, write_manifest
 from abound.tagger import Tagger
+from abound.training.schedule import Plan, schedule
+from abound.training.source import skip_shuffle, training_order
 from tests.spark.corpus import made_corpus
 
 pa = pytest.importorskip("pyarrow")
@@ -67,17 +65,19 @@ class Unclustered:
         self.n_terms = read_manifest(work / "counts" / "whole")["files"]["term_starts"]["shape"][0]
         start = str(work / "model-00000")
         form = StartModel(counts, start, self.tagger.params(), len(rows), self.n_terms)(0)
-        (spans,) = rounds_of(len(rows), 1, shards)
-        pruning = self.tagger.ranker._pruning()
-        shape = Shape(tuple(form["kinds"]), form["labels"], len(spans), pruning, shards == 1)
+        self.turns = list(schedule(len(rows), Plan(**form["plan"])))
+        turn, alone = self.turns.pop(0), shards == 1
+        forms = {
+            kind: MergeForm(form["labels"], len(turn.spans), given, alone) for kind, given in form["components"].items()
+        }
         places = (start, str(work / "model-00001"), str(work / "parts-00001"), counts)
-        layout = Layout.of(self.n_terms + N_COMMON, shards, 2)
-        self.step = Step(*places, text_params, self.runs, spans, layout, shape, False, False, None)
+        layout = Layout.of(self.n_terms + form["offset"], shards, 2)
+        self.step = Step(*places, text_params, self.runs, layout, turn, forms, alone)
 
     def learn(self):
         """Run the learning tasks; return all rows that they send."""
         sent = []
-        for shard in range(len(self.step.spans)):
+        for shard in range(len(self.step.turn.spans)):
             for batch in Learn(self.step)(iter([pa.record_batch([[shard]], names=["id"])])):
                 sent += batch.to_pylist()
         return sent
@@ -91,8 +91,8 @@ class Unclustered:
             )
             (result,) = Merge(self.step)(iter([pa.RecordBatch.from_pylist(rows)]))
             results.append(json.loads(result.column(0)[0].as_py()))
-        widths = {kind: max(result["widths"][kind] for result in results) for kind in self.step.shape.kinds}
-        write = WriteArrays(*self.step[2:0:-1], self.step.layout, widths, self.step.shape.pruning.rated)
+        widths = {kind: max(result["widths"][kind] for result in results) for kind in self.step.forms}
+        write = WriteArrays(*self.step[2:0:-1], self.step.layout, widths)
         self.step_target().mkdir()
         found = {}
         for number in range(len(write.names)):
@@ -111,16 +111,9 @@ class Unclustered:
                 carry_array(target, key, old, key, entry)
         files = {**content.pop("files"), **found}
         write_manifest(target, {key: content[key] for key in ("kind", "params", "columns")}, files)
-        random, orders = np.random.default_rng(0), None
-        if PAIRS in self.step.shape.kinds:
-            orders = []
-            for start, stop in self.step.spans:
-                orders.append(random.bit_generator.state)
-                skip_shuffle(stop - start, random)
         further = {name: str(target.parent / f"{name}-00002") for name in ("model", "parts")}
-        self.step = self.step._replace(
-            base=str(target), target=further["model"], parts=further["parts"], again=True, last=True, orders=orders
-        )
+        turn = self.turns.pop(0) if self.turns else self.step.turn
+        self.step = self.step._replace(base=str(target), target=further["model"], parts=further["parts"], turn=turn)
 
 
 @pytest.mark.parametrize("passes", [1, 2])
@@ -142,13 +135,13 @@ def test_a_shard_sends_only_what_it_has_met(tmp_path):
     cluster = Unclustered(tmp_path, "cascade", {"few_labels": 0}, 3)
     met = {shard: set() for shard in range(3)}
     for row in cluster.learn():
-        if row["kind"] == "index":
+        if row["kind"] == "rated_votes":
             start, _ = cluster.step.layout.span(row["block"])
             met[row["shard"]] |= {start + int.from_bytes(row["features"][i : i + 4], "little")
                                   for i in range(0, len(row["features"]), 4)}  # fmt: skip
     whole = cluster.tagger.fit(cluster.texts, cluster.labels).encoder
     order = training_order(len(cluster.texts), cluster.tagger.seed)
-    for shard, (start, stop) in enumerate(cluster.step.spans):
+    for shard, (start, stop) in enumerate(cluster.step.turn.spans):
         texts = [cluster.texts[i] for i in order[start:stop]]
         assert met[shard] == set(whole.rows(texts)[1].tolist())
 
@@ -182,10 +175,8 @@ def test_counts_of_runs_add_up_to_those_of_the_corpus(tmp_path):
     assert found["label_counts"].tolist() == local.label_counts.tolist()
 
 
-def test_orders_of_later_passes_are_drawn_as_on_one_machine(tmp_path):
-    tagger = Tagger("cascade", ranker_params={"shards": 2, "random_state": 3})
-    training = Training(MagicMock(), tagger, tmp_path / "m", tmp_path / "w", None)  # no stage is run
-    rounds = training.rounds({"passes": 3, "rounds": 2, "shuffles": True}, 11)
+def test_orders_of_later_passes_are_drawn_one_after_the_other():
+    rounds = list(schedule(11, Plan(passes=3, shards=2, rounds=2, shuffles=True, seed=3)))
     random, drawn = np.random.default_rng(3), np.random.default_rng()
     assert [again for again, *_ in rounds] == [False] * 2 + [True] * 4
     assert [last for _, last, *_ in rounds] == [False] * 4 + [True] * 2

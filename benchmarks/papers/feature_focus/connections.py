@@ -17,7 +17,7 @@ def look(corpus: Corpus, margin: float) -> dict[str, Any]:
     """Learn the first trial's rows once, and return sections 6.4.4 and 6.4.5 for it."""
     part = corpus.trial(0)
     ranker = FeatureFocus(margin=margin, **PAPERS_OWN).fit(part.X_train, part.Y_train)
-    pool, d_max = ranker._pool, int(ranker.d_max or 0)
+    pool, d_max = ranker.head.store, int(ranker.d_max or 0)
     indptr, totals, seen = pool.headers()
     edges = pool.edges(0, pool.n_features)
     lengths = np.diff(indptr)

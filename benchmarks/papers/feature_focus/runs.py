@@ -99,7 +99,7 @@ def figures_of(ranks: np.ndarray, touched: float, weights: int, seconds: float) 
 
 def edges_touched(ranker: FeatureFocus, X: sp.csr_matrix) -> float:
     """Return the edges that are looked at for a feature of a row."""
-    lengths = np.diff(ranker._pool.headers()[0])
+    lengths = np.diff(ranker.head.store.headers()[0])
     known = X.indices[X.indices < len(lengths)]
     most = lengths.max(initial=0) if ranker.d_max is None else ranker.d_max
     return float(np.minimum(lengths[known], most).sum() / max(1, X.nnz))

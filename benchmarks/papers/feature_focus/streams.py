@@ -18,7 +18,7 @@ def shares(draws: np.ndarray, n_labels: int, w_min: float) -> np.ndarray:
     ranker = FeatureFocus(margin=None, w_min=w_min, d_max=None, rating="none")
     ranker.fit(sp.csr_array(np.ones((len(draws), 1))), draws)
     found = np.zeros(n_labels)
-    edges, (_, totals, _) = ranker._pool.edges(0, 1), ranker._pool.headers()
+    edges, (_, totals, _) = ranker.head.store.edges(0, 1), ranker.head.store.headers()
     found[np.asarray(ranker.labels_.names)[edges["label"]].astype(int)] = edges["weight"] / totals[0]
     return found
 

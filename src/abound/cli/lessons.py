@@ -94,7 +94,7 @@ def learn_files(
     def watch(learnt: int, share: float) -> None:
         nonlocal done
         done = learnt / max(1, training.n_rows)  # of the first pass, in which the model grows
-        if not tagger.ranker.in_shards:
+        if tagger.ranker.n_shards == 1:
             forecaster.see(Point(learnt, tagger.n_edges, tagger.nbytes))
         right, lesson.hits = training.progressive_p1, training.hits
         progress.update(learnt, "" if right is None else f"P@1 {right:.3f}")

@@ -127,9 +127,8 @@ def cut_models(
 def _model_bytes(tagger: "Tagger") -> int:
     """Return how large a tagger's files are: unlike the memory that it takes, without room to grow."""
     from abound.store.directory import Blocks
-    from abound.tagger.keeping import arrays_of
 
-    sources = arrays_of(tagger).values()
+    sources = tagger.arrays().values()
     return sum(
         source.dtype.itemsize * (source.length if isinstance(source, Blocks) else source.size) for source in sources
     )

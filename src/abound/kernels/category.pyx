@@ -4,14 +4,15 @@ Crammer and Singer, "A new family of online algorithms for category ranking", SI
 Rows are the three arrays of a CSR matrix.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memset
 
+from abound.kernels.batch cimport Batch
 from abound.kernels.lists cimport SMALLEST
 from abound.kernels.pool cimport check_place, out_of_memory, out_of_range
 from abound.kernels.prototypes cimport Change, Column, Prototypes, Step, find_all, labels_of, weights_of
-from abound.kernels.votes cimport Vote, offer, settle, worst_of
+from abound.kernels.votes cimport RIVALS_A_LABEL, Vote, offer, settle, worst_of
 
 import numpy as np
 
@@ -22,9 +23,31 @@ cdef enum:
     PERCEPTRON = 4
     SUM = 5
     HINGE = 6
-    RIVALS_A_LABEL = 3                      # of the hinge, at the least
 
 RULES = {"mmp1": MMP1, "mmp2": MMP2, "mmp3": MMP3, "perceptron": PERCEPTRON, "sum": SUM, "hinge": HINGE}
+
+
+cdef class PrototypeSettings:
+    """How prototypes rank and learn, as the kernels read it.
+
+    `rule` is one of RULES. With `all_labels` every known label takes part, else those with a weight on a feature of the
+    row, and the row's own. A relevant label must win by `margin`, against at least so many `rivals`. AdaGrad makes steps
+    of size `step` that begin with `step_start`; 0 adds whole rows. If `common` is above 0, every row has one more
+    feature of that value, number 0 of the store, in which the others come one later. With `known_only`, a row without
+    any feature of its own that has weights is not ranked.
+    """
+
+    cdef readonly int rule
+    cdef readonly bint all_labels, known_only
+    cdef readonly double margin, step, step_start, common
+    cdef readonly int64_t rivals
+
+    def __init__(self, *, str rule, bint all_labels, double margin=0.0, int64_t rivals=INT64_MAX, double step=0.0,
+                 double step_start=0.0, double common=0.0, bint known_only=False):
+        if common > 0.0 and not all_labels:
+            raise ValueError("a feature that all rows have touches all labels")
+        self.rule, self.all_labels, self.margin, self.rivals = RULES[rule], all_labels, margin, rivals
+        self.step, self.step_start, self.common, self.known_only = step, step_start, common, known_only
 
 
 cdef class RowScores:
@@ -192,37 +215,31 @@ cdef bint has_weights(Prototypes store, const int32_t[::1] indices, const double
     return False
 
 
-cdef int check_common(double common, bint all_labels) except -1:
-    if common > 0.0 and not all_labels:
-        raise ValueError("a feature that all rows have touches all labels")
-    return 0
+cdef int score_row(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t row,
+                   int64_t n_labels) except -1 nogil:
+    """Fill the blank scores with what a row gives to each label that takes part."""
+    if s.all_labels:
+        return score_all(store, scores, batch.indices, batch.data, batch.indptr[row], batch.indptr[row + 1], n_labels,
+                         s.common)
+    return score_touched(store, scores, batch.indices, batch.data, batch.indptr[row], batch.indptr[row + 1])
 
 
-def prototypes_rank(Prototypes store, RowScores scores, bint all_labels, const int64_t[::1] indptr,
-                    const int32_t[::1] indices, const double[::1] data, int64_t n_labels,
-                    int32_t[:, ::1] out_labels, double[:, ::1] out_scores, bint known_only=False,
-                    double common=0.0):
-    """Write the best labels of each row and their scores; what is left of a row keeps what it had.
-
-    With `known_only`, a row without any feature of its own that has weights is left as it is. For `common` see
-    `prototypes_learn`.
-    """
+def prototypes_rank(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t n_labels,
+                    int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
+    """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
     cdef int64_t row, i, n
-    check_common(common, all_labels)
     with nogil:
         scores.ensure(n_labels, 0)
         for row in range(out_labels.shape[0]):
-            if known_only and not has_weights(store, indices, data, indptr[row], indptr[row + 1], common > 0.0):
+            if s.known_only and not has_weights(store, batch.indices, batch.data, batch.indptr[row],
+                                                batch.indptr[row + 1], s.common > 0.0):
                 continue
-            if all_labels:
-                score_all(store, scores, indices, data, indptr[row], indptr[row + 1], n_labels, common)
-            else:
-                score_touched(store, scores, indices, data, indptr[row], indptr[row + 1])
-            n = pick_best(scores, all_labels, n_labels, out_labels.shape[1])
+            score_row(store, scores, s, batch, row, n_labels)
+            n = pick_best(scores, s.all_labels, n_labels, out_labels.shape[1])
             for i in range(n):
                 out_labels[row, i] = scores.best[i].label
                 out_scores[row, i] = scores.best[i].score
-            if all_labels:
+            if s.all_labels:
                 scores.blank(n_labels)
             else:
                 scores.clear()
@@ -399,77 +416,81 @@ cdef int add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t firs
     return 0
 
 
-def prototypes_learn(Prototypes store, RowScores scores, int rule, bint all_labels, double margin,
-                     int64_t rivals, double step_size, double step_start, const int64_t[::1] indptr,
-                     const int32_t[::1] indices, const double[::1] data, const int64_t[::1] label_indptr,
-                     const int32_t[::1] labels, int64_t n_known, const int64_t[::1] wrong_indptr,
-                     const int32_t[::1] wrong, double common=0.0):
+cdef int find_changes(RowScores scores, PrototypeSettings s, Batch batch, int64_t row, int64_t n_known) except -1 nogil:
+    """Find what each label is to be changed by, from the scores of a row."""
+    cdef const int32_t[::1] labels = batch.labels
+    cdef int64_t i, n_errors, first = batch.label_indptr[row], last = batch.label_indptr[row + 1]
+    cdef double divisor = 1.0
+    if s.rule == HINGE:
+        if first < last:
+            find_violations(scores, s.all_labels, s.margin, s.rivals, labels, first, last, n_known)
+        if batch.wrong_indptr.shape[0]:
+            add_rejections(scores, batch.wrong_labels, batch.wrong_indptr[row], batch.wrong_indptr[row + 1], s.margin,
+                           n_known)
+        return 0
+    if s.rule == PERCEPTRON:
+        return find_mistakes(scores, s.all_labels, labels, first, last, n_known)
+    n_errors = find_errors(scores, s.all_labels, s.margin, s.rivals, labels, first, last, n_known)
+    if s.rule == MMP1:
+        divisor = <double> n_errors
+    elif s.rule == MMP3:
+        divisor = <double> ((last - first) * (n_known - (last - first)))
+    for i in range(scores.n_changes):
+        scores.changes[i].amount /= divisor
+    return 0
+
+
+cdef int apply_changes(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t row,
+                       int64_t n_known) except -1 nogil:
+    """Change the weights of every feature of a row."""
+    cdef int64_t p, shift = s.common > 0.0
+    cdef Step step
+    step.size, step.start, step.row = s.step, s.step_start, <double> row
+    qsort(scores.changes, scores.n_changes, sizeof(Change), by_label)
+    if shift:
+        store.apply(0, s.common, scores.changes, scores.n_changes, &step, n_known)
+    for p in range(batch.indptr[row], batch.indptr[row + 1]):
+        if batch.data[p] >= SMALLEST:
+            store.apply(batch.indices[p] + shift, batch.data[p], scores.changes, scores.n_changes, &step, n_known)
+    return 0
+
+
+def prototypes_learn(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch):
     """Learn rows in order, in place; return how many rows changed something.
 
-    The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending; `n_known` labels were known before
-    the first row, and a row makes its own known. A change in row i
-    adds i times itself to its trace. Labels known to be wrong are given like the others, or not at all; only the hinge
-    takes them. If `common` is above 0, every row has one more feature of that value, number 0 of the store, in which
-    the others come one later.
+    A row makes its own labels known. A change in row i adds i times itself to its trace. Only the hinge takes labels
+    that are known to be wrong.
     """
-    cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_errors, shift = common > 0.0
-    cdef double divisor
-    cdef bint rejects = wrong_indptr.shape[0] > 0
-    cdef Step step
-    step.size, step.start = step_size, step_start
-    if step_size > 0.0 and not store.traced:
+    cdef const int32_t[::1] labels = batch.labels
+    cdef int64_t row, i, first, last, n_updates = 0, n_known = batch.n_known, n_labels
+    cdef bint rejects = batch.wrong_indptr.shape[0] > 0
+    if s.step > 0.0 and not store.traced:
         raise ValueError("AdaGrad needs a store with traces")
-    check_common(common, all_labels)
-    store.ensure_features((<int64_t> np.max(indices) + 1 if indices.shape[0] else 0) + shift)
-    cdef int64_t n_labels = max(n_known, <int64_t> np.max(labels) + 1 if labels.shape[0] else 0)
+    store.ensure_features(batch.n_features + (s.common > 0.0))
+    n_labels = max(n_known, <int64_t> np.max(labels) + 1 if labels.shape[0] else 0)
     with nogil:
         scores.ensure(n_labels, 0)
-        for row in range(indptr.shape[0] - 1):
-            start, stop = indptr[row], indptr[row + 1]
-            first, last = label_indptr[row], label_indptr[row + 1]
+        for row in range(batch.n_rows):
+            first, last = batch.label_indptr[row], batch.label_indptr[row + 1]
             if last > first and labels[last - 1] >= n_known:
                 n_known = labels[last - 1] + 1
-            if first == last and (rule <= MMP3 or (rule == HINGE and not rejects)):
+            if first == last and (s.rule <= MMP3 or (s.rule == HINGE and not rejects)):
                 continue
             scores.ensure(n_labels, last - first)
             scores.n_changes = 0
-            step.row = <double> row
-            if rule == SUM:
+            if s.rule == SUM:
                 for i in range(first, last):
                     change(scores, labels[i], 1.0)
             else:
-                if all_labels:
-                    score_all(store, scores, indices, data, start, stop, n_known, common)
-                else:
-                    score_touched(store, scores, indices, data, start, stop)
-                if rule == HINGE:
-                    if first < last:
-                        find_violations(scores, all_labels, margin, rivals, labels, first, last, n_known)
-                    if rejects:
-                        add_rejections(scores, wrong, wrong_indptr[row], wrong_indptr[row + 1], margin, n_known)
-                elif rule == PERCEPTRON:
-                    find_mistakes(scores, all_labels, labels, first, last, n_known)
-                else:
-                    n_errors = find_errors(scores, all_labels, margin, rivals, labels, first, last, n_known)
-                    divisor = 1.0
-                    if rule == MMP1:
-                        divisor = <double> n_errors
-                    elif rule == MMP3:
-                        divisor = <double> ((last - first) * (n_known - (last - first)))
-                    for i in range(scores.n_changes):
-                        scores.changes[i].amount /= divisor
-            if not all_labels:
+                score_row(store, scores, s, batch, row, n_known)
+                find_changes(scores, s, batch, row, n_known)
+            if not s.all_labels:
                 scores.clear()
                 hold_relevant(scores, labels, first, last)
             if scores.n_changes:
                 n_updates += 1
-                qsort(scores.changes, scores.n_changes, sizeof(Change), by_label)
-                if shift:
-                    store.apply(0, common, scores.changes, scores.n_changes, &step, n_known)
-                for p in range(start, stop):
-                    if data[p] >= SMALLEST:
-                        store.apply(indices[p] + shift, data[p], scores.changes, scores.n_changes, &step, n_known)
-        if all_labels:
+                apply_changes(store, scores, s, batch, row, n_known)
+        if s.all_labels:
             scores.blank(n_labels)
     return n_updates
 

@@ -8,6 +8,7 @@ O(active features x d_max) to rank and O(active features x labels / w_min) to le
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t
 
+from abound.kernels.batch cimport Batch
 from abound.kernels.lists cimport SMALLEST, UNKNOWN, ask_for_headers, find_edge, update_feature
 from abound.kernels.pool cimport Edge, EdgePool, Feature, check_place, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Vote, Votes, add_votes
@@ -17,6 +18,8 @@ import numpy as np
 cdef enum:
     EDGES_A_LINE = 8                        # edges in one cache line
 cdef double FULL_RATING = 10.0              # sightings after which a feature votes at full strength
+
+SIGHTINGS_FOR_FULL_VOTE = FULL_RATING
 
 
 cdef class IndexSettings:
@@ -78,9 +81,12 @@ cdef int64_t count_votes(EdgePool pool, IndexSettings s, const int32_t[::1] indi
     return min(n_votes, n_labels)
 
 
-def index_rank(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
-               const double[::1] data, int64_t n_labels, int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
+def index_rank(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_t n_labels,
+               int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
     """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
+    cdef const int64_t[::1] indptr = batch.indptr
+    cdef const int32_t[::1] indices = batch.indices
+    cdef const double[::1] data = batch.data
     cdef int64_t row, i, n, n_votes = 0, n_votes_next = 0, k = out_labels.shape[1]
     cdef int64_t n_rows = out_labels.shape[0]
     with nogil:
@@ -98,9 +104,12 @@ def index_rank(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] i
                 out_scores[row, i] = votes.best[i].score
 
 
-def index_scores(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
-                 const double[::1] data, int64_t n_labels, const int32_t[::1] labels, double[:, ::1] out):
+def index_scores(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_t n_labels,
+                 const int32_t[::1] labels, double[:, ::1] out):
     """Write the scores of some labels of each row, NaN for one that gets no vote."""
+    cdef const int64_t[::1] indptr = batch.indptr
+    cdef const int32_t[::1] indices = batch.indices
+    cdef const double[::1] data = batch.data
     cdef int64_t row, i, slot, n_votes
     with nogil:
         for row in range(out.shape[0]):
@@ -167,22 +176,20 @@ cdef double best_wrong(Votes votes, const int32_t[::1] labels, int64_t start, in
     return best
 
 
-def index_learn(EdgePool pool, Votes votes, IndexSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
-                const double[::1] data, const int64_t[::1] label_indptr, const int32_t[::1] labels,
-                int64_t n_labels, bint count):
+def index_learn(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_t n_labels, bint count):
     """Learn rows in order, in place (figure 4a); return how many (row, label) pairs made an update.
 
-    The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending. `count` adds the row to the
-    sightings of its features, which a later pass over the same rows must not.
+    `count` adds the row to the sightings of its features, which a later pass over the same rows must not.
     """
-    cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_features, n_votes
+    cdef const int64_t[::1] indptr = batch.indptr, label_indptr = batch.label_indptr
+    cdef const int32_t[::1] indices = batch.indices, labels = batch.labels
+    cdef const double[::1] data = batch.data
+    cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_votes
     cdef int32_t* positions = NULL
     cdef double rival = 0.0
     cdef bint scored
     cdef Feature* feature
-    if indices.shape[0]:
-        n_features = np.max(indices) + 1
-        pool.ensure_features(n_features)
+    pool.ensure_features(batch.n_features)
     with nogil:
         for row in range(indptr.shape[0] - 1):
             ask_for_headers(pool, indptr, indices, row + 2)

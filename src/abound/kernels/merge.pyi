@@ -6,17 +6,20 @@ from numpy.typing import NDArray
 from abound.kernels.pool import EdgePool
 from abound.kernels.prototypes import Prototypes
 
+class Pruning:
+    rated: bool
+    w_min: float
+    horizon: float
+    leak: bool
+    def __init__(self, *, rated: bool, w_min: float = ..., horizon: float = ..., leak: bool = ...) -> None: ...
+
 def merge_features(
     base: EdgePool | None,
     shards: list[EdgePool],
     start: int,
     stop: int,
     n_labels: int,
-    *,
-    rated: bool,
-    w_min: float,
-    horizon: float,
-    leak: bool,
+    how: Pruning,
     present: NDArray[np.uint8] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[Any]]: ...
 def renumbered(pool: EdgePool, features: NDArray[np.int32], labels: NDArray[np.int32], *, rated: bool) -> EdgePool: ...

@@ -7,6 +7,7 @@ about it; an edge that is new in a shard had weight 0 before. The order of summa
 O(edges of a feature) and a sort of the merged list.
 """
 
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
@@ -85,6 +86,17 @@ cdef inline void put_in_order(AnyEdge* edges, int64_t n) noexcept nogil:
     else:
         for i in range(1, n):
             rise(edges, i)
+
+
+cdef class Pruning:
+    """What becomes of an index after a merge: edges with a share below `w_min` are dropped, and totals are halved until
+    they are not above `horizon`; `leak` keeps what is dropped in the totals. Rated edges take two places each."""
+
+    cdef readonly bint rated, leak
+    cdef readonly double w_min, horizon
+
+    def __init__(self, *, bint rated, double w_min=0.0, double horizon=INFINITY, bint leak=True):
+        self.rated, self.w_min, self.horizon, self.leak = rated, w_min, horizon, leak
 
 
 cdef class Merger:
@@ -187,16 +199,16 @@ cdef int64_t merge_lists(Merger m, int64_t f, AnyEdge* out) except -1 nogil:
     return n_out
 
 
-cdef int64_t prune(AnyEdge* edges, int64_t n, double* total, double w_min, double horizon, bint leak) noexcept nogil:
+cdef int64_t prune(AnyEdge* edges, int64_t n, double* total, Pruning how) noexcept nogil:
     """Drop and halve as the feature streaming update does; return how many edges are left."""
     cdef int64_t i
     if n and total[0] <= 0.0:
         total[0] = edges[0].weight
-    while n and is_below(edges[n - 1].weight, total[0], w_min):
+    while n and is_below(edges[n - 1].weight, total[0], how.w_min):
         n -= 1
-        if not leak:
+        if not how.leak:
             total[0] -= edges[n].weight
-    while total[0] > horizon:
+    while total[0] > how.horizon:
         total[0] *= 0.5
         while n and edges[n - 1].weight < 2 * SMALLEST:
             n -= 1
@@ -205,8 +217,7 @@ cdef int64_t prune(AnyEdge* edges, int64_t n, double* total, double w_min, doubl
     return n
 
 
-cdef int64_t merge_feature(Merger m, int64_t f, bint rated, double w_min, double horizon, bint leak, Edge* out,
-                           double* total, int64_t* seen) except -1 nogil:
+cdef int64_t merge_feature(Merger m, int64_t f, Pruning how, Edge* out, double* total, int64_t* seen) except -1 nogil:
     """Write the merged list, total and sightings or rating of a feature; return the places that the list takes."""
     cdef int64_t source, n_holders = 0, n
     cdef Feature* feature
@@ -224,38 +235,38 @@ cdef int64_t merge_feature(Merger m, int64_t f, bint rated, double w_min, double
         holder = feature
         if source == 0:
             total[0] = feature.total * <double> (2 - m.n_sources)
-            if rated:                       # whose rating stands where others have their sightings
+            if how.rated:                       # whose rating stands where others have their sightings
                 base_slope = rating_of(feature).slope
                 begin(&rating, rating_of(feature).log, base_slope)
             else:
                 seen[0] = feature.noted.seen * (2 - m.n_sources)
         else:
             total[0] += feature.total
-            if rated:
+            if how.rated:
                 add(&rating, rating_of(feature).log, rating_of(feature).slope, base_slope)
             else:
                 seen[0] += feature.noted.seen
     if n_holders == 0:
         return 0
-    if rated:
+    if how.rated:
         rating_of(&merged).log, rating_of(&merged).slope = mean_of(&rating), <float> rating.slope
         seen[0] = merged.noted.seen
     else:
         seen[0] = max(0, seen[0])
     total[0] = max(0.0, total[0])
-    if n_holders == 1 and holder != m.feature(0, f) and total[0] <= horizon:
+    if n_holders == 1 and holder != m.feature(0, f) and total[0] <= how.horizon:
         if holder.length:                   # one shard alone knows it: its list is the merged one
             memcpy(out, holder.edges, holder.length * sizeof(Edge))
         return holder.length
-    if rated:
+    if how.rated:
         n = merge_lists[RatedEdge](m, f, <RatedEdge*> out)
-        return prune[RatedEdge](<RatedEdge*> out, n, total, w_min, horizon, leak) * 2
+        return prune[RatedEdge](<RatedEdge*> out, n, total, how) * 2
     n = merge_lists[Edge](m, f, out)
-    return prune[Edge](out, n, total, w_min, horizon, leak)
+    return prune[Edge](out, n, total, how)
 
 
-def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_labels, *, bint rated, double w_min,
-                   double horizon, bint leak, const uint8_t[:, ::1] present=None):
+def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_labels, Pruning how,
+                   const uint8_t[:, ::1] present=None):
     """Merge features start .. stop-1 of pools with the same numbers; return (lengths, totals, seen, edges).
 
     `base` is the pool that all shards began with, None for an empty one. Shards have pruned by the same `w_min`.
@@ -289,7 +300,7 @@ def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_lab
                 feature = m.feature(i, f + AHEAD)
                 if feature != NULL and feature.length:
                     prefetch(feature.edges)
-            n = merge_feature(m, f, rated, w_min, horizon, leak, edges + at, &totals[f - start], &seen[f - start])
+            n = merge_feature(m, f, how, edges + at, &totals[f - start], &seen[f - start])
             lengths[f - start] = n
             at += n
     return lengths_, totals_, seen_, edges_[:at]

@@ -4,6 +4,9 @@ from numpy.typing import NDArray
 from abound.kernels.votes import Votes
 
 LEAST_WEIGHT: float
+COMMON_VALUE: float
+STEP_SIZE: float
+STEP_BEGIN: float
 
 class PairTables:
     def __init__(self) -> None: ...

@@ -17,14 +17,13 @@ from libc.string cimport memset
 
 from abound.kernels.lists cimport SMALLEST, slope_to_store, weight_to_store
 from abound.kernels.pool cimport CHECKED, ask_for_large_pages, out_of_memory, out_of_range, prefetch
-from abound.kernels.votes cimport Candidates, Votes
+from abound.kernels.votes cimport RIVALS_A_LABEL, Candidates, Votes
 
 import numpy as np
 
 cdef enum:
     AHEAD = 8                               # tables that are asked for before a walk over all comes to them
     RIVALS = 5                              # wrong labels that learn from a row, at the least
-    RIVALS_A_LABEL = 3
 cdef int64_t FULLEST = 6                    # eighths of the lanes that may be taken, where there are several buckets
 cdef int64_t SMALLEST_ARENA = 1 << 12
 cdef int64_t LARGEST_ARENA = 1 << 25
@@ -35,6 +34,8 @@ cdef double STEP_START = 30.0
 cdef double LEAST = 0.05                    # a weight nearer to 0 is dropped when the store is tidied
 
 LEAST_WEIGHT = LEAST
+COMMON_VALUE, STEP_SIZE, STEP_BEGIN = COMMON, STEP, STEP_START   # few labels learn by the same ones
+
 cdef int64_t BUCKET_BYTES = sizeof(Bucket)
 cdef int64_t BORROWED_BYTES = sizeof(int32_t) + 2 * sizeof(float)
 

@@ -31,6 +31,9 @@ cdef class Prototypes:
     cdef bint is_kept(self, const Column* c, int64_t i) noexcept nogil
     cdef int apply(self, int64_t f, double value, Change* changes, int64_t n_changes, Step* step,
                    int64_t n_labels) except -1 nogil
+    cdef int apply_dense(self, Column* c, double value, Change* changes, int64_t n_changes, Step* step,
+                         int64_t n_labels) except -1 nogil
+    cdef void insert(self, Column* c, Change* changes, int64_t n_changes, int64_t missing) noexcept nogil
 
 
 cdef int64_t find_all(const int32_t* labels, int64_t n, Change* changes, int64_t n_changes) noexcept nogil

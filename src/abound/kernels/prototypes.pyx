@@ -91,70 +91,75 @@ cdef class Prototypes:
                    int64_t n_labels) except -1 nogil:
         """Add value * amount to the weights of a feature, for changes sorted by label."""
         cdef Column* c = &self.columns[f]
-        cdef int64_t i, at, missing = 0, room, last
+        cdef int64_t i, missing = n_changes, room
         cdef float* weights
-        cdef float* traces = NULL
-        cdef int32_t* labels
+        cdef float* traces
         if CHECKED and not 0 <= f < self.n_features:
             out_of_range("feature outside the prototypes")
         if c.dense:
-            last = changes[n_changes - 1].label + 1
-            if last > c.room:
-                self.widen(c, max(last, min(n_labels, c.room + c.room // 2)), True)
-            weights = weights_of(c)
-            if last > c.length:
-                self.n_pairs += last - c.length
-                c.length = <int32_t> last
-            if self.traced:
-                traces = traces_of(c)
-            for i in range(n_changes):
-                add(weights, traces, changes[i].label, value * changes[i].amount, step)
-            return 0
+            return self.apply_dense(c, value, changes, n_changes, step, n_labels)
         if c.length:
             missing = find_all(labels_of(c), c.length, changes, n_changes)
         else:
-            missing = n_changes
             for i in range(n_changes):
                 changes[i].position = -1
         if missing:
             if (self.may_be_dense and n_labels >= FEWEST_DENSE
                     and (c.length + missing) * DENSE_SHARE >= n_labels):
                 self.widen(c, n_labels, True)
-                return self.apply(f, value, changes, n_changes, step, n_labels)
+                return self.apply_dense(c, value, changes, n_changes, step, n_labels)
             if c.length + missing > c.room:
                 room = c.length + missing
                 self.widen(c, room + (room // 4 + 2 if c.length else 0), False)
-        labels, weights = labels_of(c), weights_of(c)
-        if self.traced:
-            traces = traces_of(c)
-        if missing:                         # from the end on, so that each pair is moved once
-            at = c.length - 1
-            c.length += <int32_t> missing
-            self.n_pairs += missing
-            i = n_changes - 1
-            room = c.length - 1             # where the next pair goes
-            while missing:
-                if changes[i].position >= 0:        # everything up to the known pair moves with it
-                    while at > changes[i].position:
-                        move_pair(labels, weights, traces, at, room)
-                        at, room = at - 1, room - 1
-                    move_pair(labels, weights, traces, at, room)
-                    changes[i].position = <int32_t> room
-                    at, room = at - 1, room - 1
-                else:
-                    while at >= 0 and labels[at] > changes[i].label:
-                        move_pair(labels, weights, traces, at, room)
-                        at, room = at - 1, room - 1
-                    labels[room], weights[room] = changes[i].label, 0.0
-                    if traces != NULL:
-                        traces[room] = 0.0
-                    changes[i].position = <int32_t> room
-                    room -= 1
-                    missing -= 1
-                i -= 1
+            self.insert(c, changes, n_changes, missing)
+        weights, traces = weights_of(c), traces_of(c) if self.traced else NULL
         for i in range(n_changes):
             add(weights, traces, changes[i].position, value * changes[i].amount, step)
         return 0
+
+    cdef int apply_dense(self, Column* c, double value, Change* changes, int64_t n_changes, Step* step,
+                         int64_t n_labels) except -1 nogil:
+        """Add to the weights of a feature that has one for every label."""
+        cdef int64_t i, last = changes[n_changes - 1].label + 1
+        cdef float* weights
+        cdef float* traces
+        if last > c.room:
+            self.widen(c, max(last, min(n_labels, c.room + c.room // 2)), True)
+        weights, traces = weights_of(c), traces_of(c) if self.traced else NULL
+        if last > c.length:
+            self.n_pairs += last - c.length
+            c.length = <int32_t> last
+        for i in range(n_changes):
+            add(weights, traces, changes[i].label, value * changes[i].amount, step)
+        return 0
+
+    cdef void insert(self, Column* c, Change* changes, int64_t n_changes, int64_t missing) noexcept nogil:
+        """Give the labels that are missing a weight of 0, from the end on, so that each pair is moved once."""
+        cdef int32_t* labels = labels_of(c)
+        cdef float* weights = weights_of(c)
+        cdef float* traces = traces_of(c) if self.traced else NULL
+        cdef int64_t i = n_changes - 1, at = c.length - 1, place = c.length + missing - 1   # of the next pair
+        c.length += <int32_t> missing
+        self.n_pairs += missing
+        while missing:
+            if changes[i].position >= 0:    # everything up to the known pair moves with it
+                while at > changes[i].position:
+                    move_pair(labels, weights, traces, at, place)
+                    at, place = at - 1, place - 1
+                move_pair(labels, weights, traces, at, place)
+                changes[i].position = <int32_t> place
+                at, place = at - 1, place - 1
+            else:
+                while at >= 0 and labels[at] > changes[i].label:
+                    move_pair(labels, weights, traces, at, place)
+                    at, place = at - 1, place - 1
+                labels[place], weights[place] = changes[i].label, 0.0
+                if traces != NULL:
+                    traces[place] = 0.0
+                changes[i].position = <int32_t> place
+                place -= 1
+                missing -= 1
+            i -= 1
 
     # -- in and out --------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.kernels.batch import Batch
 from abound.kernels.pairs import PairTables
 from abound.kernels.pool import EdgePool
 from abound.kernels.votes import Votes
@@ -12,6 +13,13 @@ RATING_DTYPE: np.dtype[np.void]
 SHARE_OF_PAIRS: float
 
 class RatedSettings:
+    w_min: float
+    d_max: int
+    horizon: float
+    leak: bool
+    boolean: bool
+    kappa: float
+    shrink: float
     def __init__(
         self,
         *,
@@ -20,12 +28,8 @@ class RatedSettings:
         horizon: float,
         leak: bool,
         boolean: bool,
-        kappa: float,
-        shrink: float,
-        rate: float,
-        rate_start: float,
         step: float,
-        step_start: float,
+        learning: tuple[float, float, float, float, float],
         n_candidates: int = ...,
     ) -> None: ...
 
@@ -33,9 +37,7 @@ def rated_rank(
     pool: EdgePool,
     votes: Votes,
     s: RatedSettings,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    data: NDArray[np.float64],
+    batch: Batch,
     n_labels: int,
     out_labels: NDArray[np.int32],
     out_scores: NDArray[np.float64],
@@ -45,9 +47,7 @@ def rated_scores(
     pool: EdgePool,
     votes: Votes,
     s: RatedSettings,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    data: NDArray[np.float64],
+    batch: Batch,
     n_labels: int,
     labels: NDArray[np.int32],
     out: NDArray[np.float64],
@@ -59,13 +59,7 @@ def rated_learn(
     pool: EdgePool,
     votes: Votes,
     s: RatedSettings,
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    data: NDArray[np.float64],
-    label_indptr: NDArray[np.int64],
-    labels: NDArray[np.int32],
-    wrong_indptr: NDArray[np.int64],
-    wrong: NDArray[np.int32],
+    batch: Batch,
     n_labels: int,
     again: bool,
     pairs: PairTables | None = ...,

@@ -15,6 +15,7 @@ and O(active features x labels / w_min) to learn.
 from libc.math cimport INFINITY, NAN, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
+from abound.kernels.batch cimport Batch
 from abound.kernels.exponential cimport exp_of
 from abound.kernels.lists cimport (SMALLEST, UNKNOWN, RatedEdge, ask_for_headers, find_edge, rating_of,
                                    slope_to_store, update_feature)
@@ -42,19 +43,20 @@ SHARE_OF_PAIRS = PAIR_SHARE
 
 
 cdef class RatedSettings:
-    """The options of the rated index, as the kernels read them."""
+    """The options of the rated index, as the kernels read them.
+
+    `learning` is (kappa, shrink, rate, rate_start, step_start).
+    """
 
     cdef readonly double w_min, horizon, kappa, shrink, rate, rate_start, step, step_start
     cdef readonly int64_t d_max, n_candidates
     cdef readonly bint leak, boolean
 
-    def __init__(self, *, double w_min, int64_t d_max, double horizon, bint leak, bint boolean, double kappa,
-                 double shrink, double rate, double rate_start, double step, double step_start,
+    def __init__(self, *, double w_min, int64_t d_max, double horizon, bint leak, bint boolean, double step, learning,
                  int64_t n_candidates=0):
-        self.n_candidates = n_candidates
         self.w_min, self.d_max, self.horizon, self.leak, self.boolean = w_min, d_max, horizon, leak, boolean
-        self.kappa, self.shrink = kappa, shrink
-        self.rate, self.rate_start, self.step, self.step_start = rate, rate_start, step, step_start
+        self.step, self.n_candidates = step, n_candidates
+        self.kappa, self.shrink, self.rate, self.rate_start, self.step_start = learning
 
 
 cdef inline RatedEdge* list_of(EdgePool pool, const Feature* feature) except? NULL nogil:
@@ -206,10 +208,12 @@ cdef int64_t score_ahead(EdgePool pool, Votes votes, RatedSettings s, const int6
     return n_votes_next
 
 
-def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
-               const double[::1] data, int64_t n_labels, int32_t[:, ::1] out_labels, double[:, ::1] out_scores,
-               PairTables pairs=None):
+def rated_rank(EdgePool pool, Votes votes, RatedSettings s, Batch batch, int64_t n_labels,
+               int32_t[:, ::1] out_labels, double[:, ::1] out_scores, PairTables pairs=None):
     """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
+    cdef const int64_t[::1] indptr = batch.indptr
+    cdef const int32_t[::1] indices = batch.indices
+    cdef const double[::1] data = batch.data
     cdef bint weighs = pairs is not None and s.n_candidates > 0
     cdef int64_t k = max(<int64_t> out_labels.shape[1], s.n_candidates if weighs else 0)
     cdef int64_t row, i, n, n_votes = 0, n_rows = out_labels.shape[0]
@@ -229,9 +233,12 @@ def rated_rank(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] i
                 out_scores[row, i] = votes.best[i].score
 
 
-def rated_scores(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
-                 const double[::1] data, int64_t n_labels, const int32_t[::1] labels, double[:, ::1] out):
+def rated_scores(EdgePool pool, Votes votes, RatedSettings s, Batch batch, int64_t n_labels,
+                 const int32_t[::1] labels, double[:, ::1] out):
     """Write what some labels get in votes from each row, NaN for one that gets none; no pairs are weighed."""
+    cdef const int64_t[::1] indptr = batch.indptr
+    cdef const int32_t[::1] indices = batch.indices
+    cdef const double[::1] data = batch.data
     cdef int64_t row, i, slot, n_votes
     with nogil:
         for row in range(out.shape[0]):
@@ -445,24 +452,23 @@ def rated_lift(EdgePool pool, RatedSettings s, const int32_t[::1] indices, const
             correct(&list_of(pool, rarest)[at], -rarest_value, s)
 
 
-def rated_learn(EdgePool pool, Votes votes, RatedSettings s, const int64_t[::1] indptr, const int32_t[::1] indices,
-                const double[::1] data, const int64_t[::1] label_indptr, const int32_t[::1] labels,
-                const int64_t[::1] wrong_indptr, const int32_t[::1] wrong, int64_t n_labels, bint again,
+def rated_learn(EdgePool pool, Votes votes, RatedSettings s, Batch batch, int64_t n_labels, bint again,
                 PairTables pairs=None, int64_t n_before=0, bint tidies=True):
     """Learn rows in order, in place; return how much of the softmax true labels lacked on average before.
 
-    The labels of row i are labels[label_indptr[i]:label_indptr[i+1]], ascending; wrong labels are given the same way,
-    or not at all. `again` is a later pass over rows that were learnt before: their counts stay, and are taken off
-    while they are scored. `pairs` learn along, if candidates are weighed; `n_before` rows of the pass came before these.
+    `again` is a later pass over rows that were learnt before: their counts stay, and are taken off while they are
+    scored. `pairs` learn along, if candidates are weighed; `n_before` rows of the pass came before these.
     """
+    cdef const int64_t[::1] indptr = batch.indptr, label_indptr = batch.label_indptr, wrong_indptr = batch.wrong_indptr
+    cdef const int32_t[::1] indices = batch.indices, labels = batch.labels, wrong = batch.wrong_labels
+    cdef const double[::1] data = batch.data
     cdef bint weighs = pairs is not None and s.n_candidates > 0
     cdef int64_t row, p, i, start, stop, first, last, n_votes, n_wrong = 0, n_scored = 0
     cdef double loss, total_loss = 0.0
     cdef Feature* feature
-    if indices.shape[0]:
-        pool.ensure_features(<int64_t> np.max(indices) + 1)
+    pool.ensure_features(batch.n_features)
     if weighs:
-        pairs.ensure_features((<int64_t> np.max(indices) + 1 if indices.shape[0] else 0) + 1)
+        pairs.ensure_features(batch.n_features + 1)
     with nogil:
         for row in range(indptr.shape[0] - 1):
             if weighs and tidies and is_time_to_tidy(n_before + row):

@@ -6,6 +6,7 @@ from abound.kernels.pool cimport Edge, check_place
 
 cdef enum:
     INSERTION_MOST = 32                     # up to so many, insertion beats a heap
+    RIVALS_A_LABEL = 3                      # wrong labels that a hinge compares with a true one, at the least
 
 cdef struct Vote:
     double score

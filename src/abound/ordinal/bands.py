@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from abound.matrices import check_sparse
 from abound.ordinal.confidence import Confidence, RowShape
 from abound.rankers.base import check_number, check_whole
 from abound.store import Model
@@ -161,6 +162,8 @@ class Bands:
             Which labels were judged; without, those that are not hidden.
         """
         found, values, ranked = _checked(labels, scores)
+        check_sparse(accepted, "accepted")
+        check_sparse(shown, "shown")
         yes = np.atleast_2d(np.asarray(accepted, bool))
         judged = ranked if shown is None else ranked & np.atleast_2d(np.asarray(shown, bool))
         if yes.shape != found.shape or judged.shape != found.shape:

@@ -1,7 +1,6 @@
 """The contract of the ordinal learners: rows in, a rank a row out, learning a row at a time."""
 
-import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
@@ -11,15 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted
 
+from abound.components.rows import Rows
 from abound.errors import DamagedModel
 from abound.matrices import check_sparse, check_width
 from abound.ordinal.scale import Scale, checked_targets
-from abound.rankers.rows import Rows
-from abound.store import Model, decode_names, encode_names, state_hash, write_model
+from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Source
 
 
-class OrdinalEstimator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Give each row one of several ordered ranks.
 
     A subclass gives the steps that carry an underscore; ranks, validation and saving are here.
@@ -216,26 +215,22 @@ class OrdinalEstimator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
 
     # -- saving --------------------------------------------------------------------------------------
 
-    def _arrays(self) -> dict[str, Source]:
+    def arrays(self) -> dict[str, Source]:
+        """Return everything that was learnt, by name."""
         check_is_fitted(self, "scale_")
         values, offsets = encode_names(self.scale_.values.tolist())
         seen = np.array([self.n_rows_seen_], np.int64)
         return {"rank_values": values, "rank_offsets": offsets, "rows_seen": seen, **self._state()}
 
-    def state_hash(self) -> str:
-        """Return a hash of what was learnt; equal states have equal hashes."""
-        return state_hash(self.kind, self._arrays())
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model directory, or replace the model in one; see `abound.load`."""
-        arrays = self._arrays()
+    def content(self) -> dict[str, Any]:
+        """Return what the manifest says beside the kind and the files."""
         params = self.get_params(deep=False)
         if params.get("ranks") is not None:
             params["ranks"] = np.asarray(params["ranks"]).tolist()
         columns: dict[str, Any] = {"n_features_in": self.n_features_in_}
         if hasattr(self, "feature_names_in_"):
             columns["feature_names"] = list(self.feature_names_in_)
-        write_model(path, {"kind": self.kind, "params": params, "columns": columns}, arrays)
+        return {"params": params, "columns": columns}
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:

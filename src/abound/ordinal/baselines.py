@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.components.rows import Rows
 from abound.ordinal.base import OrdinalEstimator
 from abound.rankers.base import check_number, check_whole
-from abound.rankers.rows import Rows
 from abound.store import Model
 from abound.store.directory import Source
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
+from abound.components.rows import Rows
 from abound.errors import DamagedModel
 from abound.kernels.thresholds import (
     SupportRows,
@@ -19,7 +20,6 @@ from abound.kernels.thresholds import (
 )
 from abound.ordinal.base import OrdinalEstimator
 from abound.rankers.base import UNLIMITED, check_number, check_whole
-from abound.rankers.rows import Rows
 from abound.store import Model
 from abound.store.directory import Source
 from abound.store.model import is_sorted

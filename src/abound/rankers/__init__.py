@@ -1,27 +1,26 @@
 """Rows in, ranked labels out."""
 
 import importlib
-from typing import Literal
 
 from abound.rankers.base import Ranker
 
 # Where each kind lives: its bare ranker, and its estimator, which brings scikit-learn along. Imported when asked for.
 _KINDS = {
-    "cascade": ("cascade", "Cascade"),
-    "feature-focus": ("feature_focus", "FeatureFocus"),
-    "frequency": ("frequency", "Frequency"),
-    "independent": ("independent", "Independent"),
-    "mmp": ("mmp", "MMP"),
-    "perceptron": ("perceptron", "Perceptron"),
-    "rocchio": ("rocchio", "Rocchio"),
+    "cascade": ("abound.rankers.cascade", "CascadeRanker"),
+    "feature-focus": ("abound.rankers.feature_focus", "FeatureFocusRanker"),
+    "frequency": ("abound.rankers.frequency", "FrequencyRanker"),
+    "independent": ("abound.rankers.independent", "IndependentRanker"),
+    "mmp": ("abound.rankers.mmp", "MMPRanker"),
+    "perceptron": ("abound.rankers.perceptron", "PerceptronRanker"),
+    "rocchio": ("abound.rankers.rocchio", "RocchioRanker"),
 }
 KINDS = tuple(_KINDS)
 
-__all__ = ["KINDS", "Ranker", "ranker_class"]
+__all__ = ["KINDS", "Ranker", "known_kinds", "ranker_class", "register"]
 
 
-def ranker_class(kind: str, form: Literal["bare", "estimator"] = "bare") -> type[Ranker]:
-    """Return the class of a kind of ranker.
+def ranker_class(kind: str) -> type[Ranker]:
+    """Return the class of a kind of ranker; `abound.estimators.estimator_class` has its scikit-learn estimator.
 
     Examples
     --------
@@ -29,11 +28,21 @@ def ranker_class(kind: str, form: Literal["bare", "estimator"] = "bare") -> type
     'FeatureFocusRanker'
     """
     if kind not in _KINDS:
-        raise ValueError(f"unknown ranker {kind!r}; known are {', '.join(KINDS)}")
+        raise ValueError(f"unknown ranker {kind!r}; known are {', '.join(_KINDS)}")
     module, name = _KINDS[kind]
-    if form == "estimator":
-        module, name = "estimators", name
-    else:
-        name += "Ranker"
-    found: type[Ranker] = getattr(importlib.import_module(f"abound.rankers.{module}"), name)
+    found: type[Ranker] = getattr(importlib.import_module(module), name)
     return found
+
+
+def known_kinds() -> list[str]:
+    """Return every kind, registered ones included."""
+    return list(_KINDS)
+
+
+def register(ranker: type[Ranker]) -> type[Ranker]:
+    """Make a ranker of your own known by its kind; it can decorate the class.
+
+    Every process that loads its models must import its module first.
+    """
+    _KINDS[ranker.kind] = (ranker.__module__, ranker.__qualname__)
+    return ranker

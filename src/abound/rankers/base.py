@@ -5,29 +5,33 @@ to load and to rank a text.
 """
 
 import inspect
-import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from abound.components import Component, Moment
+from abound.components.rows import Lists, Rows, Targets, blank
 from abound.errors import DamagedModel
+from abound.kernels.batch import Batch
 from abound.kernels.rows import are_plain
 from abound.matrices import check_sparse
-from abound.rankers.labels import LabelBook, TargetForm, Targets, plain_name, target_form
+from abound.rankers.labels import LabelBook, TargetForm, plain_name, target_form
 from abound.rankers.ranking import Explanation, Ranking
-from abound.rankers.rows import NOTHING, Lists, Part, Rows
-from abound.rankers.source import MatrixRows, RowSource
-from abound.store import Model, decode_names, encode_names, state_hash, write_model
+from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Source
 from abound.store.names import Name
+from abound.training.local import train
+from abound.training.schedule import Plan
+from abound.training.source import MatrixRows, RowSource
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
+C = TypeVar("C", bound=Component)
 LARGEST_VALUE = float(np.finfo(np.float32).max)
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 VALUES = (np.dtype(np.float64),)
@@ -69,116 +73,199 @@ def check_number(name: str, value: Any, low: float, high: float = float("inf")) 
         raise ValueError(f"{name} must be {limits}, got {value!r}")
 
 
-class Ranker(ABC):
+class Ranker(Stored):
     """Rank labels by what was learnt from rows.
 
-    A subclass gives the steps that carry an underscore; labels, validation and saving are here, and scikit-learn's
-    face is put on in `estimators.py`. Rows may be dense or sparse and hold no negative value. Labels are one name a
-    row, a list of names a row, or an indicator matrix; both labels and columns may appear at any call of `partial_fit`.
+    A subclass says which components it is made of; labels, validation, training, merging and saving are here, and
+    scikit-learn's face is put on in `abound.estimators`. Rows may be dense or sparse and hold no negative value. Labels
+    are one name a row, a list of names a row, or an indicator matrix; both labels and columns may appear at any call of
+    `partial_fit`.
     """
 
     feature_names_in_: NDArray[np.object_]
-    kind: ClassVar[str]  # the ranker's name in model directories and on the command line
     learns_wrong: ClassVar[bool] = False  # whether it can be told which labels are wrong
+    shard_params: ClassVar[Mapping[str, Any]] = {}  # parameters that shards have instead
+    n_jobs: int = 1
+    shards: int | None = None
+    passes_: int | None = None  # that `fit` makes through the rows
     _form: TargetForm = "names"  # of the last labels that were learnt
 
     # -- what a subclass gives ---------------------------------------------------------------------
 
-    @abstractmethod
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
         """Raise on a parameter that cannot be used."""
 
     @abstractmethod
-    def _reset(self) -> None:
-        """Forget everything but the parameters."""
+    def build(self) -> Sequence[Component]:
+        """Return its components, in order, as they are before anything is learnt."""
 
-    @abstractmethod
-    def _learn(self, rows: Rows, targets: Targets) -> None:
-        """Learn rows in order, as one online pass."""
+    def configure(self) -> None:
+        """Give the components what the parameters say now; called before they are used."""
 
-    def _learn_with_wrong(self, rows: Rows, targets: Targets, wrong: Lists) -> None:
-        """Learn rows in order, with labels that are known to be wrong, if the ranker can."""
-        raise NotImplementedError
+    def plan(self, n_rows: int) -> Plan:  # noqa: ARG002 -- the cascade looks at it
+        """Return how `fit` goes through so many rows, all of whose labels are known: one online pass."""
+        return Plan(shards=self.n_shards, n_jobs=self.n_jobs)
 
-    def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:  # noqa: B027  few can
+    def settle(self, n_rows: int) -> None:
+        """Take the form in which so many rows are learnt from scratch; all their labels are known."""
+
+    def learners(self, *, again: bool) -> Sequence[Component]:  # noqa: ARG002 -- the cascade looks at it
+        """Return the components that learn in the first pass, or in a later one."""
+        return self.components
+
+    def learn(self, batch: Batch) -> None:
+        """Learn rows in order, as one online pass; all their labels are known."""
+        for component in self.components:
+            component.learn(batch, len(self.labels_))
+
+    def insist(self, batch: Batch) -> None:
         """Learn rows that were just learnt on, until their labels stand first and wrong ones do not, if it can."""
 
-    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
-        """Learn all rows from scratch, after the names of labels: one online pass, unless a ranker overrides it."""
-        if names is not None:
-            self._learn(*names)
-        for rows, targets in source.parts(0, source.n_rows):
-            self._learn(rows, targets)
+    def count_learnt(self, n_rows: int) -> None:
+        """Count rows that are learnt elsewhere."""
 
-    passes_: int | None = None  # that `fit` makes through the rows
-
-    @property
-    def has_second_stage(self) -> bool:
-        """Whether the best labels are re-ranked by weights of their own."""
-        return False
-
-    def drop_second_stage(self) -> bool:
-        """Leave out what only re-ranks the best labels, to save memory; return whether there was any."""
-        return False
-
-    @property
-    def in_shards(self) -> bool:
-        """Whether `fit` learns ranges of the rows apart and merges them."""
-        return False
-
-    def _source(self, rows: Rows, targets: Targets) -> RowSource:
+    def source(self, batch: Batch) -> RowSource:
         """Return the rows of a matrix in the order in which `fit` visits them: as they are, unless overridden."""
-        return MatrixRows(rows, targets)
+        return MatrixRows(batch)
 
-    @abstractmethod
-    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
-        """Write the best labels of each row and their scores."""
+    def own_state(self) -> dict[str, Source]:
+        """Return what was learnt beside labels and components."""
+        return {}
 
-    def _scores(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the scores of some labels for each row, NaN for one that would not be ranked.
+    def restore(self, model: Model) -> None:
+        """Take up the components of a model directory, after checking them."""
+        self.start_components(self.build())
+        for component in self.components:
+            component.restore(model, len(self.labels_))
 
-        Of labels that are weighed again when they are candidates, it is what they have without.
-        """
-        n_labels = max(1, len(self.labels_))
-        found = np.full((rows.n_rows, len(labels)), np.nan)
-        ids, scores = np.full((1, n_labels), -1, np.int32), np.zeros((1, n_labels))
-        every = np.empty(n_labels)
-        for row in range(rows.n_rows):
-            ids[:] = -1
-            self._rank(rows.row(row), ids, scores)
-            ranked = ids[0] >= 0
-            every[:] = np.nan
-            every[ids[0][ranked]] = scores[0][ranked]
-            found[row] = every[labels]
-        return found
+    def take_form_of(self, rankers: Sequence[Self]) -> None:
+        """Take the form that a merge of some rankers has; all their labels are known."""
 
-    @abstractmethod
-    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        """Return features, votes and prior of a label for the single row of `rows`."""
+    # -- components --------------------------------------------------------------------------------
+
+    @property
+    def components(self) -> list[Component]:
+        """What it is made of, in order."""
+        self.configure()
+        return list(self._components.values())
+
+    def component(self, kind: str) -> Component | None:
+        """Return the component of a kind, if it has one."""
+        self.configure()
+        return self._components.get(kind)
+
+    def part(self, kind: type[C]) -> C | None:
+        """Return the component of a class as it was configured last, if it has one."""
+        return cast("C | None", self._components.get(kind.kind))
+
+    def start_components(self, components: Sequence[Component]) -> None:
+        """Be made of some components from now on."""
+        self._components = {component.kind: component for component in components}
+
+    @property
+    def head(self) -> Component:
+        """The component that gives the scores: the last one that ranks."""
+        return next(component for component in reversed(self.components) if component.ranks)
 
     @property
     def nbytes_(self) -> int:
         """Bytes of memory that what was learnt of features holds."""
-        return 0
+        return sum(component.nbytes for component in self.components)
 
-    def _n_stored(self) -> int:
-        """Return how many features there is room for in what was learnt."""
-        return 0
+    @property
+    def n_edges_(self) -> int:
+        """The number of feature-to-label edges; 0 without an index."""
+        return sum(component.n_edges for component in self.components)
 
-    def _feature_bytes(self) -> NDArray[np.int64]:
+    @property
+    def n_pairs_(self) -> int:
+        """The number of (feature, label) pairs with a weight of their own."""
+        return sum(component.n_pairs for component in self.components)
+
+    @property
+    def n_stored(self) -> int:
+        """How many features there is room for in what was learnt."""
+        return max((component.n_features - component.offset for component in self.components), default=0)
+
+    @property
+    def has_second_stage(self) -> bool:
+        """Whether the best labels are re-ranked by weights of their own."""
+        return any(not component.ranks for component in self.components)
+
+    def drop_second_stage(self) -> bool:
+        """Leave out what only re-ranks the best labels, to save memory; return whether there was any."""
+        found = [component for component in self.components if component.ranks]
+        dropped = len(found) < len(self._components)
+        self.start_components(found)
+        return dropped
+
+    def compact(self) -> None:
+        """Give spare room back; what is ranked and learnt stays the same."""
+        for component in self.components:
+            component.compact()
+
+    def feature_bytes(self) -> NDArray[np.int64]:
         """Return the bytes that each feature takes."""
-        return np.zeros(0, np.int64)
+        found = [component.feature_bytes() for component in self.components]
+        held = np.zeros(max(map(len, found), default=0), np.int64)
+        for taken in found:
+            held[: len(taken)] += taken
+        return held
 
-    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:  # noqa: B027  few can
+    def keep_features(self, wanted: NDArray[np.bool_]) -> None:
         """Forget all features but the wanted ones, which are numbered anew in their order."""
+        for component in self.components:
+            component.keep(wanted)
 
-    @abstractmethod
-    def _state(self) -> dict[str, Source]:
-        """Return what was learnt, beside the labels, in its canonical form."""
+    def count_edges(self, labels: NDArray[np.int32], start: int, stop: int) -> int | None:
+        """Return how many edges features start .. stop-1 have to any of some labels; None after the last feature."""
+        found = [component.count_edges(labels, start, stop) for component in self.components]
+        counts = [count for count in found if count is not None]
+        return sum(counts) if counts else None
 
-    @abstractmethod
-    def _restore(self, model: Model) -> None:
-        """Take up what `_state` gave, after checking it."""
+    # -- training ----------------------------------------------------------------------------------
+
+    @property
+    def n_shards(self) -> int:
+        """Ranges of the rows that `fit` learns apart and merges."""
+        return self.n_jobs if self.shards is None else self.shards
+
+    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
+        """Learn all rows from scratch, after the names of labels."""
+        self.settle(source.n_rows)
+        if names is not None:
+            self.learn(names)
+        plan = self.plan(source.n_rows)
+        self.passes_ = plan.passes
+        train(self, source, plan)
+
+    def learn_parts(self, parts: Iterable[Batch], n_rows: int, *, again: bool, last: bool) -> None:
+        """Learn the rows of one shard in place, piece by piece, so many in all.
+
+        `again` is a later pass, and `last` the last of several.
+        """
+        learners, before = self.learners(again=again), 0
+        for component in learners:
+            component.begin_pass(n_rows, again=again, last=last)
+        for batch in parts:
+            for component in learners:
+                component.learn(batch, len(self.labels_), Moment(again, before))
+            before += batch.n_rows
+        for component in learners:
+            component.end_pass(before)
+
+    def fork(self, *, share: bool = False) -> Self:
+        """Return a ranker that begins here and learns apart; with `share`, this one gives its memory up to it."""
+        shard = object.__new__(type(self))
+        shard.__dict__.update(self.__dict__, **self.shard_params)
+        shard.start_components([component.fork(share=share) for component in self.components])
+        return shard
+
+    def take(self, shards: Sequence[Self]) -> None:
+        """Become what shards make together that all began here."""
+        for component in self.components:
+            parts = [part for shard in shards if (part := shard.component(component.kind)) is not None]
+            component.merge(parts, len(self.labels_), n_jobs=self.n_jobs)
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -196,9 +283,9 @@ class Ranker(ABC):
         -------
         self
         """
-        self._check_params()
-        self._start()
-        self._learn_all(self._source(*self._encode(X, Y)))
+        self.check_params()
+        self.start()
+        self.learn_all(self.source(self.encode(X, Y)))
         return self
 
     def partial_fit(
@@ -226,28 +313,29 @@ class Ranker(ABC):
         -------
         self
         """
-        self._check_params()
+        self.check_params()
         if not hasattr(self, "labels_"):
-            self._start()
+            self.start()
         if classes is not None:
             self.labels_.add(classes)
         if wrong is None:
-            self._learn(*self._encode(X, Y))
+            self.learn(self.encode(X, Y))
             return self
-        self._check_wrong(Y, wrong)
-        rows, targets = self._encode(X, Y)
-        if len(wrong) != rows.n_rows:
-            raise ValueError(f"X has {rows.n_rows} rows but there are wrong labels for {len(wrong)}")
-        self._learn_with_wrong(rows, targets, self.labels_.known(wrong))
+        self.check_wrong(Y, wrong)
+        batch = self.encode(X, Y)
+        if len(wrong) != batch.n_rows:
+            raise ValueError(f"X has {batch.n_rows} rows but there are wrong labels for {len(wrong)}")
+        self.learn(Batch(batch.rows, batch.targets, self.labels_.known(wrong)))
         return self
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Forget everything but the parameters."""
         self.labels_ = LabelBook()
         self.n_rows_seen_ = 0
         self.n_features_in_ = 0
-        self._reset()
+        self.start_components(self.build())
 
-    def _check_wrong(self, Y: Any, wrong: Sequence[Iterable[Any]]) -> None:
+    def check_wrong(self, Y: Any, wrong: Sequence[Iterable[Any]]) -> None:
         """Raise if wrong labels cannot be learnt, before anything is."""
         if not self.learns_wrong:
             raise ValueError(f"a {self.kind} ranker cannot learn from wrong labels; a cascade can")
@@ -258,23 +346,46 @@ class Ranker(ABC):
             if both:
                 raise ValueError(f"label {sorted(both, key=str)[0]!r} is said to be right and wrong for the same row")
 
-    def _encode(self, X: Any, Y: Any) -> tuple[Rows, Targets]:
+    def encode(self, X: Any, Y: Any) -> Batch:
         """Check rows that are to be learnt, and make their labels and columns known."""
         if Y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         width = self.n_features_in_
-        rows = self._rows(X, learn=True)
+        rows = self.rows_of(X, learn=True)
         try:
-            targets = self.labels_.encode(Y, rows.n_rows, learn=True)
+            return self.note(rows, Y, target_form(Y), self.n_features_in_)
         except BaseException:
             self.n_features_in_ = width  # nothing was learnt of the new columns
             raise
-        self._form = target_form(Y)
-        self.labels_.count(targets)
-        self.n_rows_seen_ += rows.n_rows
-        return rows, targets
 
-    def _rows(self, X: Any, *, learn: bool) -> Rows:
+    def note(
+        self, rows: Rows, Y: Any, form: TargetForm, n_features: int, wrong: Lists | None = None, *, count: bool = True
+    ) -> Batch:
+        """Make the labels and columns of rows that are to be learnt known, and count them; return them as a batch."""
+        targets = self.labels_.encode(Y, rows.n_rows, learn=True)
+        if count:
+            self.count(targets)
+        self.n_features_in_, self._form = n_features, form
+        return Batch(rows, targets, wrong)
+
+    def count(self, targets: Targets) -> None:
+        """Add rows to the counts of their labels."""
+        self.labels_.count(targets)
+        self.n_rows_seen_ += len(targets.indptr) - 1
+
+    @property
+    def form(self) -> TargetForm:
+        """How the last labels that were learnt were given."""
+        return self._form
+
+    def set_columns(self, n_features: int, form: TargetForm, names: NDArray[np.object_] | None = None) -> None:
+        """Know so many columns, perhaps by name, and how labels are given."""
+        self.n_features_in_, self._form = n_features, form
+        if names is not None:
+            self.feature_names_in_ = names
+
+    def rows_of(self, X: Any, *, learn: bool = False) -> Rows:
+        """Return rows as components take them, after checking them; with `learn`, new columns become known."""
         rows = _plain_rows(X)
         if rows is None:
             X = self._as_csr(X, learn)
@@ -326,15 +437,25 @@ class Ranker(ABC):
         -------
         Ranking
         """
-        self._check_fitted()
+        self.check_fitted()
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
-        rows = self._rows(X, learn=False)
-        width = min(int(k), max(1, len(self.labels_)))
-        labels = np.full((rows.n_rows, width), -1, np.int32)
-        scores = np.zeros((rows.n_rows, width))
-        self._rank(rows, labels, scores)
+        return self.rank_rows(self.rows_of(X, learn=False), int(k))
+
+    def rank_rows(self, rows: Rows, k: int) -> Ranking:
+        """Rank the best labels of rows that were validated."""
+        labels, scores = blank(rows.n_rows, min(k, max(1, len(self.labels_))))
+        self.head.rank(rows, len(self.labels_), labels, scores)
         return Ranking(labels, scores, self.labels_.names)
+
+    def score_rows(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the scores of some labels for rows that were validated; see `Component.scores`."""
+        return self.head.scores(rows, len(self.labels_), labels)
+
+    def explain_row(self, row: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+        """Return the features of a single row that vote for a label, their votes, and the prior of the label."""
+        positions, votes, prior = self.head.explain(row, label)
+        return row.indices[positions].astype(np.int64), votes, prior
 
     def predict(self, X: Any) -> Any:
         """Return the best label of each row, in the form of the last Y that was learnt.
@@ -358,7 +479,7 @@ class Ranker(ABC):
         best = self.rank(X, 1).indices[:, 0]
         if not len(self.labels_):
             raise ValueError("no label was ever learnt, so none can be predicted")
-        return np.where(best < 0, np.argmax(self._counts()), best)
+        return np.where(best < 0, np.argmax(self.label_counts), best)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of rows whose best label is one of theirs: accuracy, where each has one."""
@@ -381,15 +502,15 @@ class Ranker(ABC):
         Explanation
             Its votes sum to the label's score.
         """
-        self._check_fitted()
-        rows = self._rows(X, learn=False)
+        self.check_fitted()
+        rows = self.rows_of(X, learn=False)
         if rows.n_rows != 1:
             raise ValueError(f"explain takes one row, got {rows.n_rows}")
         try:
             number = self.labels_.id_of(label)
         except KeyError:
             raise ValueError(f"label {label!r} is not known; it must have been learnt before") from None
-        features, votes, prior = self._explain(rows, number)
+        features, votes, prior = self.explain_row(rows, number)
         return Explanation(self.labels_.names[number], features, votes, prior)
 
     def truth(self, Y: Any) -> "sp.csr_array[Any]":
@@ -399,7 +520,7 @@ class Ranker(ABC):
         """
         import scipy.sparse as sp
 
-        self._check_fitted()
+        self.check_fitted()
         target_form(Y)  # raises on what has no rows
         n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
         targets = self.labels_.encode(Y, n_rows, learn=False)
@@ -411,7 +532,7 @@ class Ranker(ABC):
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels known so far, sorted."""
-        self._check_fitted()
+        self.check_fitted()
         return self._as_array(sorted(self.labels_.names, key=lambda name: (isinstance(name, str), name)))
 
     @staticmethod
@@ -422,58 +543,57 @@ class Ranker(ABC):
             return array
         return np.array(names)
 
-    def _check_fitted(self) -> None:
+    def check_fitted(self) -> None:
+        """Raise if nothing was ever learnt."""
         if not hasattr(self, "labels_"):
             from sklearn.exceptions import NotFittedError
 
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet: call fit or partial_fit first.")
 
-    def _counts(self) -> NDArray[np.int64]:
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """How many rows each label had, by label number."""
         return self.labels_.counts[: len(self.labels_)]
 
     # -- saving ------------------------------------------------------------------------------------
 
-    def _arrays(self) -> dict[str, Source]:
-        self._check_fitted()
+    def arrays(self) -> dict[str, Source]:
+        """Return everything that was learnt, by name."""
+        self.check_fitted()
         names, offsets = encode_names(self.labels_.names)
-        return {
+        found: dict[str, Source] = {
             "label_names": names,
             "label_offsets": offsets,
-            "label_counts": self._counts(),
+            "label_counts": self.label_counts,
             "rows_seen": np.array([self.n_rows_seen_], np.int64),
-            **self._state(),
+            **self.own_state(),
         }
+        for component in self.components:
+            found |= component.state()
+        return found
 
     @classmethod
     def param_names(cls) -> list[str]:
         """Return the names of the parameters."""
         return [name for name in inspect.signature(cls).parameters if name not in ("args", "kwargs")]
 
-    def _params(self) -> dict[str, Any]:
+    def params(self) -> dict[str, Any]:
+        """Return every parameter."""
         return {name: getattr(self, name) for name in self.param_names()}
 
-    def state_hash(self) -> str:
-        """Return a hash of what was learnt; equal states have equal hashes, however they came about."""
-        return state_hash(self.kind, self._arrays())
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model directory, or replace the model in one; see `abound.load`."""
-        arrays = self._arrays()
-        write_model(path, self._content(), arrays)
-
-    def _content(self) -> dict[str, Any]:
-        """Return what the manifest says beside the files."""
+    def content(self) -> dict[str, Any]:
+        """Return what the manifest says beside the kind and the files."""
         columns: Mapping[str, Any] = {"n_features_in": self.n_features_in_, "form": self._form}
         if hasattr(self, "feature_names_in_"):
             columns = {**columns, "feature_names": list(self.feature_names_in_)}
-        return {"kind": self.kind, "params": self._params(), "columns": columns}
+        return {"params": self.params(), "columns": columns}
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
         """Build a ranker from a model directory that was read, with some parameters replaced."""
         try:
             ranker = cls(**model.content["params"])
-            ranker._check_params()
+            ranker.check_params()
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedModel(f"the model's parameters cannot be used: {error}") from None
         for name, value in params.items():
@@ -481,21 +601,20 @@ class Ranker(ABC):
                 known = ", ".join(cls.param_names())
                 raise ValueError(f"a {cls.kind} ranker has no parameter {name!r}; it has {known}")
             setattr(ranker, name, value)
-        ranker._check_params()
+        ranker.check_params()
         try:
-            ranker.n_features_in_, column_names = model.columns()
-            if column_names is not None:
-                ranker.feature_names_in_ = column_names
-            ranker._form = model.content["columns"].get("form")
-            if ranker._form not in FORMS:
-                raise DamagedModel(f"the form of the labels must be one of {', '.join(FORMS)}, got {ranker._form!r}")
+            n_features, columns = model.columns()
+            form = model.content["columns"].get("form")
+            if form not in FORMS:
+                raise DamagedModel(f"the form of the labels must be one of {', '.join(FORMS)}, got {form!r}")
+            ranker.set_columns(n_features, form, columns)
             names = decode_names(model.arrays["label_names"], model.arrays["label_offsets"])
             counts, (ranker.n_rows_seen_,) = model.arrays["label_counts"], model.take_counts("rows_seen", 1)
             fits = counts.dtype == np.int64 and counts.shape == (len(names),)
             if not fits or np.any(counts < 0) or np.any(counts > ranker.n_rows_seen_):
                 raise DamagedModel("the labels' counts do not fit their names, or the rows that were seen")
             ranker.labels_ = LabelBook.restore(names, counts)
-            ranker._restore(model)
+            ranker.restore(model)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
         return ranker

@@ -1,48 +1,38 @@
 """The cascade: an index recalls by rated votes, pairs weigh the best again; of few labels every one is weighed."""
 
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.components import Component, Moment
+from abound.components.linear import Linear
+from abound.components.rows import Rows, Targets, cut
+from abound.components.second_stage import SecondStage
+from abound.components.votes import LONGEST_HORIZON, SHARD_HORIZON, Learning, RatedVotes, limits
 from abound.errors import DamagedModel
-from abound.kernels.category import RULES, RowScores, prototypes_explain, prototypes_learn, prototypes_rank
-from abound.kernels.pairs import PairTables, pairs_explain, pairs_teach
-from abound.kernels.pool import EdgePool
-from abound.kernels.prototypes import Prototypes, check_prototypes
-from abound.kernels.rated import SHARE_OF_PAIRS, RatedSettings, rated_explain, rated_lift
-from abound.rankers.base import UNLIMITED, Ranker, check_number, check_whole
-from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
-from abound.rankers.labels import Targets
-from abound.rankers.rows import NOTHING, Lists, Part, Rows, cut_lists, cut_rows
-from abound.rankers.shards import copy_pairs, merge_pairs, merge_tables, usual_rounds
-from abound.rankers.source import MatrixRows, RowSource, cut_at, training_order
-from abound.rankers.table_parts import TableParts
+from abound.kernels.batch import Batch
+from abound.kernels.rated import RatedSettings
+from abound.rankers.auto import few_or_many, rows_until_decided
+from abound.rankers.base import Ranker, check_number, check_whole
 from abound.store import Model
 from abound.store.directory import Source
+from abound.training.schedule import Plan, usual_rounds
+from abound.training.source import MatrixRows, RowSource, training_order
 
-TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
 FEW_PASSES = 3
 CANDIDATES = 20
 ENOUGH_ROWS = 1_000_000  # to learn many labels from in one pass; fewer are gone through twice
-BYTES_A_PAIR = 12  # a label, a weight and its slope
 MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
 # Terms times labels that all rounds together may look at: a correction of usual length gets all its rounds, and one of
 # many words and labels cannot take seconds.
 MOST_LOOKS = 1_000_000
 LOOKS_A_LABEL, LOOKS_A_TERM = 40, 3  # terms, or labels, that a round takes as long for, however few there are
-PAIR_ARRAYS = ("pair_indptr", "pair_labels", "pair_weights", "pair_slopes")
-TABLE_ARRAYS = ("table_indptr", "table_labels", "table_weights", "table_slopes")  # the pairs of candidates
-# The squared hinge of few labels: its margin, the least wrong labels that learn from a row, AdaGrad's step and start.
-HINGE = (1.0, 10, 1.4, 30.0)
-# The value of a feature that every row has, number 0 of the pairs: labels that are frequent everywhere need no word.
-COMMON, N_COMMON = 0.1, 1
-MOMENTS = 10  # of the last pass, whose mean is kept: the last rows weigh no more than the others
 
 
-class CascadeRanker(IndexRanker):
+class CascadeRanker(Ranker):
     """Rank labels by rated votes and learned weights, one example at a time.
 
     Many labels: each feature keeps the few labels that it was seen with, as in the feature-focus index; a rating for
@@ -102,6 +92,7 @@ class CascadeRanker(IndexRanker):
 
     kind = "cascade"
     learns_wrong = True
+    shard_params = {"horizon": SHARD_HORIZON}  # noqa: RUF012  see Ranker
 
     def __init__(
         self,
@@ -128,7 +119,8 @@ class CascadeRanker(IndexRanker):
         self.shards = shards
         self.rounds = rounds
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise on a parameter that cannot be used."""
         check_number("w_min", self.w_min, 0.0, 0.99)
         check_whole("few_labels", self.few_labels, 0)
         check_whole("random_state", self.random_state, 0)
@@ -141,181 +133,149 @@ class CascadeRanker(IndexRanker):
         if self.horizon is not None:
             check_number("horizon", self.horizon, 1.0, LONGEST_HORIZON)
 
-    def _is_rated(self) -> bool:
-        return True
-
-    def _rated_settings(self) -> RatedSettings:
-        return RatedSettings(
-            w_min=self.w_min,
-            d_max=UNLIMITED if self.d_max is None else self.d_max,
-            horizon=LONGEST_HORIZON if self.horizon is None else self.horizon,
-            leak=True,
-            boolean=False,
-            step=1.0,
-            n_candidates=CANDIDATES if self.candidates is None else self.candidates,
-            **LEARNING,
-        )
-
     # -- few or many -------------------------------------------------------------------------------
 
-    # A stream begins with both; one is let go when it turns out not to be needed: `_pairs` is None then, or `_indexed`
-    # False. `_tables` are the pairs of candidates, which go with the index, where it has them.
+    # A stream begins with votes and a linear model; one is let go when it turns out not to be needed. The second stage
+    # goes with the votes, where they have one.
 
-    def _reset(self) -> None:
+    _n_learnt = 0
+
+    def build(self) -> list[Component]:
+        """Return its components: both of few labels and of many, as long as nothing is known of them."""
         self._n_learnt = 0
-        self._n_passed = 0  # rows of the pass at hand
-        self._indexed = True
-        self._tables = PairTables() if self.candidates else None
-        self._pairs: Prototypes | None = Prototypes(traced=True, may_be_dense=True)
-        self._pair_scratch: list[RowScores] = []
-        super()._reset()
+        return [RatedVotes(), *([SecondStage()] if self.candidates else []), Linear()]
 
-    def _let_go_of_pairs(self) -> None:
-        self._pairs, self._pair_scratch = None, []
-        if self._tables is None and self.candidates:
-            self._tables = PairTables()
+    def configure(self) -> None:
+        """Give the votes what the parameters say now, and their second stage."""
+        votes = self.part(RatedVotes)
+        if votes is not None:
+            votes.second_stage = self.part(SecondStage)
+            n_candidates = CANDIDATES if self.candidates is None else self.candidates
+            how = {
+                "step": 1.0,
+                "learning": Learning(),
+                "n_candidates": n_candidates,
+                **limits(self.d_max, self.horizon),
+            }
+            votes.settings = RatedSettings(w_min=self.w_min, leak=True, boolean=False, **how)
 
-    def _let_go_of_index(self) -> None:
-        self._indexed = False
-        self._tables = None
-        self._use(EdgePool())
+    def _keep(self, *kinds: type[Component]) -> None:
+        """Let go of all components but some kinds; begin those that are not there."""
+        self.start_components([self.part(kind) or kind() for kind in kinds])
 
-    @property
-    def has_second_stage(self) -> bool:
-        """Whether the best labels of the index are re-ranked."""
-        return self._tables is not None
-
-    def drop_second_stage(self) -> bool:
-        """Rank by votes alone from now on, to save memory; return whether there were weights of candidates."""
-        dropped = self._tables is not None
-        self._tables = None
-        return dropped
-
-    @property
-    def n_pairs_(self) -> int:
-        """The number of (feature, label) pairs with a weight of their own."""
-        return sum(pairs.n_pairs for pairs in self._all_pairs)
+    def _decide(self, n_labels: int, n_rows: int) -> None:
+        """Let go of what is not needed, once labels are known to be few or many."""
+        verdict = few_or_many(n_labels, n_rows, self.few_labels)
+        if verdict == "many":
+            weighs = bool(self.candidates) or self.part(SecondStage) is not None
+            self._keep(RatedVotes, *([SecondStage] if weighs else []))
+        elif verdict == "few":
+            self._keep(Linear)
 
     @property
-    def nbytes_(self) -> int:
-        """Bytes of memory that index and pairs hold."""
-        return super().nbytes_ + sum(pairs.nbytes for pairs in self._all_pairs)
+    def _is_open(self) -> bool:
+        return self.part(Linear) is not None and self.part(RatedVotes) is not None
 
-    @property
-    def _all_pairs(self) -> list[Prototypes | PairTables]:
-        return [pairs for pairs in (self._pairs, self._tables) if pairs is not None]
+    def settle(self, n_rows: int) -> None:
+        """Take the form in which so many rows are learnt from scratch; all their labels are known."""
+        self._decide(len(self.labels_), n_rows)
+        if self.plan(n_rows).passes == 1:
+            return
+        if self._is_open:  # no stream: the linear model ranks, and candidates can be learnt when labels grow many
+            self._keep(RatedVotes, Linear)
+        elif self.part(RatedVotes) is not None and self.candidates is None:
+            self._keep(RatedVotes, SecondStage)
 
-    def compact(self) -> None:
-        """Give spare room back; what is ranked and learnt stays the same."""
-        super().compact()
-        if self._tables is not None:
-            self._tables = self._tables.copy()
-
-    def _n_stored(self) -> int:
-        return max(super()._n_stored(), *(pairs.n_features - N_COMMON for pairs in self._all_pairs), 0)
-
-    def _feature_bytes(self) -> NDArray[np.int64]:
-        held = super()._feature_bytes()
-        for pairs in self._all_pairs:
-            lengths = np.diff(pairs.arrays()[0])[N_COMMON:] * BYTES_A_PAIR
-            both = np.zeros(max(len(held), len(lengths)), np.int64)
-            both[: len(held)] += held
-            both[: len(lengths)] += lengths
-            held = both
-        return held
-
-    def _keep_features(self, wanted: NDArray[np.bool_]) -> None:
-        super()._keep_features(wanted)
-        kept = np.concatenate([[True] * N_COMMON, wanted])
-        if self._pairs is not None:
-            self._pairs = self._pairs.kept(kept)
-        if self._tables is not None:
-            self._tables = self._tables.kept(kept)
+    def plan(self, n_rows: int) -> Plan:
+        """Return how `fit` goes through so many rows, all of whose labels are known."""
+        few = few_or_many(len(self.labels_), n_rows, self.few_labels) != "many"
+        usual = FEW_PASSES if few else 1 if n_rows >= ENOUGH_ROWS else 2
+        return Plan(
+            passes=usual if self.passes is None else self.passes,
+            shards=self.n_shards,
+            rounds=usual_rounds(self.n_shards) if self.rounds is None else self.rounds,
+            shuffles=self.part(Linear) is not None,  # many labels do as well in the order of the first pass
+            seed=self.random_state,
+            n_jobs=self.n_jobs,
+        )
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def _learn(self, rows: Rows, targets: Targets) -> None:
-        self._learn_with_wrong(rows, targets, NOTHING)
+    def source(self, batch: Batch) -> RowSource:
+        """Return the rows of a matrix in a random order."""
+        known = Batch(batch.rows, batch.targets._replace(n_known=len(self.labels_)))
+        return MatrixRows(known, training_order(batch.n_rows, self.random_state))
 
-    def _learn_with_wrong(self, rows: Rows, targets: Targets, wrong: Lists) -> None:
+    def learners(self, *, again: bool) -> Sequence[Component]:
+        """Return the components that learn; as long as a linear model ranks, votes learn once."""
+        linear, found = self.part(Linear), self.components
+        return found if linear is None or not again else [linear]
+
+    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
+        """Learn all rows from scratch, after the names of labels."""
+        super().learn_all(source, names)
+        self._n_learnt += source.n_rows
+
+    def learn(self, batch: Batch) -> None:
         """Learn rows online, cut where a stream turns out to have few labels or many."""
-        start, n_known = 0, targets.n_known
-        while start < rows.n_rows:
-            stop = self._next_turn(start, rows.n_rows, targets, n_known)
-            part, labels = cut_rows(rows, targets, start, stop, n_known)
-            n_known = max(n_known, int(labels.ids.max(initial=-1)) + 1)
-            rejected = wrong if not len(wrong[0]) else cut_lists(wrong, start, stop)
-            if self._pairs is not None:
-                self._learn_pairs(part, labels, rejected)
-            if self._indexed:
-                self._learn_rated(part, labels, rejected, before=self._n_learnt)
+        start, n_known = 0, batch.n_known
+        while start < batch.n_rows:
+            stop = self._next_turn(start, batch, n_known)
+            part = cut(batch, start, stop, n_known)
+            n_known = max(n_known, int(part.targets.ids.max(initial=-1)) + 1)
+            for component in self.components:
+                component.learn(part, len(self.labels_), Moment(before=self._n_learnt))
             self._n_learnt += stop - start
             start = stop
-            if self._indexed and self._pairs is not None:
-                if n_known > self.few_labels:
-                    self._let_go_of_pairs()
-                elif self._n_learnt >= TRIAL_ROWS:
-                    self._let_go_of_index()
+            if self._is_open:
+                self._decide(n_known, self._n_learnt)
 
-    def _next_turn(self, start: int, stop: int, targets: Targets, n_known: int) -> int:
-        """Return the row before which a stream has decided, or `stop`."""
-        if self._pairs is None or not self._indexed:
+    def _next_turn(self, start: int, batch: Batch, n_known: int) -> int:
+        """Return the row before which a stream has decided, or the end."""
+        stop = batch.n_rows
+        if not self._is_open:
             return stop
-        stop = min(stop, start + max(1, TRIAL_ROWS - self._n_learnt))  # a model may come from a longer trial
-        ids = targets.ids[targets.indptr[start] : targets.indptr[stop]]
+        stop = min(stop, start + rows_until_decided(self._n_learnt))  # a model may come from a longer trial
+        indptr, ids, _ = batch.targets
         if n_known > self.few_labels:
             return start + 1
-        beyond = np.flatnonzero(ids >= self.few_labels)
+        beyond = np.flatnonzero(ids[indptr[start] : indptr[stop]] >= self.few_labels)
         if len(beyond):  # the first row with a label too many is the last that both learn
-            at = targets.indptr[start] + int(beyond[0])
-            stop = int(np.searchsorted(targets.indptr, at, side="right"))
+            at = indptr[start] + int(beyond[0])
+            stop = int(np.searchsorted(indptr, at, side="right"))
         return stop
 
-    def _learn_pairs(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
-        assert self._pairs is not None
-        margin, rivals, step, start = HINGE
-        scratch = self._pair_scratch.pop() if self._pair_scratch else RowScores()
-        how = (RULES["hinge"], True, margin, rivals, step, start)
-        prototypes_learn(self._pairs, scratch, *how, *rows, *targets, *wrong, common=COMMON)
-        self._pair_scratch.append(scratch)
+    # -- corrections -------------------------------------------------------------------------------
 
-    def _learn_moments(self, parts: Iterable[Part], n_rows: int) -> None:
-        """Learn the rows of the last pass, and keep the mean of the weights at some moments of it."""
-        assert self._pairs is not None
-        mean, done = self._pairs, 0
-        sizes = [len(group) for group in np.array_split(np.arange(n_rows), min(MOMENTS, max(1, n_rows)))]
-        for part, is_moment in cut_at(parts, sizes):
-            self._learn_pairs(*part)
-            if is_moment:
-                mean, done = self._pairs.mean_with(mean, done / (done + 1)), done + 1
-        self._pairs = mean
+    def insist(self, batch: Batch) -> None:
+        """Learn rows that were just learnt on, until their labels stand first and wrong ones do not."""
+        for number in range(batch.n_rows):
+            one = cut(batch, number, number + 1, len(self.labels_))
+            if len(one.targets.ids):
+                self._lift(one)
+            if one.wrong is not None:
+                self._lower(one.rows, one.wrong[1])
 
-    def _insist(self, rows: Rows, targets: Targets, wrong: Lists = NOTHING) -> None:
-        for row in range(rows.n_rows):
-            part, labels = cut_rows(rows, targets, row, row + 1, len(self.labels_))
-            if len(labels.ids):
-                self._lift(part, labels)
-            if len(wrong[0]):
-                self._lower(part, cut_lists(wrong, row, row + 1)[1])
-
-    def _lift(self, row: Rows, labels: Targets) -> None:
+    def _lift(self, one: Batch) -> None:
         """Learn a row again until its labels stand first for it."""
-        for done in range(_rounds(row, len(labels.ids))):
-            best = self._first_labels(row, len(labels.ids))
-            behind = np.setdiff1d(labels.ids, best)
+        row, labels = one.rows, one.targets.ids
+        learning = Batch(row, one.targets)
+        for done in range(_rounds(row, len(labels))):
+            best = self._first_labels(row, len(labels))
+            behind, others = np.setdiff1d(labels, best), np.setdiff1d(best, labels)
             if not len(behind):
                 break
-            if self._pairs is not None:
-                self._learn_pairs(row, labels)
-            for label in behind if self._indexed else ():
-                rated_lift(self._pool, self._rated_settings(), row.indices, row.data, int(label))
-            if self._tables is not None:
-                votes = self._borrow_scratch()
-                others = np.setdiff1d(best, labels.ids)
-                pairs_teach(self._tables, votes, row.indices, row.data, others, np.unique(labels.ids))
-                self._scratch.append(votes)
-            if self._indexed and done >= LIFTING_ROUNDS:  # what stands in their place must give way
-                self._reject(row, np.setdiff1d(best, labels.ids), pairs=False)
+            self.configure()
+            linear, votes, second_stage = self.part(Linear), self.part(RatedVotes), self.part(SecondStage)
+            if linear is not None:
+                linear.learn(learning, len(self.labels_))
+            if votes is not None:
+                for label in behind:
+                    votes.lift(row, int(label))
+            if second_stage is not None:
+                second_stage.teach(row, np.unique(labels), others)
+            if votes is not None and done >= LIFTING_ROUNDS:  # what stands in their place must give way
+                votes.learn(self._rejection(row, others), len(self.labels_))
 
     def _lower(self, row: Rows, rejected: NDArray[np.int32]) -> None:
         """Reject labels of a row again until none of them stands first, as long as there is another."""
@@ -323,188 +283,74 @@ class CascadeRanker(IndexRanker):
             best = self._first_labels(row, len(rejected) + 1)
             if not len(best) or best[0] not in rejected or not len(np.setdiff1d(best, rejected)):
                 break
-            self._reject(row, rejected)
+            for component in self.components:
+                component.learn(self._rejection(row, rejected), len(self.labels_))
 
     def _first_labels(self, row: Rows, k: int) -> NDArray[np.int32]:
-        best = np.full((1, k), -1, np.int32)
-        self._rank(row, best, np.zeros(best.shape))
-        return best[0, : int((best >= 0).sum())]  # what is left of a row keeps its -1
+        best = self.rank_rows(row, k).indices[0]
+        return np.asarray(best[best >= 0], np.int32)
 
-    def _reject(self, row: Rows, labels: NDArray[np.int32], *, pairs: bool = True) -> None:
+    def _rejection(self, row: Rows, labels: NDArray[np.int32]) -> Batch:
+        """Return a row without labels, for which some are wrong."""
         none = Targets(np.zeros(2, np.int64), np.zeros(0, np.int32), len(self.labels_))
-        wrong = (np.array([0, len(labels)], np.int64), labels.astype(np.int32))
-        if self._indexed:
-            self._learn_rated(row, none, wrong)
-        if pairs and self._pairs is not None:
-            self._learn_pairs(row, none, wrong)
+        return Batch(row, none, (np.array([0, len(labels)], np.int64), labels.astype(np.int32)))
 
-    def _settle(self, n_rows: int) -> None:
-        if not self._is_few():
-            self._let_go_of_pairs()
-            if self.candidates is None and self._n_passes(n_rows) > 1:
-                self._tables = PairTables()
-        elif n_rows >= TRIAL_ROWS:  # what a stream would have let go by then
-            self._let_go_of_index()
-        elif self._n_passes(n_rows) > 1:  # no stream; pairs rank, and candidates can be learnt when labels grow many
-            self._tables = None
+    # -- merging and saving ------------------------------------------------------------------------
 
-    def _is_few(self) -> bool:
-        return len(self.labels_) <= self.few_labels
+    def take_form_of(self, rankers: Sequence[Self]) -> None:
+        """Keep what all rankers have: a young model has votes and a linear one, an older one has let go of one."""
+        indexed, linear = (all(ranker.part(kind) is not None for ranker in rankers) for kind in (RatedVotes, Linear))
+        if not indexed and not linear:
+            raise ValueError(
+                f"one model has more than few_labels={self.few_labels} labels and keeps an index, another has fewer "
+                "and keeps pairs; train both with the same few_labels, 0 or more than there are labels, to merge them"
+            )
+        self.count_learnt(sum(ranker.n_learnt for ranker in rankers))
+        weighs = any(ranker.part(SecondStage) is not None for ranker in rankers)
+        self._keep(
+            *([RatedVotes] if indexed else []),
+            *([SecondStage] if indexed and (weighs or (self.candidates and not linear)) else []),
+            *([Linear] if linear else []),
+        )
+        if indexed and linear:
+            self._decide(len(self.labels_), self._n_learnt)
 
     @property
-    def _n_rounds(self) -> int:
-        return usual_rounds(self._n_shards) if self.rounds is None else self.rounds
+    def n_learnt(self) -> int:
+        """Rows and names that were learnt, by which a stream decides whether labels are few."""
+        return self._n_learnt
 
-    def _n_passes(self, n_rows: int) -> int:
-        usual = FEW_PASSES if self._is_few() else 1 if n_rows >= ENOUGH_ROWS else 2
-        return usual if self.passes is None else self.passes
+    def count_learnt(self, n_rows: int) -> None:
+        """Count rows that were learnt elsewhere."""
+        self._n_learnt += n_rows
 
-    def _source(self, rows: Rows, targets: Targets) -> RowSource:
-        known = targets._replace(n_known=len(self.labels_))
-        return MatrixRows(rows, known, training_order(rows.n_rows, self.random_state))
+    def own_state(self) -> dict[str, Source]:
+        """Return what was learnt beside labels and components."""
+        indexed = self.part(RatedVotes) is not None
+        return {"rows_learnt": np.array([self._n_learnt, indexed, Linear.offset], np.int64)}
 
-    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
-        self._settle(source.n_rows)
-        if names is not None:
-            self._learn(*names)
-        self._train(source)
-        self._n_learnt += source.n_rows
-
-    def _begin_pass(self) -> None:
-        self._n_passed = 0
-
-    def _shuffles(self) -> bool:
-        return self._pairs is not None  # a few labels; many do as well in the order of the first pass
-
-    def _as_shard(self) -> Self:
-        shard = super()._as_shard()
-        shard._pair_scratch, shard._n_passed = [], 0
-        return shard
-
-    def _leave_base(self) -> None:
-        if self._indexed:
-            super()._leave_base()
-        if self._tables is not None:
-            self._tables = self._tables.copy()
-        if self._pairs is not None:
-            self._pairs = copy_pairs(self._pairs, len(self.labels_))
-
-    def _learn_parts(self, parts: Iterable[Part], n_rows: int, *, again: bool, last: bool) -> None:
-        if again and last and self._pairs is not None:
-            self._learn_moments(parts, n_rows)
-            return
-        if last:
-            self._begin_mean()
-        for rows, targets in parts:
-            if self._indexed and (self._pairs is None or not again):  # as long as pairs rank, the index learns once
-                self._learn_rated(rows, targets, again=again, before=self._n_passed)
-                self._n_passed += rows.n_rows
-            if self._pairs is not None:
-                self._learn_pairs(rows, targets)
-        if last:
-            self._take_mean()
-
-    def _begin_mean(self) -> None:
-        """Begin the last of several passes, over which the weights of candidates are averaged."""
-        self._n_passed = 0
-        if self._tables is not None:
-            self._tables.forget_traces()
-
-    def _take_mean(self) -> None:
-        """Keep the mean of the pass, so that its last rows weigh no more than the others."""
-        if self._tables is not None and self._n_passed:
-            self._tables.take_mean(self._n_passed)
-            if self._tidies:
-                self._tables.tidied()
-
-    def _take(self, shards: list[Self]) -> None:
-        if self._indexed:
-            super()._take(shards)
-        if self._tables is not None:
-            tables = [shard._tables for shard in shards if shard._tables is not None]
-            self._tables = merge_tables(self._tables, tables, len(self.labels_))
-        if self._pairs is not None:
-            pairs = [shard._pairs for shard in shards if shard._pairs is not None]
-            self._pairs = merge_pairs(self._pairs, pairs, len(self.labels_))
-
-    # -- ranking -----------------------------------------------------------------------------------
-
-    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
-        if self._pairs is None:
-            super()._rank(rows, out_labels, out_scores)
-            return
-        scratch = self._pair_scratch.pop() if self._pair_scratch else RowScores()
-        prototypes_rank(self._pairs, scratch, True, *rows, len(self.labels_), out_labels, out_scores, True, COMMON)
-        self._pair_scratch.append(scratch)
-
-    def _scores(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        return super()._scores(rows, labels) if self._pairs is None else Ranker._scores(self, rows, labels)
-
-    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        if self._pairs is None:
-            positions, votes, prior = self._explain_candidate(rows, label)
-            return rows.indices[positions].astype(np.int64), votes, prior
-        positions, votes, prior = prototypes_explain(self._pairs, rows.indices, rows.data, label, COMMON)
-        return rows.indices[positions].astype(np.int64), votes, prior
-
-    def _explain_candidate(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        """Return the places of a row that speak for or against a label, what they say, and what all rows have."""
-        positions, votes, _ = rated_explain(self._pool, self._rated_settings(), rows.indices, rows.data, label)
-        if self._tables is None or not len(positions):  # what gets no vote is not weighed
-            return positions, votes, 0.0
-        weights, prior = pairs_explain(self._tables, rows.indices, rows.data, label)
-        both = SHARE_OF_PAIRS * weights
-        both[positions] += votes
-        places = np.union1d(positions, np.flatnonzero(weights))
-        return places, both[places], SHARE_OF_PAIRS * prior
-
-    # -- saving ------------------------------------------------------------------------------------
-
-    def _state(self) -> dict[str, Source]:
-        state: dict[str, Source] = {"rows_learnt": np.array([self._n_learnt, self._indexed, N_COMMON], np.int64)}
-        if self._indexed:
-            state |= super()._state()
-        if self._pairs is not None:
-            state |= dict(zip(PAIR_ARRAYS, self._pairs.arrays(), strict=True))
-        if self._tables is not None:
-            state |= dict(zip(TABLE_ARRAYS, TableParts(self._tables).arrays(), strict=True))
-        return state
-
-    def _restore(self, model: Model) -> None:
-        self._reset()
-        self._n_learnt, indexed, common = model.take_counts("rows_learnt", 3)
-        if indexed not in (0, 1) or common != N_COMMON:
+    def restore(self, model: Model) -> None:
+        """Take up the components of a model directory, after checking them."""
+        n_learnt, indexed, common = model.take_counts("rows_learnt", 3)
+        if indexed not in (0, 1) or common != Linear.offset:
             raise DamagedModel(
-                f"rows_learnt must hold a count, 0 or 1, and {N_COMMON}, got {self._n_learnt}, {indexed} and {common}"
+                f"rows_learnt must hold a count, 0 or 1, and {Linear.offset}, got {n_learnt}, {indexed} and {common}"
             )
-        if indexed:
-            super()._restore(model)
-            self._cut_to(self.d_max, model.content["params"].get("d_max"))
-        else:
-            self._let_go_of_index()
-        if PAIR_ARRAYS[0] in model.arrays:
-            indptr, labels, weights, slopes = self._checked_pairs(model, PAIR_ARRAYS)
-            n_labels = len(self.labels_)
-            self._pairs = Prototypes.from_arrays(indptr, labels, weights, n_labels, slopes, may_be_dense=True)
-        elif not indexed:
+        linear, weighed = (kind.array_names()[0] in model.arrays for kind in (Linear, SecondStage))
+        if not indexed and not linear:
             raise DamagedModel("the model holds neither an index nor pairs")
-        self._tables = None
-        if indexed and self.candidates != 0 and TABLE_ARRAYS[0] in model.arrays:
-            self._tables = PairTables.from_arrays(*self._checked_pairs(model, TABLE_ARRAYS))
-        if PAIR_ARRAYS[0] not in model.arrays:
-            self._let_go_of_pairs()
-
-    def _checked_pairs(
-        self, model: Model, names: tuple[str, ...]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
-        indptr, labels, weights, slopes = (model.arrays[name] for name in names)
-        wrong = check_prototypes(indptr, labels, weights, len(self.labels_), slopes)
-        if wrong:
-            raise DamagedModel(f"the pairs are damaged: {wrong}")
-        return indptr, labels, weights, slopes
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_pair_scratch": []}
+        kinds: list[type[Component]] = [RatedVotes] if indexed else []
+        kinds += [SecondStage] if indexed and weighed and self.candidates != 0 else []
+        kinds += [Linear] if linear else []
+        self.start_components([kind() for kind in kinds])
+        for component in self.components:
+            component.restore(model, len(self.labels_))
+        if indexed and self.candidates and not linear and not weighed:
+            self._keep(RatedVotes, SecondStage)
+        votes = self.part(RatedVotes)
+        if votes is not None:
+            votes.cut_to(self.d_max, model.content["params"].get("d_max"))
+        self._n_learnt = n_learnt
 
 
 def _rounds(row: Rows, n_labels: int) -> int:

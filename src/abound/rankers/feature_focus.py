@@ -1,21 +1,28 @@
 """The feature-focus index: each feature votes for the few labels that it was seen with."""
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, Self
 
-from abound.kernels.index import IndexSettings, index_learn
+from abound.components.votes import (
+    LONGEST_HORIZON,
+    SHARD_HORIZON,
+    Learning,
+    PlainVotes,
+    RatedVotes,
+    VoteIndex,
+    limits,
+)
+from abound.kernels.batch import Batch
+from abound.kernels.index import IndexSettings
 from abound.kernels.rated import RatedSettings
-from abound.rankers.base import LARGEST_VALUE, UNLIMITED, check_number, check_whole
-from abound.rankers.index import LEARNING, LONGEST_HORIZON, IndexRanker
-from abound.rankers.labels import Targets
-from abound.rankers.rows import Part, Rows
-from abound.rankers.source import RowSource
+from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Ranker, check_number, check_whole
 from abound.store import Model
+from abound.training.schedule import Plan
 
 RATINGS = ("seen", "none", "learned")
 
 
-class FeatureFocusRanker(IndexRanker):
+class FeatureFocusRanker(Ranker):
     """Rank labels by the votes of features, learnt by the feature streaming update.
 
     Every feature keeps the few labels that it was seen with, weighted by how often; a row's labels are ranked by
@@ -69,6 +76,7 @@ class FeatureFocusRanker(IndexRanker):
     """
 
     kind = "feature-focus"
+    shard_params = {"horizon": SHARD_HORIZON}  # noqa: RUF012  see Ranker
 
     def __init__(
         self,
@@ -97,7 +105,8 @@ class FeatureFocusRanker(IndexRanker):
         self.n_jobs = n_jobs
         self.shards = shards
 
-    def _check_params(self) -> None:
+    def check_params(self) -> None:
+        """Raise on a parameter that cannot be used."""
         if self.margin is not None:
             check_number("margin", self.margin, 0.0, LARGEST_VALUE)
         check_number("w_min", self.w_min, 0.0, 0.99)
@@ -111,63 +120,51 @@ class FeatureFocusRanker(IndexRanker):
         if self.rating not in RATINGS:
             raise ValueError(f"rating must be 'seen', 'none' or 'learned', got {self.rating!r}")
 
-    def _is_rated(self) -> bool:
-        return self._rated
+    def build(self) -> list[PlainVotes | RatedVotes]:
+        """Return its index; the form of the edges stays when the parameter is set anew after learning."""
+        return [RatedVotes() if self.rating == "learned" else PlainVotes()]
 
-    def _reset(self) -> None:
-        self._rated = self.rating == "learned"  # the form of the edges; the parameter may be set anew after learning
-        super()._reset()
+    @property
+    def _votes(self) -> VoteIndex:
+        votes = self.part(RatedVotes) or self.part(PlainVotes)
+        assert votes is not None
+        return votes
 
-    def _rated_settings(self) -> RatedSettings:
-        return RatedSettings(
-            w_min=self.w_min,
-            d_max=UNLIMITED if self.d_max is None else self.d_max,
-            horizon=LONGEST_HORIZON if self.horizon is None else self.horizon,
-            leak=self.leak,
-            boolean=self.boolean,
-            step=0.0,
-            n_candidates=0,
-            **LEARNING,
-        )
+    def configure(self) -> None:
+        """Give the index what the parameters say now."""
+        shared = {"w_min": self.w_min, "leak": self.leak, "boolean": self.boolean, **limits(self.d_max, self.horizon)}
+        if self._votes.rated:
+            self._votes.settings = RatedSettings(step=0.0, learning=Learning(), **shared)
+        else:
+            margin = float("inf") if self.margin is None else self.margin
+            candidates = UNLIMITED if self.candidates is None else self.candidates
+            rating = self.rating == "seen"
+            self._votes.settings = IndexSettings(margin=margin, candidates=candidates, rating=rating, **shared)
 
-    def _settings(self) -> IndexSettings:
-        return IndexSettings(
-            w_min=self.w_min,
-            d_max=UNLIMITED if self.d_max is None else self.d_max,
-            margin=float("inf") if self.margin is None else self.margin,
-            horizon=LONGEST_HORIZON if self.horizon is None else self.horizon,
-            leak=self.leak,
-            rating=self.rating == "seen",
-            boolean=self.boolean,
-            candidates=UNLIMITED if self.candidates is None else self.candidates,
-        )
+    def plan(self, n_rows: int) -> Plan:
+        """Return how `fit` goes through the rows."""
+        return super().plan(n_rows)._replace(passes=self.passes)
 
-    def _check_rating(self) -> None:
-        if self._rated != (self.rating == "learned"):
-            learnt = "'learned'" if self._rated else "another"
+    def check_rating(self) -> None:
+        """Raise if the parameter was set to another form of edges than was learnt."""
+        rated = self._votes.rated
+        if rated != (self.rating == "learned"):
+            learnt = "'learned'" if rated else "another"
             raise ValueError(f"rating is {self.rating!r}, but what was learnt has {learnt} rating; fit from scratch")
 
-    def _learn(self, rows: Rows, targets: Targets, *, again: bool = False) -> None:
-        self._check_rating()
-        if self._is_rated():
-            self._learn_rated(rows, targets, again=again)
-            return
-        votes = self._borrow_scratch()
-        labels = (targets.indptr, targets.ids)
-        index_learn(self._pool, votes, self._settings(), *rows, *labels, len(self.labels_), not again)
-        self._scratch.append(votes)
+    def learn(self, batch: Batch) -> None:
+        """Learn rows in order, as one online pass."""
+        self.check_rating()
+        super().learn(batch)
 
-    def _learn_parts(self, parts: Iterable[Part], n_rows: int, *, again: bool, last: bool) -> None:  # noqa: ARG002
-        for rows, targets in parts:
-            self._learn(rows, targets, again=again)
+    def take_form_of(self, rankers: Sequence[Self]) -> None:
+        """Check that all rankers have the form of edges that their parameters say."""
+        for ranker in rankers:
+            ranker.check_rating()
 
-    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
-        if names is not None:
-            self._learn(*names)
-        self._train(source)
-
-    def _restore(self, model: Model) -> None:
-        self._rated = "feature_ratings" in model.arrays
-        self._check_rating()
-        super()._restore(model)
-        self._cut_to(self.d_max, model.content["params"].get("d_max"))
+    def restore(self, model: Model) -> None:
+        """Take up the index of a model directory, after checking it."""
+        self.start_components([RatedVotes() if RatedVotes.noted[0] in model.arrays else PlainVotes()])
+        self.check_rating()
+        super().restore(model)
+        self._votes.cut_to(self.d_max, model.content["params"].get("d_max"))

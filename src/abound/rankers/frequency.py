@@ -1,17 +1,19 @@
 """The baseline that looks at no feature: the most frequent labels first."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.components.rows import Rows, blank
 from abound.rankers.base import Ranker
-from abound.rankers.labels import Targets
-from abound.rankers.rows import Rows
-from abound.store import Model
-from abound.store.directory import Source
+from abound.rankers.ranking import Ranking
 
 
 class FrequencyRanker(Ranker):
     """Rank labels by the share of learnt rows that had them, the same for every row.
+
+    Every ranker counts the rows of its labels, so it needs no component.
 
     Examples
     --------
@@ -22,27 +24,24 @@ class FrequencyRanker(Ranker):
 
     kind = "frequency"
 
-    def _check_params(self) -> None:
-        pass
+    def build(self) -> list[Any]:
+        """Return no component."""
+        return []
 
-    def _reset(self) -> None:
-        pass
+    def rank_rows(self, rows: Rows, k: int) -> Ranking:
+        """Rank the most frequent labels, the same for each row."""
+        labels, scores = blank(rows.n_rows, min(k, max(1, len(self.labels_))))
+        best = np.argsort(-self.label_counts, kind="stable")[: labels.shape[1]]
+        best = best[self.label_counts[best] > 0]
+        labels[:, : len(best)], scores[:, : len(best)] = best, self.label_counts[best] / self.n_rows_seen_
+        return Ranking(labels, scores, self.labels_.names)
 
-    def _learn(self, rows: Rows, targets: Targets) -> None:
-        pass  # every ranker counts the rows of its labels, and that is all there is to learn
+    def score_rows(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the shares of some labels for each row."""
+        counts = self.label_counts[labels].astype(np.float64)
+        shares = np.where(counts > 0, counts, np.nan) / max(1, self.n_rows_seen_)
+        return np.tile(shares, (rows.n_rows, 1))
 
-    def _rank(self, rows: Rows, out_labels: NDArray[np.int32], out_scores: NDArray[np.float64]) -> None:
-        counts = self._counts()
-        best = np.argsort(-counts, kind="stable")[: out_labels.shape[1]]
-        best = best[counts[best] > 0]
-        out_labels[:, : len(best)] = best
-        out_scores[:, : len(best)] = counts[best] / self.n_rows_seen_
-
-    def _explain(self, rows: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        return np.zeros(0, np.int64), np.zeros(0), float(self._counts()[label] / self.n_rows_seen_)
-
-    def _state(self) -> dict[str, Source]:
-        return {}
-
-    def _restore(self, model: Model) -> None:
-        pass
+    def explain_row(self, row: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:  # noqa: ARG002
+        """Return no votes: no feature has a say."""
+        return np.zeros(0, np.int64), np.zeros(0), float(self.label_counts[label] / self.n_rows_seen_)

@@ -4,31 +4,27 @@ from typing import Any
 
 import numpy as np
 
+from abound.components.rows import select
+from abound.kernels.batch import Batch
 from abound.rankers.base import Ranker
-from abound.rankers.labels import Targets
-from abound.rankers.ranking import Ranking
-from abound.rankers.rows import Part, Rows, select
 
 
-def split(rows: Rows, targets: Targets, share: float, random_state: int | None) -> tuple[Part, Part]:
+def split(batch: Batch, share: float, random_state: int | None) -> tuple[Batch, Batch]:
     """Return the rows to learn and a random share to hold out, both in their order."""
     from sklearn.model_selection import train_test_split
 
-    kept, held = train_test_split(np.arange(rows.n_rows), test_size=share, random_state=random_state)
-    return select(rows, targets, np.sort(kept)), select(rows, targets, np.sort(held))
+    kept, held = train_test_split(np.arange(batch.n_rows), test_size=share, random_state=random_state)
+    return select(batch, np.sort(kept)), select(batch, np.sort(held))
 
 
-def held_out_score(ranker: Ranker, part: Part, measure: str = "nDCG@5", k: int = 5) -> float:
+def held_out_score(ranker: Ranker, held: Batch, measure: str = "nDCG@5", k: int = 5) -> float:
     """Return a measure of a ranker's rankings of rows that were held out."""
     import scipy.sparse as sp
 
     from abound.metrics import judge, metric
 
-    rows, targets = part
-    width = min(k, len(ranker.labels_))
-    labels, scores = np.full((rows.n_rows, width), -1, np.int32), np.zeros((rows.n_rows, width))
-    ranker._rank(rows, labels, scores)
+    targets = held.targets
     ones: Any = np.ones(len(targets.ids), np.int8)
-    truth = sp.csr_array((ones, targets.ids, targets.indptr), shape=(rows.n_rows, len(ranker.labels_)))
+    truth = sp.csr_array((ones, targets.ids, targets.indptr), shape=(held.n_rows, len(ranker.labels_)))
     found, at = metric(measure)
-    return found.reduce(found.rows(judge(truth, Ranking(labels, scores, ranker.labels_.names)), at))
+    return found.reduce(found.rows(judge(truth, ranker.rank_rows(held.rows, k)), at))

@@ -1,11 +1,12 @@
 """Label names and the numbers that the kernels know them by."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.components.rows import Targets
 from abound.matrices import indicator
 from abound.store.names import Name
 
@@ -14,14 +15,6 @@ if TYPE_CHECKING:
 
 TargetForm: TypeAlias = Literal["names", "lists", "dense", "sparse"]
 LONGEST_NUMBER = 4096  # bits of a label that is a whole number; Python refuses to read far longer ones
-
-
-class Targets(NamedTuple):
-    """The label numbers of each row, ascending: ids[indptr[i]:indptr[i+1]]."""
-
-    indptr: NDArray[np.int64]
-    ids: NDArray[np.int32]
-    n_known: int  # labels that were known before the first row
 
 
 def plain_name(name: Any) -> Name:

@@ -4,13 +4,13 @@ from typing import Literal
 
 import numpy as np
 
-from abound.kernels.category import RULES
+from abound.kernels.batch import Batch
+from abound.kernels.category import PrototypeSettings
 from abound.kernels.prototypes import Prototypes
 from abound.rankers.base import LARGEST_VALUE, UNLIMITED, check_number, check_whole
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.prototypes import PrototypeRanker
-from abound.rankers.rows import Part
-from abound.rankers.source import RowSource
+from abound.training.source import RowSource
 
 
 class MMPRanker(PrototypeRanker):
@@ -85,8 +85,9 @@ class MMPRanker(PrototypeRanker):
         self.early_stopping = early_stopping
         self.random_state = random_state
 
-    def _check_params(self) -> None:
-        self._check_candidates()
+    def check_params(self) -> None:
+        """Raise on a parameter that cannot be used."""
+        self.check_candidates()
         if isinstance(self.loss, bool | float) or self.loss not in (1, 2, 3):
             raise ValueError(f"loss must be 1, 2 or 3, got {self.loss!r}")
         check_number("margin", self.margin, 0.0, LARGEST_VALUE)
@@ -96,25 +97,27 @@ class MMPRanker(PrototypeRanker):
         if self.early_stopping is not None:
             check_number("early_stopping", self.early_stopping, 0.0, 0.9)
 
-    def _rule(self) -> int:
-        return RULES[f"mmp{self.loss}"]
+    def settings(self) -> PrototypeSettings:
+        """Return how the kernels rank and learn."""
+        rivals = UNLIMITED if self.rivals is None else self.rivals
+        return PrototypeSettings(
+            rule=f"mmp{self.loss}", all_labels=self.candidates == "all", margin=self.margin, rivals=rivals
+        )
 
-    def _margin_and_rivals(self) -> tuple[float, int]:
-        return self.margin, UNLIMITED if self.rivals is None else self.rivals
-
-    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
-        held, (rows, targets) = None, source.whole()
+    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
+        """Learn all rows from scratch, after the names of labels, until another pass ranks held-out rows no better."""
+        held, batch = None, source.whole()
         if self.early_stopping:
-            (rows, targets), held = split(rows, targets, self.early_stopping, self.random_state)
-        best, best_score = Prototypes(may_be_dense=self._all), -1.0
-        passes = self._passes((rows, targets), names, self.passes, self.averaged, self.random_state)
+            batch, held = split(batch, self.early_stopping, self.random_state)
+        best, best_score = Prototypes(may_be_dense=self.candidates == "all"), -1.0
+        passes = self.passes_over(batch, names, self.passes, self.averaged, self.random_state)
         for done, learnt in enumerate(passes, 1):
             if held is not None:
-                self._use(learnt)
+                self.use(learnt)
                 score = held_out_score(self, held)
                 if score <= best_score:
                     break
                 best_score = score
             best = learnt if self.averaged or held is None else learnt.kept(np.ones(learnt.n_features, bool))
             self.passes_ = done
-        self._use(best)
+        self.use(best)

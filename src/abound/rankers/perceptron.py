@@ -2,10 +2,11 @@
 
 from typing import Literal
 
+from abound.kernels.batch import Batch
+from abound.kernels.category import PrototypeSettings
 from abound.rankers.base import check_whole
 from abound.rankers.prototypes import PrototypeRanker
-from abound.rankers.rows import Part
-from abound.rankers.source import RowSource
+from abound.training.source import RowSource
 
 
 class PerceptronRanker(PrototypeRanker):
@@ -36,7 +37,6 @@ class PerceptronRanker(PrototypeRanker):
     """
 
     kind = "perceptron"
-    rule = "perceptron"
 
     def __init__(
         self,
@@ -51,11 +51,17 @@ class PerceptronRanker(PrototypeRanker):
         self.averaged = averaged
         self.random_state = random_state
 
-    def _check_params(self) -> None:
-        self._check_candidates()
+    def check_params(self) -> None:
+        """Raise on a parameter that cannot be used."""
+        self.check_candidates()
         check_whole("passes", self.passes, 1)
 
-    def _learn_all(self, source: RowSource, names: Part | None = None) -> None:
+    def settings(self) -> PrototypeSettings:
+        """Return how the kernels rank and learn."""
+        return PrototypeSettings(rule="perceptron", all_labels=self.candidates == "all")
+
+    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
+        """Learn all rows from scratch, after the names of labels."""
         self.passes_ = self.passes
-        for learnt in self._passes(source.whole(), names, self.passes, self.averaged, self.random_state):
-            self._use(learnt)
+        for learnt in self.passes_over(source.whole(), names, self.passes, self.averaged, self.random_state):
+            self.use(learnt)

@@ -33,5 +33,8 @@ def solve_simplex_qp(P: NDArray[np.float64], gain: NDArray[np.float64]) -> NDArr
         np.ascontiguousarray(P), -gain, np.ones((1, n)), upper, lower, kinds, primal_tol=ACCURACY
     )
     if flag <= 0:
-        raise ArithmeticError(f"the quadratic program of {n} planes was not solved: daqp ended with {flag}")
+        raise ValueError(
+            f"the quadratic program of {n} planes was not solved (daqp ended with {flag}): values of X and C are too "
+            "far from 1; scale X, or choose another C"
+        )
     return np.asarray(x, np.float64)

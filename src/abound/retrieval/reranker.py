@@ -1,6 +1,5 @@
 """From raw scores of retrieval functions to a ranking: normalise, thermometer, SVM-map, in one model."""
 
-import os
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,12 +16,12 @@ from abound.retrieval.cutting_plane import Certificate, Floats
 from abound.retrieval.query_scaling import METHODS, QueryScaler
 from abound.retrieval.svm_map import RankedQuery, SVMMap, plain_params, rank_scores
 from abound.retrieval.thermometer import ThermometerFeatures
-from abound.store import Model, read_model, write_model
+from abound.store import Model, Stored
 from abound.store.model import is_sorted
 
 
 @dataclass(eq=False, repr=False)
-class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class Reranker(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Learn to rank documents of queries from the scores or ranks that retrieval functions gave them.
 
     Does what a pipeline of `QueryScaler`, `ThermometerFeatures` and `SVMMap` does, knows each row's query on the way
@@ -135,20 +134,19 @@ class Reranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
 
     # -- saving ------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model directory, or replace the model in one; see `abound.load`."""
+    def content(self) -> dict[str, Any]:
+        """Return what the manifest says beside the kind and the files."""
+        return {"params": plain_params(self.get_params())}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything that was learnt, by name."""
         check_is_fitted(self, "ranker_")
         arrays: dict[str, NDArray[Any]] = dict(self.ranker_.arrays())
         if self.thermometer_ is not None:
             thresholds = self.thermometer_.thresholds_
             arrays["thresholds"] = np.concatenate([*thresholds, np.zeros(0)])
             arrays["threshold_offsets"] = np.cumsum([0, *map(len, thresholds)], dtype=np.int64)
-        write_model(path, {"kind": self.kind, "params": plain_params(self.get_params())}, arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
-        """Read what `save` wrote."""
-        return cls.from_model(read_model(path, verify=verify))
+        return arrays
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:

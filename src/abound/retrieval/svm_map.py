@@ -1,6 +1,5 @@
 """SVM-map: a linear ranking of documents for queries that optimises mean average precision."""
 
-import os
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,7 +18,7 @@ from abound.retrieval.cutting_plane import Certificate, Floats, minimize
 from abound.retrieval.design import ThermometerTable, make_block
 from abound.retrieval.queries import group_queries
 from abound.retrieval.tangents import LOSSES, Tangents
-from abound.store import Model, read_model, state_hash, write_model
+from abound.store import Model, Stored, state_hash
 from abound.store.model import column_names
 
 
@@ -32,7 +31,7 @@ class RankedQuery(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Learn to rank the documents of a query, with a proven distance to the best linear ranking.
 
     Minimises ``1/2 |w|^2 + C * mean over queries of the hinge of their loss``, a convex bound of the loss, by
@@ -96,10 +95,10 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def check_params(self) -> None:
         """Raise ValueError or TypeError if a parameter is not what it may be."""
-        for name, value in (("C", self.C), ("tol", self.tol)):
+        for name, value in (("C", self.C), ("tol", self.tol), ("relevant_from", self.relevant_from)):
             if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
                 raise TypeError(f"{name} must be a number, got {value!r}")
-            if not 0 < value < np.inf:
+            if name != "relevant_from" and not 0 < value < np.inf:
                 raise ValueError(f"{name} must be positive and finite, got {value!r}")
         if self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {self.loss!r}")
@@ -230,17 +229,12 @@ class SVMMap(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         arrays = self.arrays()
         return state_hash(self.kind, {name: arrays[name] for name in ("coef", "intercept")})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model directory, or replace the model in one; see `abound.load`."""
-        content: dict[str, Any] = {"kind": self.kind, "params": plain_params(self.get_params())}
+    def content(self) -> dict[str, Any]:
+        """Return what the manifest says beside the kind and the files."""
+        content: dict[str, Any] = {"params": plain_params(self.get_params())}
         if hasattr(self, "feature_names_in_"):
             content["feature_names"] = [str(name) for name in self.feature_names_in_]
-        write_model(path, content, self.arrays())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
-        """Read what `save` wrote."""
-        return cls.from_model(read_model(path, verify=verify))
+        return content
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:

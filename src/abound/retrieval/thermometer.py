@@ -10,6 +10,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from abound.matrices import check_sparse
 from abound.retrieval.design import ThermometerTable
 
+MOST_THRESHOLDS = 1_000_000  # a column; memory grows with them
+
 
 class ThermometerFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Turn each score into bits 1[score > t], with the t's learnt from the training rows.
@@ -52,8 +54,10 @@ class ThermometerFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
     def _check_params(self) -> None:
-        if not isinstance(self.n_thresholds, int | np.integer) or self.n_thresholds < 1:
-            raise ValueError(f"n_thresholds must be a whole number of at least 1, got {self.n_thresholds!r}")
+        if not isinstance(self.n_thresholds, int | np.integer) or not 1 <= self.n_thresholds <= MOST_THRESHOLDS:
+            raise ValueError(
+                f"n_thresholds must be a whole number from 1 to {MOST_THRESHOLDS:,}, got {self.n_thresholds!r}"
+            )
         for name, known in (("strategy", ("quantile", "uniform")), ("output", ("sparse", "table"))):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be {' or '.join(map(repr, known))}, got {getattr(self, name)!r}")

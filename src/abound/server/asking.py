@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from abound.rankers.rows import Rows
+from abound.components.rows import Rows
 from abound.server.merged import rank_rows
 from abound.server.replica import Replica
 from abound.store.names import Name

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.rankers.rows import Rows
+from abound.components.rows import Rows
 from abound.server.asking import rank_features
 from abound.server.replica import Replica
 from abound.store.names import Name

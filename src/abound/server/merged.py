@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.rankers.rows import Rows
+from abound.components.rows import Rows
 from abound.server.labels import LabelTable
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger

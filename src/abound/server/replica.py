@@ -20,13 +20,12 @@ from abound.server.history import History
 from abound.server.labels import LabelTable
 from abound.server.merged import rank_rows
 from abound.server.search import LabelSearch
-from abound.store import Model, decode_names, encode_names, read_model, state_hash
+from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source, hash_steps
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, RenameLabel
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger, TextExplanation
 from abound.tagger.answers import entries_of
-from abound.tagger.keeping import arrays_of
 
 
 class Replica:
@@ -252,12 +251,12 @@ class Replica:
     def hash_and_sequence(self) -> tuple[str, int]:
         """Return a hash of the state and the sequence that it belongs to."""
         with self.reading():
-            return state_hash(self.tagger.kind, {**arrays_of(self.tagger), **self._arrays()}), self.sequence
+            return state_hash(self.tagger.kind, {**self.tagger.arrays(), **self._arrays()}), self.sequence
 
     def hash_gently(self) -> tuple[str, int] | None:
         """Return the hash and its sequence, letting others in after each piece; None if a record came in between."""
         with self.reading() as sequence:
-            steps = hash_steps(self.tagger.kind, {**arrays_of(self.tagger), **self._arrays()})
+            steps = hash_steps(self.tagger.kind, {**self.tagger.arrays(), **self._arrays()})
         while True:
             with self.reading() as now:
                 if now != sequence:
@@ -271,8 +270,9 @@ class Replica:
         """Write a snapshot: a model directory that says at which sequence of which journal it is."""
         with self._lock:
             self.check_whole()
-            served = {"served": {"journal": self.journal, "sequence": self.sequence, "skipped": self.skipped}}
-            self.tagger.save(path, content=served, arrays=self._arrays())
+            served = {"journal": self.journal, "sequence": self.sequence, "skipped": self.skipped}
+            content = {"kind": self.tagger.kind, **self.tagger.content(), "served": served}
+            write_model(path, content, {**self.tagger.arrays(), **self._arrays()})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -147,4 +147,4 @@ def followed(spark: "SparkSession", stage: str, progress: Progress | None) -> It
         if progress is not None:
             watcher.join()
         for name in ("spark.jobGroup.id", "spark.job.description"):  # later jobs of the caller are not ours
-            context._jsc.sc().setLocalProperty(name, None)
+            context.setLocalProperty(name, None)  # type: ignore[arg-type]  # as in Java: it is removed

@@ -9,29 +9,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.rankers.cascade import CascadeRanker
-from abound.rankers.index import IndexRanker
+from abound.components.blocks import BlockComponent, BlockMerge, Delta, MergeForm
+from abound.components.kinds import component_class
+from abound.components.rows import Rows
+from abound.kernels.batch import Batch
+from abound.rankers import Ranker
 from abound.rankers.labels import LabelBook
-from abound.rankers.rows import Part, Rows
-from abound.rankers.source import RowSource
-from abound.spark.deltas import (
-    INDEX,
-    PAIRS,
-    TABLES,
-    Delta,
-    IndexMerge,
-    PairMerge,
-    Shape,
-    TableMerge,
-    index_deltas,
-    pair_deltas,
-)
 from abound.spark.jobs import Batches, measured, numbers, result_batch
 from abound.spark.layout import Layout
 from abound.spark.rows import read_rows
 from abound.spark.shared import new_folder, open_encoder, open_model, open_ranker, write_json
 from abound.spark.wire import MARK, Sent, pack, unpack
 from abound.text import TextEncoder
+from abound.training.local import learn_shard
+from abound.training.schedule import Turn
+from abound.training.source import RowSource
 
 PART_FILES = ("lengths", "totals", "seen", "entries")
 
@@ -45,12 +37,10 @@ class Step(NamedTuple):
     counts: str
     text_params: dict[str, Any]
     runs: list[dict[str, Any]]
-    spans: list[tuple[int, int]]  # the rows of each shard
     layout: Layout
-    shape: Shape
-    again: bool
-    last: bool  # of several passes
-    orders: list[dict[str, Any]] | None  # states of the generators that order the rows of each shard
+    turn: Turn
+    forms: dict[str, MergeForm]  # how each component is merged, by kind
+    alone: bool  # one shard learns as if there were none
 
 
 def figures_of(parts: str | Path, shard: int) -> Path:
@@ -58,12 +48,10 @@ def figures_of(parts: str | Path, shard: int) -> Path:
     return Path(parts) / f"shard-{shard:05d}.json"
 
 
-def kinds_of(ranker: IndexRanker) -> tuple[str, ...]:
-    """Return what a ranker keeps of features."""
-    if not isinstance(ranker, CascadeRanker):
-        return (INDEX,)
-    kept = {INDEX: ranker._indexed, PAIRS: ranker._pairs is not None, TABLES: ranker._tables is not None}
-    return tuple(kind for kind, is_kept in kept.items() if is_kept)
+def block_components(ranker: Ranker) -> list[BlockComponent]:
+    """Return the components of a ranker, if all of them can be trained on several machines; none otherwise."""
+    found = [component for component in ranker.components if isinstance(component, BlockComponent)]
+    return found if len(found) == len(ranker.components) else []
 
 
 class Learn:
@@ -82,36 +70,25 @@ class Learn:
         with measured() as figures:
             ranker, met = self.learn(shard)
         n_bytes, layout = 0, self.step.layout
-        found = []
-        if INDEX in self.step.shape.kinds:
-            found.append((INDEX, ranker._pool.n_features, index_deltas(ranker._pool, met, layout)))
-        if isinstance(ranker, CascadeRanker):
-            for kind, pairs in ((PAIRS, ranker._pairs), (TABLES, ranker._tables)):
-                if pairs is not None:
-                    found.append((kind, pairs.n_features, pair_deltas(pairs, met, layout)))
-        for kind, width, deltas in found:
-            for delta in deltas:
+        spans = [layout.span(block) for block in range(layout.n_blocks)]
+        for component in block_components(ranker):
+            for delta in component.deltas(met, spans):
                 n_bytes += delta.nbytes
-                yield kind, width, delta
-        start, stop = self.step.spans[shard]
+                yield component.kind, component.n_features, delta
+        start, stop = self.step.turn.spans[shard]
         told = {"shard": shard, "rows": stop - start, "delta_bytes": n_bytes, **figures}
         write_json(figures_of(self.step.parts, shard), told)
 
-    def learn(self, shard: int) -> tuple[IndexRanker, NDArray[np.bool_]]:
+    def learn(self, shard: int) -> tuple[Ranker, NDArray[np.bool_]]:
         """Learn the rows of a shard in order; return the ranker and which features it must send."""
-        step, alone, (start, stop) = self.step, self.step.shape.alone, self.step.spans[shard]
+        step = self.step
         encoder, ranker = open_encoder(step.counts, step.text_params), open_ranker(step.base)
-        if not alone:
-            ranker = ranker._as_shard()
+        if not step.alone:
+            ranker = ranker.fork(share=True)
         n_labels, source = len(ranker.labels_), RunRows(step.runs, encoder, ranker.labels_)
-        parts = source.parts(start, stop)
-        if step.orders is not None:
-            random = np.random.default_rng()
-            random.bit_generator.state = step.orders[shard]
-            parts = source.shuffled(start, stop, random)
-        ranker._learn_parts(parts, stop - start, again=step.again, last=step.last)
+        learn_shard(ranker, source, step.turn, shard)
         assert len(ranker.labels_) == n_labels, "a row has a label that was not counted"
-        return ranker, source.met | alone
+        return ranker, source.met | step.alone
 
 
 class RunRows(RowSource):
@@ -122,13 +99,13 @@ class RunRows(RowSource):
         self.met = np.zeros(encoder.n_terms, bool)
         self._runs, self._encoder, self._labels = runs, encoder, labels
 
-    def parts(self, start: int, stop: int) -> Iterator[Part]:
+    def parts(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield the rows at places start .. stop-1, piece by piece."""
         n_labels = len(self._labels)
         for texts, labels in read_rows(self._runs, start, stop):
             rows = Rows(*self._encoder.rows(texts))
             self.met[rows.indices] = True
-            yield rows, self._labels.encode(labels, len(texts), learn=True)._replace(n_known=n_labels)
+            yield Batch(rows, self._labels.encode(labels, len(texts), learn=True)._replace(n_known=n_labels))
 
 
 class Merge:
@@ -146,8 +123,8 @@ class Merge:
                 return
             bucket, widths = first.bucket, {}
             base = open_model(self.step.base).arrays
-            makers: dict[str, type[IndexMerge | PairMerge]] = {INDEX: IndexMerge, PAIRS: PairMerge, TABLES: TableMerge}
-            merges = {kind: makers[kind](base, self.step.shape) for kind in self.step.shape.kinds}
+            forms = [(component_class(kind), form) for kind, form in self.step.forms.items()]
+            merges = {component.kind: component.block_merge(component, base, form) for component, form in forms}
             with new_folder(Path(self.step.parts) / f"bucket-{bucket:05d}") as folder:
                 for kind, group in groupby(chain([first], sent), key=lambda row: row.kind):
                     if kind != MARK:
@@ -156,7 +133,7 @@ class Merge:
                     widths[kind] = self.merge(merge, bucket, iter(()), folder / kind)
         yield result_batch({"bucket": bucket, "widths": widths, **figures})
 
-    def merge(self, merge: IndexMerge | PairMerge, bucket: int, sent: Iterator[Sent], folder: Path) -> int:
+    def merge(self, merge: BlockMerge, bucket: int, sent: Iterator[Sent], folder: Path) -> int:
         """Merge all blocks of a bucket into files; return the number of features that base and shards know."""
         folder.mkdir()
         layout, width = self.step.layout, merge.width

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abound.rankers.labels import LabelBook
-from abound.rankers.source import sort_keys
 from abound.spark.jobs import (
     RESULT,
     Batches,
@@ -29,6 +28,7 @@ from abound.spark.shared import new_file, open_model, publish
 from abound.store import Model, decode_names, encode_names
 from abound.store.directory import Source
 from abound.text import TextEncoder
+from abound.training.source import sort_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

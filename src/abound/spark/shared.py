@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from abound.rankers import ranker_class
-from abound.rankers.index import IndexRanker
+from abound.rankers import Ranker, ranker_class
 from abound.store import Model, read_model
 from abound.store.directory import MANIFEST, Source, read_manifest, write_array, write_manifest
 from abound.text import TextEncoder
@@ -43,12 +42,10 @@ def open_model(path: str | Path) -> Model:
     return model
 
 
-def open_ranker(path: str | Path, model: Model | None = None) -> IndexRanker:
+def open_ranker(path: str | Path, model: Model | None = None) -> Ranker:
     """Return a ranker of its own on a private map of a model directory."""
     model = model or open_model(path)
-    ranker = ranker_class(model.content["kind"]).from_model(model)
-    assert isinstance(ranker, IndexRanker)
-    return ranker
+    return ranker_class(model.content["kind"]).from_model(model)
 
 
 def open_encoder(path: str | Path, params: Mapping[str, Any]) -> TextEncoder:

@@ -1,22 +1,18 @@
 """The index as a table: ranking by a join and a group-by, in Spark SQL, DuckDB or any database with windows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from abound.components.votes import VoteIndex
 from abound.data.extras import require
-from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
-from abound.rankers.cascade import CascadeRanker
-from abound.rankers.index import LEARNING, IndexRanker
 from abound.tagger import Tagger
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FULL_RATING = 10.0  # sightings after which a feature votes at full strength, as in kernels/index.pyx
 CHUNK = 1 << 16  # features, or texts, that become rows of a table at once
 # Rounded, because engines add in any order: labels with equal scores must stay equal, and then go by their numbers.
 QUERY = """\
@@ -58,18 +54,21 @@ def export_index(tagger: Tagger, path: str | Path) -> int:
     pa = require("pyarrow", "spark", "tables of an index")
     pq = require("pyarrow.parquet", "spark", "tables of an index")
     ranker = tagger.ranker
-    if not isinstance(ranker, IndexRanker) or (isinstance(ranker, CascadeRanker) and ranker._pairs is not None):
-        raise ValueError("only a ranker that votes by an index alone has a table; this one weighs every label")
-    if ranker._tables is not None:
+    votes, *others = ranker.components
+    if ranker.has_second_stage:
         raise ValueError(
             "only a ranker that votes by an index alone has a table; this one weighs its best labels again: train it "
             "with candidates=0"
         )
+    if others or not isinstance(votes, VoteIndex):
+        raise ValueError("only a ranker that votes by an index alone has a table; this one weighs every label")
     names = pa.array([str(name) for name in ranker.labels_.names], pa.string())
     fields = [("feature", pa.string()), ("label", pa.string()), ("label_number", pa.int32()), ("weight", pa.float64())]
     schema, n = pa.schema(fields), 0
     with pq.ParquetWriter(path, schema, compression="zstd") as table:
-        for first, lengths, labels, weights in _votes(ranker):
+        for first in range(0, votes.n_features, CHUNK):
+            last, d_max = min(first + CHUNK, votes.n_features), getattr(ranker, "d_max", None)
+            lengths, labels, weights = votes.weights(first, last, d_max)
             words = pa.array([tagger.encoder.name(first + i, unique=True) for i in range(len(lengths))], pa.string())
             owners = pa.array(np.repeat(np.arange(len(lengths)), lengths))
             found = pa.array(labels, pa.int32())
@@ -77,29 +76,6 @@ def export_index(tagger: Tagger, path: str | Path) -> int:
             table.write_batch(pa.record_batch(columns, schema=schema))
             n += len(labels)
     return n
-
-
-def _votes(ranker: IndexRanker) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]]:
-    """Yield the first feature, list lengths, labels and what a label gets for a unit of a feature's value."""
-    pool, rated, d_max = ranker._pool, ranker._is_rated(), getattr(ranker, "d_max", None)
-    limit = np.iinfo(np.int32).max if d_max is None else d_max * ranker._places
-    indptr, totals, seen = pool.headers(limit)
-    by_sightings = getattr(ranker, "rating", None) == "seen"
-    for start in range(0, pool.n_features, CHUNK):
-        part = slice(start, min(start + CHUNK, pool.n_features))
-        lengths = np.diff(indptr[part.start : part.stop + 1]) // ranker._places
-        edges = pool.edges(part.start, part.stop, limit)
-        with np.errstate(divide="ignore"):  # a feature without a total has no edges
-            if rated:
-                logs = seen[part].view(RATING_DTYPE)["log"].astype(np.float64)
-                scale = LEARNING["kappa"] * np.exp(logs) / (totals[part] + LEARNING["shrink"])
-                edges = edges.view(RATED_DTYPE)
-            else:
-                scale = (np.minimum(1.0, seen[part] / FULL_RATING) if by_sightings else 1.0) / totals[part]
-        weights = np.repeat(scale, lengths) * edges["weight"]
-        if rated:
-            weights += edges["correction"]
-        yield start, lengths, edges["label"], weights
 
 
 def terms_table(tagger: Tagger, texts: Iterable[str]) -> "pa.Table":

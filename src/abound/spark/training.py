@@ -8,15 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from abound.components.blocks import MergeForm
 from abound.rankers import ranker_class
 from abound.rankers.base import check_number
-from abound.rankers.cascade import N_COMMON
-from abound.rankers.index import IndexRanker
-from abound.rankers.shards import Pruning, rounds_of
-from abound.rankers.source import skip_shuffle
-from abound.spark.deltas import Shape
 from abound.spark.jobs import (
     RESULT,
     Progress,
@@ -28,7 +22,7 @@ from abound.spark.jobs import (
     run_tasks,
 )
 from abound.spark.layout import Layout
-from abound.spark.passes import Learn, Merge, Step, figures_of, kinds_of
+from abound.spark.passes import Learn, Merge, Step, block_components, figures_of
 from abound.spark.rows import add_counts, order_runs, restored_book, write_runs
 from abound.spark.shared import is_model, open_model, publish, write_json
 from abound.spark.wire import ORDER, SCHEMA
@@ -36,8 +30,9 @@ from abound.spark.writing import WriteArrays, write_next
 from abound.store import encode_names
 from abound.store.directory import DATA_FILE, carry_array, read_manifest, write_array, write_manifest
 from abound.tagger import Tagger
-from abound.tagger.keeping import RANKER_PREFIX
+from abound.tagger.parts import NAME_ARRAYS, RANKER_PREFIX
 from abound.tagger.training import HELD_ROWS, language_of
+from abound.training.schedule import Plan, Turn, schedule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +41,6 @@ INTEGERS = ("bigint", "int", "smallint", "tinyint")
 LABELS = ("array<string>", "array<int>", "array<bigint>")
 DELTAS_A_BATCH = 64  # deltas that Spark hands to a merging task at once
 TEXT_ARRAYS = ("term_starts", "term_lengths", "term_counts", "term_names", "text_counters")
-DISPLAY_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
 
 
 @dataclass
@@ -135,11 +129,12 @@ def fit(
     if shards is None:
         shards = spark.sparkContext.defaultParallelism
     check_number("shards", shards, 1)
-    kind = ranker_class(ranker)
-    if not issubclass(kind, IndexRanker) or "shards" not in kind.param_names():
-        raise ValueError(f"a {ranker!r} ranker cannot be trained in shards; 'cascade' and 'feature-focus' can")
+    if "shards" not in ranker_class(ranker).param_names():
+        raise ValueError(f"a {ranker!r} ranker cannot be trained in shards; it has no parameter shards")
     params = {**(ranker_params or {}), "shards": shards, **({} if passes is None else {"passes": passes})}
     tagger = Tagger(ranker, ranker_params=params, **text_params)
+    if not block_components(tagger.ranker):
+        raise ValueError(f"a {ranker!r} ranker cannot be trained on Spark: its components cannot be merged in blocks")
     if tagger.encoder.max_terms is not None:
         raise ValueError("max_terms depends on the order in which terms are met, so it cannot be used on a cluster")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
@@ -179,16 +174,19 @@ class StartModel:
         settings = dict(self.params)
         tagger = Tagger(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
         ranker = tagger.ranker
-        assert isinstance(ranker, IndexRanker)
         ranker.labels_ = restored_book(open_model(self.counts))
-        ranker.n_rows_seen_, ranker.n_features_in_, ranker._form = self.n_rows, self.n_terms, "lists"
-        ranker._settle(self.n_rows)
-        if hasattr(ranker, "_n_learnt"):
-            ranker._n_learnt = self.n_rows
-        publish(Path(self.target), ranker._content(), ranker._arrays())
-        passes = ranker._n_passes(self.n_rows)
-        found = {"kinds": kinds_of(ranker), "passes": passes, "pruning": ranker._pruning()._asdict()}
-        return {**found, "labels": len(ranker.labels_), "rounds": ranker._n_rounds, "shuffles": ranker._shuffles()}
+        ranker.n_rows_seen_ = self.n_rows
+        ranker.set_columns(self.n_terms, "lists")
+        ranker.settle(self.n_rows)
+        ranker.count_learnt(self.n_rows)
+        publish(Path(self.target), {"kind": ranker.kind, **ranker.content()}, ranker.arrays())
+        components = block_components(ranker)
+        return {
+            "components": {component.kind: component.merge_params for component in components},
+            "offset": max(component.offset for component in components),
+            "labels": len(ranker.labels_),
+            "plan": ranker.plan(self.n_rows)._asdict(),
+        }
 
 
 class Training:
@@ -203,7 +201,7 @@ class Training:
         self.cores = spark.sparkContext.defaultParallelism
         self.text_params = tagger.encoder.params()
         self.seed = tagger.seed
-        self.shards: int = tagger.ranker._n_shards  # type: ignore[attr-defined]
+        self.shards = tagger.ranker.n_shards
         self.stages: list[dict[str, Any]] = []
 
     def run(self, frame: "DataFrame", resume: bool) -> Report:
@@ -219,8 +217,8 @@ class Training:
         start = str(self.work / "model-00000")
         form = self.once("start", lambda: self.start(counts, start, n_rows, n_terms))
         state = start
-        for number, (again, last, spans, orders) in enumerate(self.rounds(form, n_rows), 1):
-            state = self.round(number, state, (counts, ordered, spans, n_terms), form, (again, last, orders))
+        for number, turn in enumerate(schedule(n_rows, Plan(**form["plan"])), 1):
+            state = self.round(number, state, (counts, ordered, n_terms), form, turn)
         found = self.finish(counts, state)
         return Report(str(self.target), found, n_rows, form["labels"], n_terms, self.stages)
 
@@ -301,52 +299,32 @@ class Training:
         task = StartModel(counts, target, self.tagger.params(), n_rows, n_terms)
         return run_tasks(self.spark, 1, task, "start", self.progress)[0]
 
-    def rounds(
-        self, form: dict[str, Any], n_rows: int
-    ) -> list[tuple[bool, bool, list[tuple[int, int]], list[dict[str, Any]] | None]]:
-        """Return for each round whether it is of a later pass, and of the last, its shards' rows, and their orders.
-
-        The orders of later passes are drawn one after the other from one generator, as `fit` does on one machine; only
-        the generator's states travel.
-        """
-        found: list[tuple[bool, bool, list[tuple[int, int]], list[dict[str, Any]] | None]] = []
-        random = np.random.default_rng(self.seed)
-        cut = rounds_of(n_rows, 1 if self.shards == 1 else form["rounds"], self.shards)
-        for number in range(form["passes"]):
-            for spans in cut:
-                orders = None
-                if number and form["shuffles"]:
-                    orders = []
-                    for start, stop in spans:
-                        orders.append(dict(random.bit_generator.state))
-                        skip_shuffle(stop - start, random)
-                found.append((number > 0, 0 < number == form["passes"] - 1, spans, orders))
-        return found
-
-    def round(self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], turn: tuple[Any, ...]) -> str:
+    def round(self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], turn: Turn) -> str:
         """Learn one round from a model, and write the next; return where it is."""
         target, parts = self.work / f"model-{number:05d}", self.work / f"parts-{number:05d}"
         if is_model(target):
             return str(target)
-        counts, runs, spans, n_terms = data
-        pruning = Pruning(**form["pruning"])
-        shape = Shape(tuple(form["kinds"]), form["labels"], len(spans), pruning, self.shards == 1)
-        layout = Layout.of(n_terms + N_COMMON, len(spans), self.cores)  # pairs have one more feature
+        counts, runs, n_terms = data
+        n_shards, alone = len(turn.spans), self.shards == 1
+        forms = {
+            kind: MergeForm(form["labels"], n_shards, params, alone) for kind, params in form["components"].items()
+        }
+        layout = Layout.of(n_terms + form["offset"], n_shards, self.cores)
         places = (base, str(target), str(parts), counts)
-        step = Step(*places, self.text_params, runs, spans, layout, shape, *turn)
+        step = Step(*places, self.text_params, runs, layout, turn, forms, alone)
         shutil.rmtree(parts, ignore_errors=True)  # of an earlier call that was interrupted; a retried task finds none
         begin = time.perf_counter()
-        shards = self.spark.range(0, len(spans), 1, numPartitions=len(spans))
+        shards = self.spark.range(0, n_shards, 1, numPartitions=n_shards)
         sent = map_in_arrow(shards, Learn(step), SCHEMA)
         sent = sent.repartitionById(layout.buckets, "bucket").sortWithinPartitions(*ORDER)
         results = collect(map_in_arrow(sent, Merge(step), RESULT), f"round {number}", self.progress)
-        learnt = [json.loads(figures_of(parts, shard).read_text()) for shard in range(len(spans))]
+        learnt = [json.loads(figures_of(parts, shard).read_text()) for shard in range(n_shards)]
         n_bytes = sum(figures["delta_bytes"] for figures in learnt)
         self.note(f"learn {number}", begin, learnt, delta_bytes=n_bytes)
         self.note(f"merge {number}", begin, results)
         begin = time.perf_counter()
-        widths = {kind: max(result["widths"][kind] for result in results) for kind in shape.kinds}
-        write = WriteArrays(str(parts), str(target), layout, widths, pruning.rated)
+        widths = {kind: max(result["widths"][kind] for result in results) for kind in forms}
+        write = WriteArrays(str(parts), str(target), layout, widths)
         _, written = write_next(self.spark, base, write, self.progress)
         self.note(f"write {number}", begin, written)
         shutil.rmtree(parts, ignore_errors=True)
@@ -362,7 +340,7 @@ class Training:
                 carry_array(self.target, prefix + key, Path(source), key, known[key])
                 files[prefix + key] = known[key]
         none, offsets = encode_names([])
-        for key in DISPLAY_ARRAYS:
+        for key in NAME_ARRAYS:
             files[key] = write_array(self.target, key, offsets if key.endswith("offsets") else none)
         content = {"kind": Tagger.kind, "params": self.tagger.params(), "form": "lists"}
         return write_manifest(self.target, content, files)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from abound.kernels.pool import EDGE_DTYPE
-from abound.spark.deltas import INDEX, PAIR_DTYPE, Delta
+from abound.components.blocks import Delta
+from abound.components.kinds import component_class
 from abound.spark.jobs import Batches
 from abound.spark.layout import Layout
 
@@ -71,5 +71,5 @@ def unpack(batches: Batches) -> Iterator[Sent]:
                 continue
             buffers = [batch.column(5 + i)[row].as_buffer() for i in range(len(ARRAYS) + 1)]
             arrays: list[Any] = [np.frombuffer(b, t) for b, t in zip(buffers[:-1], ARRAYS.values(), strict=True)]
-            arrays.append(np.frombuffer(buffers[-1], EDGE_DTYPE if kind == INDEX else PAIR_DTYPE))
+            arrays.append(np.frombuffer(buffers[-1], component_class(kind).entry))
             yield Sent(kind, bucket, block, shard, width, Delta(block, *arrays))

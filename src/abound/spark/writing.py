@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.kernels.pool import EDGE_DTYPE
-from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
-from abound.spark.deltas import INDEX, PAIR_DTYPE, PAIRS, TABLES, PairMerge, TableMerge
+from abound.components.blocks import StoredArray
+from abound.components.kinds import component_class
 from abound.spark.jobs import Progress, run_tasks
 from abound.spark.layout import Layout
 from abound.store.directory import Blocks, carry_array, read_manifest, write_array, write_manifest
@@ -24,23 +23,12 @@ Pieces = Callable[[], Iterator[NDArray[Any]]]
 class WriteArrays:
     """Write the arrays of the next model, each from what all buckets hold of it, in their order."""
 
-    def __init__(self, parts: str, target: str, layout: Layout, widths: Mapping[str, int], rated: bool) -> None:
+    def __init__(self, parts: str, target: str, layout: Layout, widths: Mapping[str, int]) -> None:
         self.parts, self.target, self.layout, self.widths = parts, target, layout, dict(widths)
-        sightings = ("feature_ratings", RATING_DTYPE) if rated else ("feature_seen", np.dtype("<i8"))
-        self.places = 2 if rated else 1
-        edge = RATED_DTYPE if rated else EDGE_DTYPE
-        # name -> kind, file, type in the file, type in the model, field of it
-        arrays: dict[str, tuple[str, str, np.dtype[Any], np.dtype[Any], str | None]] = {
-            "edge_indptr": (INDEX, "lengths", np.dtype("<i4"), np.dtype("<i8"), None),
-            "edges": (INDEX, "entries", edge, edge, None),
-            "feature_totals": (INDEX, "totals", np.dtype("<f8"), np.dtype("<f8"), None),
-            sightings[0]: (INDEX, "seen", sightings[1], sightings[1], None),
-        }
-        for kind, merge in ((PAIRS, PairMerge), (TABLES, TableMerge)):
-            arrays[f"{merge.prefix}_indptr"] = (kind, "lengths", np.dtype("<i4"), np.dtype("<i8"), None)
-            for name in PAIR_DTYPE.names or ():
-                arrays[f"{merge.prefix}_{name}s"] = (kind, "entries", PAIR_DTYPE, PAIR_DTYPE[name], name)
-        self.arrays = {name: how for name, how in arrays.items() if how[0] in self.widths}
+        self.arrays: dict[str, tuple[str, StoredArray]] = {}
+        for kind in self.widths:
+            for name, how in component_class(kind).stored_arrays().items():
+                self.arrays[name] = (kind, how)
 
     @property
     def names(self) -> list[str]:
@@ -50,7 +38,7 @@ class WriteArrays:
     def __call__(self, number: int) -> dict[str, Any]:
         """Write one array, and return what the manifest must say of it."""
         name = self.names[number]
-        kind, file, stored, dtype, field = self.arrays[name]
+        kind, (file, stored, dtype, field, places) = self.arrays[name]
 
         def pieces() -> Iterator[NDArray[Any]]:
             for bucket in range(self.layout.buckets):
@@ -66,7 +54,7 @@ class WriteArrays:
         else:
             n, source = self.widths[kind], _first(pieces, self.widths[kind])
             if file == "lengths":
-                n, source = n + 1, _summed(source, self.places if kind == INDEX else 1)
+                n, source = n + 1, _summed(source, places)
         return {name: write_array(Path(self.target), name, Blocks(dtype, n, source))}
 
 

@@ -2,6 +2,7 @@
 
 from abound.store.directory import Blocks, read_model, state_hash, write_model
 from abound.store.model import Model
-from abound.store.names import check_texts, decode_names, encode_names
+from abound.store.names import decode_names, encode_names
+from abound.store.stored import Stored
 
-__all__ = ["Blocks", "Model", "check_texts", "decode_names", "encode_names", "read_model", "state_hash", "write_model"]
+__all__ = ["Blocks", "Model", "Stored", "decode_names", "encode_names", "read_model", "state_hash", "write_model"]

@@ -2,22 +2,19 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from abound.errors import EmptyRanking
 from abound.tagger.answers import Entry
+from abound.tagger.parts import TaggerParts
 from abound.text import prepare
 from abound.text.words import words_of
 
-if TYPE_CHECKING:
-    from abound.tagger.tagger import Tagger
 
-
-def why_empty(tagger: "Tagger", text: str) -> str:
+def why_empty(tagger: TaggerParts, text: str) -> str:
     """Say why no label is ranked for a text."""
     if not tagger.n_labels:
         return "the model has not learnt any label yet"
-    n_words, n_known = len(words_of(prepare(text))), len(tagger.rows_of([text]).indices)
+    n_words, n_known = len(words_of(prepare(text))), len(tagger.encoder.rows([text])[1])
     if not n_words:
         return "the text has no words"
     if not n_known:
@@ -26,7 +23,7 @@ def why_empty(tagger: "Tagger", text: str) -> str:
     return "the words of the text that are known vote for no label"
 
 
-def warn_of_empty(tagger: "Tagger", texts: Sequence[str], found: Sequence[Sequence[Entry]]) -> None:
+def warn_of_empty(tagger: TaggerParts, texts: Sequence[str], found: Sequence[Sequence[Entry]]) -> None:
     """Warn, once for all texts, of those that have no ranking."""
     empty = [at for at, entries in enumerate(found) if not entries]
     if not empty:

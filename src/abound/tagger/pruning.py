@@ -1,14 +1,10 @@
 """How a tagger is brought under a limit of memory."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from abound.kernels.pool import FEATURE_BYTES
-
-if TYPE_CHECKING:
-    from abound.tagger.tagger import Tagger
+from abound.tagger.parts import TaggerParts
 
 # What pruning reckons with: a term's header, its place in the vocabulary, and its name.
 BYTES_A_TERM = FEATURE_BYTES + 16 + 16 + 4
@@ -17,7 +13,7 @@ PRUNED_SHARE = 0.6  # and otherwise so much of it is left in use
 MOST_COUNT = 1000
 
 
-def prune(tagger: "Tagger", max_bytes: int) -> dict[str, int]:
+def prune(tagger: TaggerParts, max_bytes: int) -> dict[str, int]:
     """Forget the rarest terms of a tagger, in place; see `Tagger.prune`."""
     terms, edges, least, wanted = tagger.n_features, tagger.n_edges, 0, rarest(tagger, max_bytes)
     if wanted is not None:
@@ -27,17 +23,17 @@ def prune(tagger: "Tagger", max_bytes: int) -> dict[str, int]:
     return {"terms": terms - tagger.n_features, "edges": edges - tagger.n_edges, "least_count": least}
 
 
-def rarest(tagger: "Tagger", max_bytes: int) -> NDArray[np.bool_] | None:
+def rarest(tagger: TaggerParts, max_bytes: int) -> NDArray[np.bool_] | None:
     """Return which terms to keep so that a tagger comes under so many bytes; None if it is below already."""
     if tagger.nbytes <= max_bytes:
         return None
     counts = tagger.encoder.vocabulary.counts()
-    return np.asarray(counts >= least_count(counts, tagger.ranker._feature_bytes(), max_bytes))
+    return np.asarray(counts >= least_count(counts, tagger.ranker.feature_bytes(), max_bytes))
 
 
-def forget(tagger: "Tagger", wanted: NDArray[np.bool_]) -> None:
+def forget(tagger: TaggerParts, wanted: NDArray[np.bool_]) -> None:
     """Forget all terms but the wanted ones, and give spare room back."""
-    tagger.ranker._keep_features(wanted)
+    tagger.ranker.keep_features(wanted)
     if not wanted.all():
         tagger.encoder.keep(wanted)
         tagger.ranker.n_features_in_ = tagger.n_features

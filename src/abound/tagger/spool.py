@@ -14,11 +14,11 @@ from typing import IO, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.rankers.labels import Targets
-from abound.rankers.rows import Part, Rows, chosen_entries, cut_rows, join_pointers
-from abound.rankers.source import RowSource, sort_keys
+from abound.components.rows import Rows, Targets, chosen_entries, cut, join_pointers
+from abound.kernels.batch import Batch
 from abound.text import TextEncoder
 from abound.text.encoder import Counted
+from abound.training.source import RowSource, sort_keys
 
 BUCKET_BITS = 8  # of a key that number its bucket; a bucket is what is read at once
 RUN_ENTRIES = 4 << 20  # terms of a run, about 24 MB, and twice as much while it is sorted
@@ -164,26 +164,26 @@ class Spool(RowSource):
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def parts(self, start: int, stop: int) -> Iterator[Part]:
+    def parts(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield the rows at places start .. stop-1 of the training order, piece by piece; `flush` comes first."""
         edges = sum((run.bounds for run in self._runs), np.zeros((1 << BUCKET_BITS) + 1, np.int64))
         bucket = max(0, int(np.searchsorted(edges, start, side="right")) - 1)
         while start < stop:
             last = max(bucket + 1, int(np.searchsorted(edges, edges[bucket] + PIECE, side="right")) - 1)
             last = min(last, int(np.searchsorted(edges, stop)))
-            rows, targets = self._read(bucket, last)
+            batch = self._read(bucket, last)
             first, end = int(edges[bucket]), min(int(edges[last]), stop)
             if end > start:
-                yield cut_rows(rows, targets, start - first, end - first, self.n_labels)
+                yield cut(batch, start - first, end - first)
             start, bucket = max(start, end), last
 
-    def _read(self, first: int, last: int) -> Part:
+    def _read(self, first: int, last: int) -> Batch:
         """Return the rows of buckets first .. last-1."""
         chunk = _joined([self._slice(run, int(run.bounds[first]), int(run.bounds[last])) for run in self._runs])
         if len(self._runs) > 1:
             chunk = chunk.sorted_by_key()
         rows = Rows(*self._encoder.weigh((chunk.indptr, chunk.terms, chunk.occurrences)))
-        return rows, Targets(chunk.label_indptr, chunk.labels, self.n_labels)
+        return Batch(rows, Targets(chunk.label_indptr, chunk.labels, self.n_labels))
 
     def _slice(self, run: _Run, start: int, stop: int) -> Chunk:
         keys, indptr, terms, occurrences, label_indptr, labels = run.columns

@@ -1,32 +1,23 @@
 """The tagger: a text encoder and a ranker, from texts to ranked label names."""
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.errors import UnknownFormat
+from abound.components.rows import Rows
+from abound.kernels.batch import Batch
 from abound.ordinal.bands import BAND_NAMES, Bands
-from abound.rankers import ranker_class
-from abound.rankers.base import check_number
-from abound.rankers.index import IndexRanker
-from abound.rankers.labels import Targets
 from abound.rankers.ranking import Ranking
-from abound.rankers.rows import NOTHING, Rows
-from abound.store import Model, read_model, state_hash, write_model
-from abound.store.directory import Source
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote, entries_of
 from abound.tagger.arguments import checked, gathered, listed, named
 from abound.tagger.emptiness import warn_of_empty
-from abound.tagger.keeping import arrays_of, read_label_names, restored
 from abound.tagger.label_lists import warn_of_labels
+from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import prune
 from abound.tagger.training import Training
-from abound.text import TextEncoder
-from abound.text.language import AUTO, choice_of
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -35,7 +26,7 @@ CHUNK = 4096  # texts that are encoded at once
 BANDED = 10  # labels of a ranking that are cut into bands
 
 
-class Tagger:
+class Tagger(TaggerParts):
     """Rank labels for texts, and learn from each correction.
 
     Parameters
@@ -64,35 +55,6 @@ class Tagger:
     >>> [entry.label for entry in tagger.rank("a pie")][:1]
     ['dessert']
     """
-
-    kind: ClassVar[str] = "tagger"
-
-    def __init__(
-        self,
-        ranker: str = "cascade",
-        *,
-        ranker_params: Mapping[str, Any] | None = None,
-        language: str | None = AUTO,
-        name_weight: float = 4.0,
-        **text: Any,
-    ) -> None:
-        check_number("name_weight", name_weight, 0.0, 1000.0)
-        self.ranker = ranker_class(ranker)(**dict(ranker_params or {}))
-        self.ranker._check_params()
-        self.name_weight = name_weight
-        self._text_params = text
-        self.detects_language = language == AUTO
-        self.set_language(language)
-        self._label_names: dict[str, list[str]] | None = {}
-        self._saved_names: tuple[NDArray[Any], ...] = ()
-        self.bands: Bands | None = None
-        self.ranker._start()
-
-    def set_language(self, language: str | None) -> None:
-        """Cut texts as suits a language from now on, and forget every term; what was given explicitly stays."""
-        choice = choice_of(None if language == AUTO else language)
-        self.encoder = TextEncoder(**{**choice._asdict(), **self._text_params})
-        self.language = language
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -144,7 +106,7 @@ class Tagger:
             part = pairs[start : start + CHUNK]
             rows = Rows(*self.encoder.rows([name for name, _ in part], learn=True))
             rows = rows._replace(data=rows.data * self.name_weight)
-            self.ranker._learn(rows, self._encode(rows, [labels for _, labels in part], count=False))
+            self.ranker.learn(self._noted(rows, [labels for _, labels in part], count=False))
 
     def learn(self, text: str, labels: Iterable[Any], *, wrong: Iterable[Any] = (), insist: bool = True) -> None:
         """Learn one text and its labels; the next ranking knows them.
@@ -179,31 +141,23 @@ class Tagger:
         if rejected is not None and not any(rejected):
             rejected = None
         if rejected is not None:
-            self.ranker._check_wrong(labels, rejected)
+            self.ranker.check_wrong(labels, rejected)
         step = 1 if insist or rejected is not None else CHUNK
         for start in range(0, len(texts), step):
             part = slice(start, start + step)
             # A text that is only told what it is not is no example, and its words are not counted.
             example = rejected is None or bool(labels[start]) or not rejected[start]
             rows = Rows(*self.encoder.rows(texts[part], learn=example))
-            targets = self._encode(rows, labels[part], count=example)
-            lists = NOTHING if rejected is None else self.ranker.labels_.known(rejected[part])
-            if rejected is None:
-                self.ranker._learn(rows, targets)
-            else:
-                self.ranker._learn_with_wrong(rows, targets, lists)
+            batch = self._noted(rows, labels[part], count=example)
+            if rejected is not None:
+                batch = Batch(rows, batch.targets, self.ranker.labels_.known(rejected[part]))
+            self.ranker.learn(batch)
             if insist:
-                self.ranker._insist(rows, targets, lists)
+                self.ranker.insist(batch)
 
-    def _encode(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Targets:
+    def _noted(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Batch:
         """Make the labels of rows that are to be learnt known, and count them."""
-        targets = self.ranker.labels_.encode(labels, rows.n_rows, learn=True)
-        if count:
-            self.ranker.labels_.count(targets)
-            self.ranker.n_rows_seen_ += rows.n_rows
-        self.ranker.n_features_in_ = self.encoder.n_terms
-        self.ranker._form = "lists"
-        return targets
+        return self.ranker.note(rows, labels, "lists", self.encoder.n_terms, count=count)
 
     # -- ranking -------------------------------------------------------------------------------------
 
@@ -238,17 +192,14 @@ class Tagger:
         """Rank rows over terms."""
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
-        width = min(k, max(1, self.n_labels))
-        labels, scores = np.full((rows.n_rows, width), -1, np.int32), np.zeros((rows.n_rows, width))
-        self.ranker._rank(rows, labels, scores)
-        return Ranking(labels, scores, self.ranker.labels_.names)
+        return self.ranker.rank_rows(rows, k)
 
     def score_rows(self, rows: Rows, numbers: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of labels, by number, for each row; NaN for one that gets no vote.
 
         What candidates weigh beside their votes is left out.
         """
-        return self.ranker._scores(rows, numbers)
+        return self.ranker.score_rows(rows, numbers)
 
     def cut(self, text: str) -> list[BandedEntry]:
         """Rank the labels of one text and say which to apply, which to suggest and which to hide."""
@@ -336,7 +287,7 @@ class Tagger:
 
     def explain_row(self, row: Rows, number: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         """Return the terms of a single row that vote for a label, their votes, and the prior of the label."""
-        return self.ranker._explain(row, number)
+        return self.ranker.explain_row(row, number)
 
     def _number_of(self, label: Any) -> int:
         try:
@@ -348,63 +299,7 @@ class Tagger:
         """Return true labels as an indicator over label numbers; see `Ranker.truth`."""
         return self.ranker.truth([listed(names) for names in labels])
 
-    # -- what it holds -------------------------------------------------------------------------------
-
-    @property
-    def label_names(self) -> dict[str, list[str]]:
-        """Names that a person reads, by label: the preferred one first, then synonyms."""
-        if self._label_names is None:  # read when asked for: there may be more names than a ranking ever shows
-            self._label_names = read_label_names(self._saved_names)
-        return self._label_names
-
-    @label_names.setter
-    def label_names(self, names: Mapping[str, Sequence[str]]) -> None:
-        self._label_names = {str(label): list(found) for label, found in names.items()}
-
-    def name_of(self, label: Any) -> str:
-        """Return the name that a person reads for a label: the first of its names, or the label itself."""
-        names = self.label_names.get(str(label))
-        return names[0] if names else str(label)
-
-    @property
-    def seed(self) -> int:
-        """What orders the rows of `fit`: the ranker's `random_state`, or 0."""
-        return int(getattr(self.ranker, "random_state", 0) or 0)
-
-    @property
-    def n_rows(self) -> int:
-        """Texts learnt."""
-        return self.ranker.n_rows_seen_
-
-    @property
-    def n_labels(self) -> int:
-        """Labels known."""
-        return len(self.ranker.labels_)
-
-    @property
-    def n_features(self) -> int:
-        """Terms known."""
-        return self.encoder.n_terms
-
-    @property
-    def n_edges(self) -> int:
-        """Edges of the index; 0 for a ranker without one."""
-        return self.ranker.n_edges_ if isinstance(self.ranker, IndexRanker) else 0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory that the vocabulary and the ranker hold."""
-        return self.encoder.vocabulary.nbytes + self.ranker.nbytes_
-
-    @property
-    def label_counts(self) -> NDArray[np.int64]:
-        """How many texts each label had, by label number."""
-        return self.ranker._counts()
-
-    def params(self) -> dict[str, Any]:
-        """Return every parameter."""
-        ranker = {"ranker": self.ranker.kind, "ranker_params": self.ranker._params()}
-        return {**ranker, "language": self.language, "name_weight": self.name_weight, **self.encoder.params()}
+    # -- memory --------------------------------------------------------------------------------------
 
     def prune(self, max_bytes: int) -> dict[str, int]:
         """Bring the tagger under so many bytes, if it holds more, by forgetting the rarest terms.
@@ -419,36 +314,3 @@ class Tagger:
             How many terms and edges were forgotten, and the least count that is left.
         """
         return prune(self, max_bytes)
-
-    # -- keeping -------------------------------------------------------------------------------------
-
-    def _arrays(self) -> dict[str, Source]:
-        return arrays_of(self)
-
-    def state_hash(self) -> str:
-        """Return a hash of what was learnt; see `Ranker.state_hash`."""
-        return state_hash(self.kind, self._arrays())
-
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        content: Mapping[str, Any] | None = None,
-        arrays: Mapping[str, Source] | None = None,
-    ) -> None:
-        """Write a model directory, or replace the model in one; a server puts its own content and arrays beside."""
-        own = {"kind": self.kind, "params": self.params(), "form": self.ranker._form if self.n_rows else "lists"}
-        write_model(path, {**own, **(content or {})}, {**self._arrays(), **(arrays or {})})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> Self:
-        """Load a tagger; parameters of its ranker may be replaced, such as `d_max` by a smaller one."""
-        model = read_model(path, verify=verify)
-        if model.content.get("kind") != cls.kind:
-            raise UnknownFormat(f"{path} holds a {model.content.get('kind')!r}, not a tagger; use abound.load")
-        return cls.from_model(model, **params)
-
-    @classmethod
-    def from_model(cls, model: Model, **params: Any) -> Self:
-        """Build a tagger from a model directory that was read."""
-        return restored(cls, model, **params)

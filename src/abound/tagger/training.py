@@ -3,21 +3,19 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from abound.components.rows import Rows, Targets, select
+from abound.kernels.batch import Batch
 from abound.ordinal.bands import Bands
-from abound.rankers.labels import Targets
-from abound.rankers.rows import Part, Rows, select
-from abound.rankers.source import RowSource
 from abound.tagger.arguments import checked, named
+from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import forget, rarest
 from abound.tagger.spool import Spool, new_numbers
 from abound.text.language import Detected, detect
-
-if TYPE_CHECKING:
-    from abound.tagger.tagger import Tagger
+from abound.training.source import RowSource
 
 TESTED = 100  # rows of each piece of the first pass that are ranked before they are learnt
 REMEMBERED = 1_000  # tested rows that the progressive figure is taken over
@@ -53,7 +51,7 @@ class Training(RowSource):
 
     def __init__(
         self,
-        tagger: "Tagger",
+        tagger: TaggerParts,
         label_names: Mapping[Any, str | Sequence[str]] | None = None,
         *,
         folder: Path | None = None,
@@ -67,7 +65,7 @@ class Training(RowSource):
         self._tagger, self._max_bytes, self._folder = tagger, max_bytes, folder
         self._watch: Watch = lambda _, __: None
         self._n_learnt = 0
-        tagger.ranker._start()
+        tagger.ranker.start()
         tagger.label_names = {str(label): given for label, given in names.items()}
         if tagger.bands is not None:  # labels are numbered anew, so what it knows of them is void
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
@@ -138,8 +136,7 @@ class Training(RowSource):
             part = slice(start, start + CHUNK)
             counted = self._tagger.encoder.count(texts[part])
             targets = ranker.labels_.encode(labels[part], len(counted[0]) - 1, learn=True)
-            ranker.labels_.count(targets)
-            ranker.n_rows_seen_ += len(counted[0]) - 1
+            ranker.count(targets)
             self._spool.add(counted, targets)
             self._prune()
 
@@ -149,14 +146,14 @@ class Training(RowSource):
         """Train on all texts that were added; `watch` is told how many rows were learnt, and what share that is."""
         self.finish_counting()
         tagger, ranker, self._watch = self._tagger, self._tagger.ranker, watch
-        ranker.n_features_in_, ranker._form = tagger.encoder.n_terms, "lists"
+        ranker.set_columns(tagger.encoder.n_terms, "lists")
         self._spool.n_labels = len(ranker.labels_)
         self._spool.flush()
-        ranker._learn_all(self, self._name_rows())
+        ranker.learn_all(self, self._name_rows())
         self._prune()
         self._spool.close()
 
-    def _name_rows(self) -> Part | None:
+    def _name_rows(self) -> Batch | None:
         """Return the names of labels as rows; a name counts `name_weight` times as much as a text."""
         if not self._named:
             return None
@@ -164,42 +161,41 @@ class Training(RowSource):
         rows = rows._replace(data=rows.data * self._tagger.name_weight)
         labels = self._tagger.ranker.labels_
         ids = np.array([labels.id_of(label) for _, label in self._named], np.int32)
-        return rows, Targets(np.arange(len(ids) + 1, dtype=np.int64), ids, len(labels))
+        return Batch(rows, Targets(np.arange(len(ids) + 1, dtype=np.int64), ids, len(labels)))
 
-    def parts(self, start: int, stop: int) -> Iterator[Part]:
+    def parts(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield rows piece by piece; see `RowSource`."""
         for part in self._spool.parts(start, stop):
             self._test(part)
             yield part
             self._learnt(part)
 
-    def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Part]:
+    def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield rows in another order; see `RowSource`."""
         for part in self._spool.shuffled(start, stop, random):
             yield part
             self._learnt(part)
 
-    def whole(self) -> Part:
+    def whole(self) -> Batch:
         """Return all rows at once."""
         return self._spool.whole()
 
-    def _learnt(self, part: Part) -> None:
-        self._n_learnt += part[0].n_rows
+    def _learnt(self, part: Batch) -> None:
+        self._n_learnt += part.n_rows
         self._watch(self._n_learnt, self._n_learnt / (self.n_rows * (self._tagger.ranker.passes_ or 1)))
-        if not self._tagger.ranker.in_shards:
+        if not self._tagger.ranker.n_shards > 1:
             self._prune()
 
-    def _test(self, part: Part) -> None:
+    def _test(self, part: Batch) -> None:
         """Rank some rows of the first pass before they are learnt."""
-        ranker, (rows, targets) = self._tagger.ranker, part
-        if ranker.in_shards or not 0 < self._n_learnt < self.n_rows:
+        ranker = self._tagger.ranker
+        if ranker.n_shards > 1 or not 0 < self._n_learnt < self.n_rows:
             return
-        labelled = np.flatnonzero(np.diff(targets.indptr))
+        labelled = np.flatnonzero(np.diff(part.targets.indptr))
         tested = labelled[:: -(-len(labelled) // TESTED)] if len(labelled) else labelled
-        rows, targets = select(rows, targets, tested)
-        best, scores = np.full((rows.n_rows, 1), -1, np.int32), np.zeros((rows.n_rows, 1))
-        ranker._rank(rows, best, scores)
-        for row, label in enumerate(best[:, 0].tolist()):
+        chosen = select(part, tested)
+        targets = chosen.targets
+        for row, label in enumerate(ranker.rank_rows(chosen.rows, 1).indices[:, 0].tolist()):
             self.hits.append(label in targets.ids[targets.indptr[row] : targets.indptr[row + 1]])
 
     def report(self) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def tune(
 
     affordable = int(TRIAL_SHARE * seconds / max(default.seconds, 1e-9) * len(rows.texts))
     bench = Bench(rows, names, measure, time_left, watch, max(affordable, LEAST_ROWS), clock)
-    few = getattr(tagger.ranker, "_pairs", None) is not None
+    few = tagger.ranker.component("linear") is not None
     del tagger  # the trials need its memory
     where = space(few_labels=few, stem=stem, has_names=bool(names))
     for n_rows in rungs(bench):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from abound import Tagger
-from abound.rankers.rows import Rows
+from abound.components.rows import Rows
 from abound.server import Home
 from abound.server.http.inside import MOST_WORDS
 from abound.server.http.pages import Pages
@@ -60,7 +60,7 @@ def test_a_labels_words_are_those_that_vote_for_it(tagger, tmp_path):
     expected = {}
     for term in range(tagger.n_features):  # one at a time
         row = Rows(np.array([0, 1]), np.array([term], np.int32), np.ones(1))
-        vote = float(sum(tagger.ranker._explain(row, number)[1]))
+        vote = float(sum(tagger.explain_row(row, number)[1]))
         if vote > 0:
             expected[tagger.encoder.name(term)] = vote
     shown = {entry["word"]: entry["vote"] for entry in found["words"]}

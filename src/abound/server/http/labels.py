@@ -6,7 +6,6 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec import UNSET
 
-from abound.rankers.index import IndexRanker
 from abound.server.http.bodies import (
     AddAsk,
     Changed,
@@ -78,7 +77,7 @@ async def _changes(replica: Replica, labels: Iterable[Name]) -> Changes:
         }
         texts = sum(int(book.counts[member]) for member in members)
     wanted, start, words = np.array(sorted(members), np.int32), 0, 0
-    while len(wanted) and isinstance(replica.tagger.ranker, IndexRanker):
+    while len(wanted):
         with replica.reading():
             found = replica.tagger.ranker.count_edges(wanted, start, start + PIECE)
         if found is None:

@@ -1,4 +1,4 @@
-"""Sparse rows and their labels, as the kernels take them: cut, selected and joined."""
+"""Batches of rows, as components take them: cut, selected and joined."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -6,11 +6,13 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.rankers.labels import Targets
+from abound.kernels.batch import Batch
+
+Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # of labels: ids[indptr[i]:indptr[i+1]] for row i
 
 
 class Rows(NamedTuple):
-    """Sparse rows as the kernels take them: the three arrays of a CSR matrix."""
+    """Sparse rows: the three arrays of a CSR matrix."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -29,9 +31,12 @@ class Rows(NamedTuple):
         return Rows(np.array([0, stop - start], np.int64), self.indices[start:stop], self.data[start:stop])
 
 
-Part: TypeAlias = tuple[Rows, Targets]
-Lists: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32]]  # of labels: ids[indptr[i]:indptr[i+1]] for row i
-NOTHING: Lists = (np.zeros(0, np.int64), np.zeros(0, np.int32))
+class Targets(NamedTuple):
+    """The label numbers of each row, ascending: ids[indptr[i]:indptr[i+1]]."""
+
+    indptr: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    n_known: int  # labels that were known before the first row
 
 
 def cut_lists(lists: Lists, start: int, stop: int) -> Lists:
@@ -40,13 +45,16 @@ def cut_lists(lists: Lists, start: int, stop: int) -> Lists:
     return indptr[start : stop + 1] - indptr[start], ids[indptr[start] : indptr[stop]]
 
 
-def cut_rows(rows: Rows, targets: Targets, start: int, stop: int, n_known: int) -> Part:
-    """Return rows start .. stop-1 and their labels."""
-    if start == 0 and stop == rows.n_rows:
-        return rows, targets
+def cut(batch: Batch, start: int, stop: int, n_known: int | None = None) -> Batch:
+    """Return rows start .. stop-1 of a batch, before which so many labels are known."""
+    rows, targets = batch.rows, batch.targets
+    if start == 0 and stop == batch.n_rows:
+        return batch
     first, last = rows.indptr[start], rows.indptr[stop]
     part = Rows(rows.indptr[start : stop + 1] - first, rows.indices[first:last], rows.data[first:last])
-    return part, Targets(*cut_lists((targets.indptr, targets.ids), start, stop), n_known)
+    known = batch.n_known if n_known is None else n_known
+    labels = Targets(*cut_lists((targets.indptr, targets.ids), start, stop), known)
+    return Batch(part, labels, None if batch.wrong is None else cut_lists(batch.wrong, start, stop))
 
 
 def chosen_entries(indptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -58,24 +66,25 @@ def chosen_entries(indptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> tupl
     return pointers, np.repeat(starts - pointers[:-1], lengths) + np.arange(pointers[-1])
 
 
-def select(rows: Rows, targets: Targets, chosen: NDArray[np.int64]) -> Part:
-    """Return the chosen rows and their labels, in the order of the choice."""
+def select(batch: Batch, chosen: NDArray[np.int64]) -> Batch:
+    """Return the chosen rows of a batch, in the order of the choice."""
+    rows, targets = batch.rows, batch.targets
     indptr, entries = chosen_entries(rows.indptr, chosen)
     label_indptr, labels = chosen_entries(targets.indptr, chosen)
-    return (
+    return Batch(
         Rows(indptr, rows.indices[entries], rows.data[entries]),
         Targets(label_indptr, targets.ids[labels], targets.n_known),
     )
 
 
-def join_parts(parts: Sequence[Part]) -> Part:
-    """Return the rows of several parts as one."""
-    if len(parts) == 1:
-        return parts[0]
-    rows, targets = [part[0] for part in parts], [part[1] for part in parts]
+def join(batches: Sequence[Batch]) -> Batch:
+    """Return the rows of several batches as one."""
+    if len(batches) == 1:
+        return batches[0]
+    rows, targets = [batch.rows for batch in batches], [batch.targets for batch in batches]
     indices, data = _all([part.indices for part in rows], np.int32), _all([part.data for part in rows])
     ids, n_known = _all([part.ids for part in targets], np.int32), targets[0].n_known if targets else 0
-    return (
+    return Batch(
         Rows(join_pointers([part.indptr for part in rows]), indices, data),
         Targets(join_pointers([part.indptr for part in targets]), ids, n_known),
     )
@@ -92,3 +101,8 @@ def join_pointers(pointers: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 def _all(arrays: Sequence[NDArray[np.generic]], dtype: type = np.float64) -> NDArray:  # type: ignore[type-arg]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
+
+
+def blank(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return arrays for the k best labels of rows and their scores; -1 stands for no label."""
+    return np.full((n_rows, k), -1, np.int32), np.zeros((n_rows, k))

@@ -6,13 +6,13 @@ rows are cut into pieces.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.rankers.labels import Targets
-from abound.rankers.rows import Part, Rows, cut_rows, join_parts, select
+from abound.components.rows import cut, join, select
+from abound.kernels.batch import Batch
 
 BLOCK = 16_384  # rows that a later pass shuffles among themselves; blocks are visited in random order, too
 PIECE = 4_096  # rows of a matrix that are handed out at once
@@ -50,19 +50,19 @@ class RowSource(ABC):
     n_rows: int
 
     @abstractmethod
-    def parts(self, start: int, stop: int) -> Iterator[Part]:
+    def parts(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield the rows at places start .. stop-1 of the training order, piece by piece."""
 
-    def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Part]:
+    def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield the same rows in another random order: blocks, and the rows within each block, are shuffled."""
         edges = [*range(start, stop, BLOCK), stop]
         for number in random.permutation(len(edges) - 1):
-            block = join_parts(list(self.parts(edges[number], edges[number + 1])))
-            yield select(*block, random.permutation(block[0].n_rows))
+            block = join(list(self.parts(edges[number], edges[number + 1])))
+            yield select(block, random.permutation(block.n_rows))
 
-    def whole(self) -> Part:
+    def whole(self) -> Batch:
         """Return all rows at once, for a ranker that cannot learn them piece by piece."""
-        return join_parts(list(self.parts(0, self.n_rows)))
+        return join(list(self.parts(0, self.n_rows)))
 
 
 def skip_shuffle(n_rows: int, random: np.random.Generator) -> None:
@@ -75,33 +75,18 @@ def skip_shuffle(n_rows: int, random: np.random.Generator) -> None:
 class MatrixRows(RowSource):
     """Rows in memory; `order` is their training order, or None for the order that they are in."""
 
-    def __init__(self, rows: Rows, targets: Targets, order: NDArray[np.int64] | None = None) -> None:
-        self.n_rows = rows.n_rows
-        self._rows, self._targets, self._order = rows, targets, order
+    def __init__(self, batch: Batch, order: NDArray[np.int64] | None = None) -> None:
+        self.n_rows = batch.n_rows
+        self._batch, self._order = batch, order
 
-    def parts(self, start: int, stop: int) -> Iterator[Part]:
+    def parts(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield the rows at places start .. stop-1 of the training order, piece by piece."""
         if self._order is None:
-            yield cut_rows(self._rows, self._targets, start, stop, self._targets.n_known)
+            yield cut(self._batch, start, stop)
             return
         for first in range(start, stop, PIECE):
-            yield select(self._rows, self._targets, self._order[first : min(first + PIECE, stop)])
+            yield select(self._batch, self._order[first : min(first + PIECE, stop)])
 
-    def whole(self) -> Part:
+    def whole(self) -> Batch:
         """Return all rows at once."""
-        return (self._rows, self._targets) if self._order is None else super().whole()
-
-
-def cut_at(parts: Iterable[Part], sizes: Sequence[int]) -> Iterator[tuple[Part, bool]]:
-    """Cut pieces at the ends of groups of so many rows; yield each with whether its group ends with it."""
-    groups = iter([size for size in sizes if size])
-    left = next(groups, 0)
-    for rows, targets in parts:
-        start = 0
-        while start < rows.n_rows:
-            stop = min(rows.n_rows, start + left)
-            left -= stop - start
-            yield cut_rows(rows, targets, start, stop, targets.n_known), left == 0
-            start = stop
-            if left == 0:
-                left = next(groups, 0)
+        return self._batch if self._order is None else super().whole()

@@ -4,6 +4,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from abound.rankers import Ranker, ranker_class
 from abound.rankers.cascade import CascadeRanker
 from abound.rankers.feature_focus import FeatureFocusRanker
 from abound.rankers.frequency import FrequencyRanker
@@ -52,3 +53,16 @@ class Perceptron(PerceptronRanker, Estimator):
 
 class Rocchio(RocchioRanker, Estimator):
     __doc__ = RocchioRanker.__doc__
+
+
+def estimator_class(kind: str) -> type[Ranker]:
+    """Return the estimator of a kind of ranker.
+
+    Examples
+    --------
+    >>> estimator_class("feature-focus").__name__
+    'FeatureFocus'
+    """
+    bare = ranker_class(kind)
+    known = [found for found in Estimator.__subclasses__() if issubclass(found, bare)]
+    return known[0] if known else type(bare.__name__, (bare, Estimator), {"__doc__": bare.__doc__})

@@ -1,0 +1,82 @@
+"""The linear model of few labels: every label is weighed for every row, learnt by a squared hinge."""
+
+from typing import Self
+
+import numpy as np
+
+from abound.components.base import FIRST, Moment
+from abound.components.pairs import PairArrays, PairStore
+from abound.components.prototypes import PrototypeWeights
+from abound.components.rows import cut
+from abound.kernels.batch import Batch
+from abound.kernels.category import PrototypeSettings
+from abound.kernels.pairs import COMMON_VALUE, STEP_BEGIN, STEP_SIZE
+from abound.kernels.prototypes import Prototypes
+
+MOMENTS = 10  # of the last pass, whose mean is kept: the last rows weigh no more than the others
+RIVALS = 10  # the least wrong labels that learn from a row
+
+
+class Linear(PairStore, PrototypeWeights):
+    """Weights of all pairs of a feature and a label."""
+
+    kind = "linear"
+    can_merge = True
+    prefix = "pair"
+    may_be_dense = True
+
+    def __init__(self) -> None:
+        settings = PrototypeSettings(
+            rule="hinge",
+            all_labels=True,
+            margin=1.0,
+            rivals=RIVALS,
+            step=STEP_SIZE,
+            step_start=STEP_BEGIN,
+            common=COMMON_VALUE,
+            known_only=True,
+        )
+        super().__init__(settings, Prototypes(traced=True, may_be_dense=True))
+        self.n_labels = 0  # a feature that has a weight for most labels is laid out as an array
+        self._stops: list[int] = []  # rows of the pass after which the weights are added to their mean
+
+    def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:
+        """Prepare for the mean over the moments of the last pass."""
+        self._stops = []
+        if again and last:
+            # np.array_split gives the first moments one row more each; the rows of a moment are one batch or several
+            sizes = [len(part) for part in np.array_split(np.arange(n_rows), min(MOMENTS, max(1, n_rows)))]
+            self._stops = np.cumsum([size for size in sizes if size]).tolist()
+            self._mean, self._n_moments = self.store, 0
+
+    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:
+        """Learn rows in order, in place."""
+        start, self.n_labels = 0, n_labels
+        while self._stops and moment.before + batch.n_rows >= self._stops[0]:
+            stop = self._stops.pop(0) - moment.before
+            super().learn(cut(batch, start, stop), n_labels, moment)
+            start, done = stop, self._n_moments
+            self._mean, self._n_moments = self.store.mean_with(self._mean, done / (done + 1)), done + 1
+            if not self._stops:
+                self.store = self._mean
+                return
+        if start < batch.n_rows:
+            super().learn(cut(batch, start, batch.n_rows), n_labels, moment)
+
+    def fork(self, *, share: bool = False) -> Self:
+        """Return a copy that learns apart; see `Component.fork`."""
+        forked = type(self)()
+        if share:
+            forked.store = self.store
+        else:
+            forked.use(self.arrays(), self.n_labels)
+        return forked
+
+    def arrays(self) -> PairArrays:
+        """Return indptr, labels, weights and sums of squared gradients."""
+        indptr, labels, weights, slopes = self.store.arrays()
+        return indptr, labels, weights, slopes
+
+    def use(self, arrays: PairArrays, n_labels: int) -> None:
+        """Hold the pairs of some arrays."""
+        self.store, self.n_labels = self.as_prototypes(arrays, n_labels), n_labels

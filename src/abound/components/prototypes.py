@@ -1,0 +1,95 @@
+"""Prototypes: one weight vector a label, stored by feature; rules decide how a row changes them."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.components.base import FIRST, Component, Moment, Reasons, Scratch
+from abound.components.rows import Rows
+from abound.errors import DamagedModel
+from abound.kernels.batch import Batch
+from abound.kernels.category import (
+    PrototypeSettings,
+    RowScores,
+    prototypes_explain,
+    prototypes_learn,
+    prototypes_rank,
+)
+from abound.kernels.prototypes import Prototypes, check_prototypes
+from abound.store import Model
+from abound.store.directory import Source
+
+BYTES_A_PAIR = 8  # a label and a weight
+
+
+class PrototypeWeights(Component):
+    """The prototypes of all labels, learnt by one rule."""
+
+    kind = "prototypes"
+    store: Prototypes
+    can_merge = False
+
+    def __init__(self, settings: PrototypeSettings, store: Prototypes | None = None) -> None:
+        self.settings = settings
+        self.store = Prototypes(may_be_dense=settings.all_labels) if store is None else store
+        self.scratch = Scratch(RowScores)
+
+    @property
+    def ranking_store(self) -> Prototypes:
+        """The prototypes that rank."""
+        return self.store
+
+    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:  # noqa: ARG002
+        """Learn rows in order, in place."""
+        scratch = self.scratch.take()
+        prototypes_learn(self.store, scratch, self.settings, batch)
+        self.scratch.give_back(scratch)
+
+    def rank(self, rows: Rows, n_labels: int, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
+        """Write the best labels of each row and their scores."""
+        scratch = self.scratch.take()
+        prototypes_rank(self.ranking_store, scratch, self.settings, Batch(rows), n_labels, labels, scores)
+        self.scratch.give_back(scratch)
+
+    def explain(self, row: Rows, label: int) -> Reasons:
+        """Return the weights of a label on the features of a row, times their values."""
+        found = prototypes_explain(self.ranking_store, row.indices, row.data, label, self.settings.common)
+        return Reasons(*found)
+
+    def merge(self, parts: Sequence[Self], n_labels: int, *, base: bool = True, n_jobs: int = 1) -> None:
+        """Raise: a mean of prototypes that learnt apart does not rank like either."""
+        raise NotImplementedError
+
+    def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
+        """Raise; see `merge`."""
+        raise NotImplementedError
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs with a weight."""
+        return self.store.n_pairs
+
+    def feature_bytes(self) -> NDArray[np.int64]:
+        """Return the bytes that each feature takes."""
+        return np.asarray(np.diff(self.store.arrays()[0]) * BYTES_A_PAIR, np.int64)
+
+    def keep(self, wanted: NDArray[np.bool_]) -> None:
+        """Forget all features but the wanted ones."""
+        self.store = self.store.kept(np.concatenate([[True] * self.offset, wanted]).astype(bool))
+
+    def state(self) -> dict[str, Source]:
+        """Return what was learnt in its canonical form."""
+        indptr, labels, weights = self.store.arrays()
+        return {"prototype_indptr": indptr, "prototype_labels": labels, "prototype_weights": weights}
+
+    def restore(self, model: Model, n_labels: int) -> None:
+        """Take up what `state` gave, after checking it."""
+        indptr = model.take("prototype_indptr", np.int64, None)
+        labels, weights = model.take("prototype_labels", np.int32, None), model.arrays["prototype_weights"]
+        wrong = check_prototypes(indptr, labels, weights, n_labels)
+        if wrong:
+            raise DamagedModel(f"the prototypes are damaged: {wrong}")
+        dense = self.settings.all_labels
+        self.store = Prototypes.from_arrays(indptr, labels, weights, n_labels, may_be_dense=dense)

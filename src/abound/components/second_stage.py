@@ -1,0 +1,105 @@
+"""The second stage: weights for pairs of a feature and a candidate, by which the best labels of the votes re-rank."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.components.base import FIRST, Moment, Reasons, Scratch
+from abound.components.pairs import PairArrays, PairStore, without_light
+from abound.components.rows import Rows
+from abound.components.table_parts import TableParts
+from abound.kernels.batch import Batch
+from abound.kernels.pairs import PairTables, pairs_explain, pairs_teach
+from abound.kernels.votes import Votes
+from abound.store.directory import Source
+
+
+class SecondStage(PairStore):
+    """Pairs of candidates. They learn and rank with the votes, whose candidates they weigh: one kernel scores a row."""
+
+    kind = "second_stage"
+    store: PairTables
+    ranks = False
+    prefix = "table"
+    may_be_dense = False
+
+    def __init__(self) -> None:
+        self.store = PairTables()
+        self.scratch = Scratch(Votes)
+        self.tidies = True  # whether light pairs are dropped at the end of a training
+        self._is_last = False
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs with a weight."""
+        return self.store.n_pairs
+
+    def arrays(self) -> PairArrays:
+        """Return indptr, labels, weights and sums of squared gradients."""
+        return self.store.arrays()
+
+    def use(self, arrays: PairArrays, n_labels: int) -> None:  # noqa: ARG002
+        """Hold the pairs of some arrays."""
+        self.store = PairTables.from_arrays(*arrays)
+
+    @classmethod
+    def tidied(cls, arrays: PairArrays) -> PairArrays:
+        """Drop the pairs that weigh next to nothing, as tidying does."""
+        found: PairArrays = without_light(*arrays)
+        return found
+
+    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:
+        """Do nothing: it learns with the votes."""
+
+    def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:  # noqa: ARG002
+        """Begin the mean of the last of several passes, so that its last rows weigh no more than the others."""
+        self._is_last = last
+        if last:
+            self.store.forget_traces()
+
+    def end_pass(self, n_rows: int) -> None:
+        """Keep the mean of the last pass."""
+        if self._is_last and n_rows:
+            self.store.take_mean(n_rows)
+            if self.tidies:
+                self.store.tidied()
+        self._is_last = False
+
+    def teach(self, row: Rows, up: NDArray[np.int32], down: NDArray[np.int32]) -> None:
+        """Push labels of a single row up, and others down."""
+        votes = self.scratch.take()
+        pairs_teach(self.store, votes, row.indices, row.data, down, up)
+        self.scratch.give_back(votes)
+
+    def rank(self, rows: Rows, n_labels: int, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
+        """Raise: it re-ranks what votes rank."""
+        raise NotImplementedError
+
+    def weights(self, row: Rows, label: int) -> tuple[NDArray[np.float64], float]:
+        """Return what each place of a row weighs for a label, and what every row has for it."""
+        return pairs_explain(self.store, row.indices, row.data, label)
+
+    def explain(self, row: Rows, label: int) -> Reasons:
+        """Return what a candidate weighs."""
+        weights, prior = self.weights(row, label)
+        places = np.flatnonzero(weights)
+        return Reasons(places, weights[places], prior)
+
+    def fork(self, *, share: bool = False) -> Self:
+        """Return a copy that learns apart and tidies nothing; see `Component.fork`."""
+        forked = type(self)()
+        forked.store, forked.tidies = self.store if share else self.store.copy(), False
+        return forked
+
+    def keep(self, wanted: NDArray[np.bool_]) -> None:
+        """Forget all features of the rows but the wanted ones."""
+        self.store = self.store.kept(np.concatenate([[True] * self.offset, wanted]))
+
+    def compact(self) -> None:
+        """Give spare room back."""
+        self.store = self.store.copy()
+
+    def state(self) -> dict[str, Source]:
+        """Return what was learnt in its canonical form, in parts: sorting all pairs at once would take long."""
+        return dict(zip(self.array_names(), TableParts(self.store).arrays(), strict=True))

@@ -1,0 +1,166 @@
+"""What a tagger is made of: a text encoder, a ranker, names of labels and bands; in memory and in a model directory."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.errors import DamagedModel
+from abound.ordinal.bands import Bands
+from abound.rankers import ranker_class
+from abound.rankers.base import check_number
+from abound.store import Model, Stored, decode_names, encode_names
+from abound.store.directory import Source
+from abound.store.names import check_texts
+from abound.text import TextEncoder
+from abound.text.language import AUTO, choice_of
+
+RANKER_PREFIX = "ranker_"
+BANDS_PREFIX = "bands_"
+FORMER_PARAMS = ("mode",)  # of format version 1: whether document frequencies ran on or were frozen
+NAME_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
+
+
+class TaggerParts(Stored):
+    """The parts of a tagger; its parameters are those of `Tagger`."""
+
+    kind: ClassVar[str] = "tagger"
+
+    def __init__(
+        self,
+        ranker: str = "cascade",
+        *,
+        ranker_params: Mapping[str, Any] | None = None,
+        language: str | None = AUTO,
+        name_weight: float = 4.0,
+        **text: Any,
+    ) -> None:
+        check_number("name_weight", name_weight, 0.0, 1000.0)
+        self.ranker = ranker_class(ranker)(**dict(ranker_params or {}))
+        self.ranker.check_params()
+        self.name_weight = name_weight
+        self._text_params = text
+        self.detects_language = language == AUTO
+        self.set_language(language)
+        self._label_names: dict[str, list[str]] | None = {}
+        self._saved_names: tuple[NDArray[Any], ...] = ()
+        self.bands: Bands | None = None
+        self.ranker.start()
+
+    def set_language(self, language: str | None) -> None:
+        """Cut texts as suits a language from now on, and forget every term; what was given explicitly stays."""
+        choice = choice_of(None if language == AUTO else language)
+        self.encoder = TextEncoder(**{**choice._asdict(), **self._text_params})
+        self.language = language
+
+    # -- what it holds -------------------------------------------------------------------------------
+
+    @property
+    def label_names(self) -> dict[str, list[str]]:
+        """Names that a person reads, by label: the preferred one first, then synonyms."""
+        if self._label_names is None:  # read when asked for: there may be more names than a ranking ever shows
+            self._label_names, (labels, offsets, names, name_offsets) = {}, self._saved_names
+            all_labels = decode_names(labels, offsets, unique=False)
+            for label, name in zip(all_labels, decode_names(names, name_offsets, unique=False), strict=True):
+                self._label_names.setdefault(str(label), []).append(str(name))
+        return self._label_names
+
+    @label_names.setter
+    def label_names(self, names: Mapping[str, Sequence[str]]) -> None:
+        self._label_names = {str(label): list(found) for label, found in names.items()}
+
+    def use_saved_names(self, arrays: tuple[NDArray[Any], ...]) -> None:
+        """Take the names of labels from a model directory, after checking them; they are decoded when asked for."""
+        labels, label_offsets, names, name_offsets = arrays
+        check_texts(labels, label_offsets)  # decoding must not fail later
+        check_texts(names, name_offsets)
+        if len(label_offsets) != len(name_offsets):
+            raise ValueError("there is not one label for each name")
+        self._saved_names, self._label_names = arrays, None
+
+    def name_of(self, label: Any) -> str:
+        """Return the name that a person reads for a label: the first of its names, or the label itself."""
+        names = self.label_names.get(str(label))
+        return names[0] if names else str(label)
+
+    @property
+    def seed(self) -> int:
+        """What orders the rows of `fit`: the ranker's `random_state`, or 0."""
+        return int(getattr(self.ranker, "random_state", 0) or 0)
+
+    @property
+    def n_rows(self) -> int:
+        """Texts learnt."""
+        return self.ranker.n_rows_seen_
+
+    @property
+    def n_labels(self) -> int:
+        """Labels known."""
+        return len(self.ranker.labels_)
+
+    @property
+    def n_features(self) -> int:
+        """Terms known."""
+        return self.encoder.n_terms
+
+    @property
+    def n_edges(self) -> int:
+        """Edges of the index; 0 for a ranker without one."""
+        return self.ranker.n_edges_
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the vocabulary and the ranker hold."""
+        return self.encoder.vocabulary.nbytes + self.ranker.nbytes_
+
+    @property
+    def label_counts(self) -> NDArray[np.int64]:
+        """How many texts each label had, by label number."""
+        return self.ranker.label_counts
+
+    def params(self) -> dict[str, Any]:
+        """Return every parameter."""
+        ranker = {"ranker": self.ranker.kind, "ranker_params": self.ranker.params()}
+        return {**ranker, "language": self.language, "name_weight": self.name_weight, **self.encoder.params()}
+
+    # -- keeping -------------------------------------------------------------------------------------
+
+    def content(self) -> dict[str, Any]:
+        """Return what the manifest says beside the kind and the files."""
+        return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists"}
+
+    def arrays(self) -> dict[str, Source]:
+        """Return everything that was learnt, by name."""
+        ranker: dict[str, Source] = {RANKER_PREFIX + key: source for key, source in self.ranker.arrays().items()}
+        pairs = [(label, name) for label, names in sorted(self.label_names.items()) for name in names]
+        labels, names = encode_names(label for label, _ in pairs), encode_names(name for _, name in pairs)
+        display: dict[str, Source] = dict(zip(NAME_ARRAYS, (*labels, *names), strict=True))
+        bands: dict[str, Source] = {}
+        if self.bands is not None:
+            bands = {BANDS_PREFIX + key: array for key, array in self.bands.state().items()}
+        return {**ranker, **self.encoder.arrays(), **display, **bands}
+
+    @classmethod
+    def from_model(cls, model: Model, **params: Any) -> Self:
+        """Build a tagger from a model directory that was read; parameters of its ranker may be replaced."""
+        try:
+            settings = {name: value for name, value in model.content["params"].items() if name not in FORMER_PARAMS}
+            settings.setdefault("language", None)  # version 1 had none
+            tagger = cls(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
+            tagger.encoder.restore(model.arrays)
+            columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}
+            content = {"params": model.content["params"]["ranker_params"], "columns": columns}
+            tagger.use_saved_names(tuple(model.arrays[key] for key in NAME_ARRAYS))
+            bands = _under(BANDS_PREFIX, model.arrays)
+            tagger.bands = Bands.from_state(bands) if bands else None
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+            raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
+        tagger.ranker = type(tagger.ranker).from_model(Model(content, _under(RANKER_PREFIX, model.arrays)), **params)
+        if tagger.ranker.n_stored > tagger.encoder.n_terms:
+            raise DamagedModel("the model knows features that the vocabulary does not know")
+        return tagger
+
+
+def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

@@ -1,0 +1,57 @@
+"""Train a ranker on this machine; shards are threads."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, Self, TypeVar
+
+import numpy as np
+
+from abound.components.threads import in_threads
+from abound.kernels.batch import Batch
+from abound.training.schedule import Plan, Turn, schedule
+from abound.training.source import RowSource
+
+
+class Trainable(Protocol):
+    """What a training needs of a ranker."""
+
+    def learn_parts(self, parts: Iterable[Batch], n_rows: int, *, again: bool, last: bool) -> None:
+        """Learn the rows of one shard in place, piece by piece, so many in all."""
+
+    def fork(self) -> Self:
+        """Return a ranker that begins here and learns apart."""
+
+    def take(self, shards: Sequence[Self]) -> None:
+        """Become what shards make together that all began here."""
+
+
+R = TypeVar("R", bound=Trainable)
+
+
+def train(ranker: Trainable, source: RowSource, plan: Plan) -> None:
+    """Go through the rows as planned; shards learn apart, each from where the ranker is, and are merged."""
+    for turn in schedule(source.n_rows, plan):
+        if plan.shards == 1:
+            learn_shard(ranker, source, turn, 0)
+        else:
+            ranker.take(_shards(ranker, source, turn, plan.n_jobs))
+
+
+def _shards(ranker: R, source: RowSource, turn: Turn, n_jobs: int) -> list[R]:
+    def learn(number: int) -> R:
+        shard = ranker.fork()
+        learn_shard(shard, source, turn, number)
+        return shard
+
+    return in_threads(learn, range(len(turn.spans)), n_jobs)
+
+
+def learn_shard(ranker: Trainable, source: RowSource, turn: Turn, number: int) -> None:
+    """Learn the rows of one shard of a turn, in place."""
+    start, stop = turn.spans[number]
+    if turn.orders is None:
+        parts = source.parts(start, stop)
+    else:
+        random = np.random.default_rng()
+        random.bit_generator.state = turn.orders[number]
+        parts = source.shuffled(start, stop, random)
+    ranker.learn_parts(parts, stop - start, again=turn.again, last=turn.last)
