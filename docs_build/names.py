@@ -21,7 +21,7 @@ PAGES = {
     "plots": ("Pictures", "The pictures that abound draws."),
     "spark": ("Spark", "The same training and ranking on Spark."),
 }
-ELSEWHERE = {"client": "server", "tuning": "tagger"}
+ELSEWHERE = {"client": "server", "tuning": "tagger", "estimators": "rankers", "components": "rankers"}
 NO_NAMES = {"cli", "kernels"}  # nothing there is meant to be imported
 
 

@@ -1,7 +1,8 @@
 """The cascade: an index recalls by rated votes, pairs weigh the best again; of few labels every one is weighed."""
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ MOST_LOOKS = 1_000_000
 LOOKS_A_LABEL, LOOKS_A_TERM = 40, 3  # terms, or labels, that a round takes as long for, however few there are
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CascadeRanker(Ranker):
     """Rank labels by rated votes and learned weights, one example at a time.
 
@@ -92,32 +94,18 @@ class CascadeRanker(Ranker):
 
     kind = "cascade"
     learns_wrong = True
-    shard_params = {"horizon": SHARD_HORIZON}  # noqa: RUF012  see Ranker
+    shard_params: ClassVar[Mapping[str, Any]] = {"horizon": SHARD_HORIZON}
 
-    def __init__(
-        self,
-        *,
-        w_min: float = 0.002,
-        d_max: int | None = 50,
-        passes: int | None = None,
-        candidates: int | None = None,
-        few_labels: int = 1000,
-        horizon: float | None = None,
-        random_state: int = 0,
-        n_jobs: int = 1,
-        shards: int | None = None,
-        rounds: int | None = None,
-    ) -> None:
-        self.w_min = w_min
-        self.d_max = d_max
-        self.passes = passes
-        self.candidates = candidates
-        self.few_labels = few_labels
-        self.horizon = horizon
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.shards = shards
-        self.rounds = rounds
+    w_min: float = 0.002
+    d_max: int | None = 50
+    passes: int | None = None
+    candidates: int | None = None
+    few_labels: int = 1000
+    horizon: float | None = None
+    random_state: int = 0
+    n_jobs: int = 1
+    shards: int | None = None
+    rounds: int | None = None
 
     def check_params(self) -> None:
         """Raise on a parameter that cannot be used."""

@@ -1,7 +1,8 @@
 """The feature-focus index: each feature votes for the few labels that it was seen with."""
 
-from collections.abc import Sequence
-from typing import Literal, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
 
 from abound.components.votes import (
     LONGEST_HORIZON,
@@ -22,6 +23,7 @@ from abound.training.schedule import Plan
 RATINGS = ("seen", "none", "learned")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FeatureFocusRanker(Ranker):
     """Rank labels by the votes of features, learnt by the feature streaming update.
 
@@ -76,34 +78,19 @@ class FeatureFocusRanker(Ranker):
     """
 
     kind = "feature-focus"
-    shard_params = {"horizon": SHARD_HORIZON}  # noqa: RUF012  see Ranker
+    shard_params: ClassVar[Mapping[str, Any]] = {"horizon": SHARD_HORIZON}
 
-    def __init__(
-        self,
-        *,
-        margin: float | None = 0.5,
-        w_min: float = 0.01,
-        d_max: int | None = 25,
-        passes: int = 1,
-        rating: Literal["seen", "none", "learned"] = "seen",
-        leak: bool = True,
-        boolean: bool = False,
-        candidates: int | None = None,
-        horizon: float | None = None,
-        n_jobs: int = 1,
-        shards: int | None = None,
-    ) -> None:
-        self.margin = margin
-        self.w_min = w_min
-        self.d_max = d_max
-        self.passes = passes
-        self.rating = rating
-        self.leak = leak
-        self.boolean = boolean
-        self.candidates = candidates
-        self.horizon = horizon
-        self.n_jobs = n_jobs
-        self.shards = shards
+    margin: float | None = 0.5
+    w_min: float = 0.01
+    d_max: int | None = 25
+    passes: int = 1
+    rating: Literal["seen", "none", "learned"] = "seen"
+    leak: bool = True
+    boolean: bool = False
+    candidates: int | None = None
+    horizon: float | None = None
+    n_jobs: int = 1
+    shards: int | None = None
 
     def check_params(self) -> None:
         """Raise on a parameter that cannot be used."""

@@ -1,5 +1,6 @@
 """MMP category ranking: prototypes that move until every relevant label ranks above every other."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from abound.rankers.prototypes import PrototypeRanker
 from abound.training.source import RowSource
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MMPRanker(PrototypeRanker):
     """Rank labels by prototypes learnt with the multiclass multilabel perceptron.
 
@@ -64,26 +66,14 @@ class MMPRanker(PrototypeRanker):
 
     kind = "mmp"
 
-    def __init__(
-        self,
-        *,
-        loss: Literal[1, 2, 3] = 1,
-        margin: float = 1.0,
-        rivals: int | None = 5,
-        passes: int = 3,
-        averaged: bool = True,
-        candidates: Literal["all", "touched"] = "all",
-        early_stopping: float | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.loss = loss
-        self.margin = margin
-        self.rivals = rivals
-        self.passes = passes
-        self.averaged = averaged
-        self.candidates = candidates
-        self.early_stopping = early_stopping
-        self.random_state = random_state
+    loss: Literal[1, 2, 3] = 1
+    margin: float = 1.0
+    rivals: int | None = 5
+    passes: int = 3
+    averaged: bool = True
+    candidates: Literal["all", "touched"] = "all"
+    early_stopping: float | None = None
+    random_state: int | None = 0
 
     def check_params(self) -> None:
         """Raise on a parameter that cannot be used."""

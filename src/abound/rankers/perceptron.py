@@ -1,5 +1,6 @@
 """One binary perceptron a label: the baseline of the category rankers."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from abound.kernels.batch import Batch
@@ -9,6 +10,7 @@ from abound.rankers.prototypes import PrototypeRanker
 from abound.training.source import RowSource
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PerceptronRanker(PrototypeRanker):
     """Rank labels by perceptrons, each of which learns by itself whether a row has its label.
 
@@ -38,18 +40,10 @@ class PerceptronRanker(PrototypeRanker):
 
     kind = "perceptron"
 
-    def __init__(
-        self,
-        *,
-        candidates: Literal["all", "touched"] = "all",
-        passes: int = 1,
-        averaged: bool = False,
-        random_state: int | None = 0,
-    ) -> None:
-        self.candidates = candidates
-        self.passes = passes
-        self.averaged = averaged
-        self.random_state = random_state
+    candidates: Literal["all", "touched"] = "all"
+    passes: int = 1
+    averaged: bool = False
+    random_state: int | None = 0
 
     def check_params(self) -> None:
         """Raise on a parameter that cannot be used."""
