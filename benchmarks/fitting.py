@@ -224,6 +224,18 @@ def memory_table(result: dict[str, Any]) -> list[str]:
     return lines
 
 
+TABLES = {"orders": order_table, "corrections": correction_table, "memory": memory_table}
+
+
+def precisions_as_filed() -> dict[str, str]:
+    """Return P@1, P@3 and P@5 on the test rows of each set whose rows were learnt in the order of their file."""
+    return {
+        key.removesuffix(" | filed"): " / ".join(f"{cell[name]['value']:.3f}" for name in MEASURES)
+        for key, cell in read().get("orders", {}).items()
+        if key.endswith(" | filed")
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("orders", "corrections", "memory", "show"))
@@ -232,8 +244,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.part == "show":
         result = read()
-        for table in (order_table(result), correction_table(result), memory_table(result)):
-            print(*table, "", sep="\n")
+        for table in TABLES.values():
+            print(*table(result), "", sep="\n")
     elif given.part == "memory":
         memory(given.rows)
     else:

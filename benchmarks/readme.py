@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import defaults, sizing
+from benchmarks import defaults, fitting, sizing
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
@@ -167,6 +167,11 @@ def text_defaults(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
     return [*table(result), "", f"Development rows. {result['machine']}, shared with others."]
 
 
+def fitting_table(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
+    result = read("fitting")
+    return [*table(result), "", f"{result['machine']}, shared with others."]
+
+
 def queries() -> list[str]:
     letor, trec, growth = (read(f"svm-map-{name}") for name in ("letor", "trec", "growth"))
     whole = trec["all runs"]
@@ -255,6 +260,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "defaults": functools.partial(text_defaults, defaults.beside_best),
     "defaults-all": functools.partial(text_defaults, defaults.all_tables),
     "few-labels": few_labels,
+    **{f"fitting-{name}": functools.partial(fitting_table, table) for name, table in fitting.TABLES.items()},
     "finna-100k": finna_100k,
     "growth": growth,
     "limits": limits,

@@ -23,6 +23,7 @@ from abound import Tagger
 from abound.cli.holdout import parse_holdout
 from abound.cli.inputs import Inputs
 from abound.cli.pictures import draw_evaluation
+from abound.cli.reading import LabelledReading
 from abound.cli.tune import split, summary, verdict
 from abound.data import Document, write
 from abound.plots.style import DPI, HEIGHT, WIDTH, background
@@ -60,7 +61,7 @@ def run(name: str, folder: Path, seconds: float = SECONDS, limit: int | None = N
     """Tune on one collection, and learn the setting that was found by its own command."""
     path = folder / f"{name}.jsonl"
     write(path, (document for document, _ in zip(SOURCES[name](), range(limit or 10**9), strict=False)), "jsonl")
-    learnt, held_out = split(Inputs([str(path)], None, None, {}, None, parse_holdout(HOLDOUT)))
+    learnt, held_out = split(Inputs([str(path)], LabelledReading(), parse_holdout(HOLDOUT)))
     start, wall = time.process_time(), time.monotonic()
     found = tune(learnt, held_out, seconds=seconds, stem="english", clock=time.process_time)
     taken, wall = time.process_time() - start, time.monotonic() - wall

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from benchmarks import fitting
 from benchmarks.peers.accuracy import MEASURES
 from benchmarks.peers.environments import HERE
 from benchmarks.peers.registry import OURS
@@ -17,7 +18,10 @@ PICTURES = {
     "frequency": "Accuracy by label frequency",
 }
 LEGEND = (
-    "The peer is the linear one with the best P@1 of those that finished within 20 minutes of both cores and 8 GB; one "
+    "The first figures are what a person gets: `abound fit train.jsonl` on the raw texts, rows in the order of the "
+    "file, language detected, no option (`python -m benchmarks.fitting orders`); a dash is a set without texts, or one "
+    "that was not measured so. The other columns compare systems on one matrix of words, the same for all. The peer is "
+    "the linear one with the best P@1 of those that finished within 20 minutes of both cores and 8 GB; one "
     "that is best elsewhere and did not finish is named. Above, level, below: of P@1, P@3, P@5, PSP@1, PSP@3 and "
     "PSP@5, how many of ours are above the best linear peer of each, level with it or below it, by the "
     "paired 95% interval. Core-seconds are processor time; ours has one thread, most peers two."
@@ -106,10 +110,12 @@ def complete(result: dict[str, Any]) -> list[str]:
 
 def summary(result: dict[str, Any]) -> list[str]:
     """Return the lines of the table that has one row a set: ours and the linear peer with the best P@1."""
+    fitted = fitting.precisions_as_filed()
     lines = [
-        "| set, labels | P@1 / P@3 / P@5 | best linear peer | its P@1 / P@3 / P@5 | above, level, below "
+        "| set, labels | `abound fit` on the texts, no option: P@1 / P@3 / P@5 | our ranker on the peers' matrix "
+        "| best linear peer | its P@1 / P@3 / P@5 | above, level, below "
         "| train core s, ours : its | rows ranked a core-second, ours : its |",
-        "|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|",
     ]
     leaders = {best(finished(result, name, ["linear"]), "P@1") for name in complete(result)}
     for name in complete(result):
@@ -121,7 +127,8 @@ def summary(result: dict[str, Any]) -> list[str]:
         ours, theirs = found["cells"][OURS], linear[peer]
         counts = standing(result, name)
         lines.append(
-            f"| {name}, {found['labels']:,} | {precisions(ours)} | {peer}{aside} | {precisions(theirs)} "
+            f"| {name}, {found['labels']:,} | {fitted.get(name, '-')} | {precisions(ours)} "
+            f"| {peer}{aside} | {precisions(theirs)} "
             f"| {counts['above']}, {counts['level']}, {counts['below']} "
             f"| {number(ours['train_cpu_seconds'])} : {number(theirs['train_cpu_seconds'])} "
             f"| {rate(ours)} : {rate(theirs)} |"

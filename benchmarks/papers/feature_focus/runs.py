@@ -71,11 +71,9 @@ class Plan:
 class PassByPass(FeatureFocus):
     """A feature-focus index that shows itself after each pass of `fit`."""
 
-    def _learn_all(self, source: Any, names: Any = None) -> None:  # noqa: ARG002 -- rows of a matrix have no names
-        rows, targets = source.whole()
-        for done in range(self.passes):
-            self._learn(rows, targets, again=done > 0)
-            self.watch(self)
+    def learn_parts(self, parts: Any, n_rows: int, *, again: bool, last: bool) -> None:
+        super().learn_parts(parts, n_rows, again=again, last=last)
+        self.watch(self)
 
 
 def ranks_of(ranker: Any, X: sp.csr_matrix, Y: sp.csr_matrix) -> np.ndarray:
