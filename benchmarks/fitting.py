@@ -166,7 +166,7 @@ def memory(sizes: list[int]) -> None:
             path = folder / "rows.jsonl"
             with path.open("w", encoding="utf-8") as file:
                 file.writelines(other_words(n_rows))
-            keep("memory", f"{n_rows:,} rows", fit(folder, path, "--language", "none", "--passes", "2"))
+            keep("memory", f"{n_rows:,} rows", fit(folder, path, "--language", "none"))
             print(n_rows, read()["memory"][f"{n_rows:,} rows"], file=sys.stderr, flush=True)
 
 
