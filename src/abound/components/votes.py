@@ -107,6 +107,7 @@ class VoteIndex(BlockComponent):
 
     store: EdgePool
     settings: Any  # as the kernels read them; the ranker sets them
+    made_of: Any = None  # the parameters that they were made of, where the ranker notes them
     rated: ClassVar[bool]
     places: ClassVar[int]  # of the pool that an edge takes
     edge: ClassVar[np.dtype[Any]]

@@ -165,7 +165,11 @@ class Ranker(Stored):
     @property
     def head(self) -> Component:
         """The component that gives the scores: the last one that ranks."""
-        return next(component for component in reversed(self.components) if component.ranks)
+        self.configure()
+        for component in reversed(self._components.values()):
+            if component.ranks:
+                return component
+        raise ValueError(f"a ranker of kind {self.kind!r} has no component that ranks")
 
     @property
     def nbytes_(self) -> int:

@@ -136,16 +136,16 @@ class CascadeRanker(Ranker):
     def configure(self) -> None:
         """Give the votes what the parameters say now, and their second stage."""
         votes = self.part(RatedVotes)
-        if votes is not None:
-            votes.second_stage = self.part(SecondStage)
+        if votes is None:
+            return
+        votes.second_stage = self.part(SecondStage)
+        params = (self.w_min, self.d_max, self.horizon, self.candidates)
+        if votes.made_of != params:  # asked before every ranking: settings take as long to make as a short one
             n_candidates = CANDIDATES if self.candidates is None else self.candidates
-            how = {
-                "step": 1.0,
-                "learning": Learning(),
-                "n_candidates": n_candidates,
-                **limits(self.d_max, self.horizon),
-            }
+            how = {"step": 1.0, "learning": Learning(), "n_candidates": n_candidates}
+            how |= limits(self.d_max, self.horizon)
             votes.settings = RatedSettings(w_min=self.w_min, leak=True, boolean=False, **how)
+            votes.made_of = params
 
     def _keep(self, *kinds: type[Component]) -> None:
         """Let go of all components but some kinds; begin those that are not there."""
