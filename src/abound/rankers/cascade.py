@@ -142,7 +142,7 @@ class CascadeRanker(Ranker):
         params = (self.w_min, self.d_max, self.horizon, self.candidates)
         if votes.made_of != params:  # asked before every ranking: settings take as long to make as a short one
             n_candidates = CANDIDATES if self.candidates is None else self.candidates
-            how = {"step": 1.0, "learning": Learning(), "n_candidates": n_candidates}
+            how: dict[str, Any] = {"step": 1.0, "learning": Learning(), "n_candidates": n_candidates}
             how |= limits(self.d_max, self.horizon)
             votes.settings = RatedSettings(w_min=self.w_min, leak=True, boolean=False, **how)
             votes.made_of = params
