@@ -66,7 +66,7 @@ def test_reasons_are_of_the_sequence_that_they_say(learning):
             label = str(learning.sequence)
             found = ranking.explain(Call(served, ExplainAsk("pear", label), None, ()))
             with learning.reading():
-                now, after = learning.sequence, learning._explain("pear", label)
+                now, after = learning.sequence, learning.explain("pear", label)
             assert found.score == after.score or found.sequence != now
 
     asyncio.run(run())
