@@ -267,6 +267,9 @@ def _main(settings: str, listener: str, link: str, quiet: str) -> None:
     found = msgspec.json.decode(settings, type=Settings)
     ours, end = socket.socket(fileno=int(listener)), socket.socket(fileno=int(link))
     asyncio.run(_work(found, ours, end, float(quiet)))
+    logging.shutdown()
+    # Not by the interpreter's end: a thread of granian that asks for the interpreter meanwhile would print a panic.
+    os._exit(0)
 
 
 if __name__ == "__main__":
