@@ -1,10 +1,10 @@
 """Join models that were trained on different days or in different places."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from abound.rankers.base import Ranker
+from abound.rankers.base import Ranker, checked_rankers
 from abound.rankers.merging import check_params, merge_rankers
 from abound.tagger import Tagger
 from abound.text import TextEncoder
@@ -40,14 +40,11 @@ def merge(first: Model, *others: Model) -> Model:
     (True, 2)
     """
     models = [first, *others]
-    for model in models:
-        if not isinstance(model, Tagger | Ranker):
-            raise TypeError(f"merge takes taggers or rankers, got {type(model).__name__}")
-    if len({isinstance(model, Tagger) for model in models}) > 1:
+    taggers = [model for model in models if isinstance(model, Tagger)]
+    rankers = checked_rankers([model for model in models if not isinstance(model, Tagger)])
+    if taggers and rankers:
         raise ValueError("a tagger and a ranker cannot be merged; give models of one kind")
-    if isinstance(first, Tagger):
-        return _merge_taggers([model for model in models if isinstance(model, Tagger)])
-    return merge_rankers([model for model in models if isinstance(model, Ranker)])
+    return cast("Model", _merge_taggers(taggers) if taggers else merge_rankers(rankers))
 
 
 def _merge_taggers(taggers: list[Tagger]) -> Tagger:

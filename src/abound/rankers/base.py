@@ -622,3 +622,11 @@ class Ranker(Stored):
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
         return ranker
+
+
+def checked_rankers(models: Sequence[Any]) -> list[Ranker]:
+    """Return models that are rankers, or raise TypeError."""
+    for model in models:
+        if not isinstance(model, Ranker):
+            raise TypeError(f"merge takes taggers or rankers, got {type(model).__name__}")
+    return list(models)
