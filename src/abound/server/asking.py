@@ -92,11 +92,13 @@ class TextRow:
     """
 
     def __init__(self, replica: Replica, text: str) -> None:
-        self._replica = replica
-        with replica.reading():
+        self._replica, self._text = replica, text
+        with replica.reading() as self._sequence:
             self._rows = replica.tagger.rows_of([text])
 
     def rank(self, k: int) -> list[Entry]:
-        """Rank the labels of the row."""
-        with self._replica.reading():
-            return rank_rows(self._replica.tagger, self._replica.labels, self._rows, k)[0]
+        """Rank the labels of the row; if a record came in between, its words are weighed again."""
+        with self._replica.reading() as now:
+            tagger = self._replica.tagger
+            rows = self._rows if now == self._sequence else tagger.rows_of([self._text])
+            return rank_rows(tagger, self._replica.labels, rows, k)[0]

@@ -7,14 +7,14 @@ import threading
 import pytest
 
 from abound.server import Home
-from abound.server.asking import rank_features
+from abound.server.asking import TextRow, rank_features
 from abound.server.http import about, inside, ranking
 from abound.server.http.bodies import ExplainAsk, ModelAsk, RankAsk
 from abound.server.http.endpoints import Call
 from abound.server.http.inside import WordAsk
 from abound.server.http.served import Served
 from abound.server.replica import Replica
-from abound.store.journal.records import Learn
+from abound.store.journal.records import Learn, MergeLabels
 from tests.server.http.asgi import talk
 from tests.server.streams import base
 
@@ -104,3 +104,40 @@ def test_scores_of_features_are_finite(tmp_path):
     assert "<= 1000000000.0" in refused.json()["detail"]
     assert all(isinstance(label["score"], float) for label in most.json()["labels"])
     assert rank_features(Replica(base()), {"apple": 1e9}, 3)[0].label == "fruit"
+
+
+def test_the_row_of_a_long_text_is_of_the_state_that_ranks_it():
+    """Its words are weighed by document frequencies, which a record between the two pieces changes."""
+    replica, text = Replica(base()), "pear apple train"
+    row = TextRow(replica, text)
+    replica.apply(1, Learn("train train timetable", added=["1"]))
+    assert row.rank(3) == replica.rank_many([text], 3)[0]
+
+
+def test_reasons_of_a_merged_label_in_pieces_are_of_one_state(monkeypatch):
+    monkeypatch.setattr(ranking, "SHORT_TEXT", 0)
+    monkeypatch.setattr(ranking, "PIECE_PART_REASONS", 1)
+    replica = Replica(base())
+    for number, label in enumerate(("one", "two"), 1):
+        replica.apply(number, Learn("pear", added=[label]))
+    replica.apply(3, MergeLabels("two", "one"))
+
+    async def run():
+        served = Served(replica, _Alone())
+        asked = asyncio.ensure_future(ranking.explain(Call(served, ExplainAsk("pear", "one"), None, ())))
+        for number in range(4, 12):  # a record between any two pieces
+            await asyncio.sleep(0)
+            replica.apply(number, Learn("pear", added=["one"]))
+        found = await asked
+        assert found.score == sum(word.vote for word in found.words) + (found.prior or 0.0)
+        return found
+
+    found = asyncio.run(run())
+    fresh = Replica(base())
+    for number, record in enumerate(
+        [Learn("pear", added=["one"]), Learn("pear", added=["two"]), MergeLabels("two", "one")]
+        + [Learn("pear", added=["one"])] * (found.sequence - 3),
+        1,
+    ):
+        fresh.apply(number, record)
+    assert found.score == pytest.approx(fresh.explain("pear", "one").score, rel=1e-12)

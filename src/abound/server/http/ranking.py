@@ -43,9 +43,8 @@ PIECE_CHARACTERS = 20_000
 PIECE_TEXTS = 100
 PIECE_LABELS = 5_000
 PIECE_REASONS = 25_000
-PIECE_PART_REASONS = (
-    50_000  # of the parts of one merged label, for each piece of which the text is cut into words again
-)
+# Reasons of the parts of one merged label that are told at once; each piece cuts the text into words again.
+PIECE_PART_REASONS = 50_000
 PIECE_FEATURES = 1_000
 LONG_TEXT = 100_000  # characters of a text that is cut into words in one piece and ranked in the next
 SHORT_TEXT = 10_000  # characters of a text whose places are told in the same piece in which it is ranked
@@ -149,23 +148,24 @@ async def _explain_pieces(call: Call[RankAsk], text: str, sequence: int, pieces:
             groups = replica.heard(text, names)
             found = replica.explain_many(text, names) if len(groups) > 1 or len(groups[0]) == 1 else []
         if not found:
-            found = [await _explain_parts(call, text, names[0], groups[0])]
+            now, explanation = await _explain_parts(call, text, names[0], groups[0])
+            found = [explanation]
         answer.add([_with_words(*both, now == sequence) for both in zip(piece, found, strict=True)])
     return Encoded(sequence, answer.closed(b"]}"))
 
 
-async def _explain_parts(call: Call[Any], text: str, label: Name, parts: list[Name]) -> TextExplanation:
-    """Explain a merged label, a few of its parts at a time."""
+async def _explain_parts(call: Call[Any], text: str, label: Name, parts: list[Name]) -> tuple[int, TextExplanation]:
+    """Explain a merged label, a few of its parts at a time; return the sequence that all of them are of."""
     replica, found = call.served.replica, []
-    with replica.reading():
+    with replica.reading() as sequence:
         size = max(1, PIECE_PART_REASONS // max(1, replica.tagger.encoder.count_places(text)))
     for start in range(0, len(parts), size):
         await asyncio.sleep(0)
-        with replica.reading(), _unchanged():
-            if label in replica.labels.retired:
-                raise ValueError(f"label {label!r} is retired")
+        with replica.reading() as now, _unchanged():
+            if now != sequence:  # a record came in between: all parts in one piece, so that they are of one state
+                return now, replica.explain(text, label)
             found += replica.tagger.explain_many(text, parts[start : start + size])
-    return together(label, found)
+    return sequence, together(label, found)
 
 
 @contextmanager
@@ -214,14 +214,14 @@ async def _explain_long(call: Call[ExplainAsk]) -> Explained:
     _check_explain(call)
     await asyncio.sleep(0)
     replica, text = call.served.replica, call.ask.text
-    with replica.reading() as sequence:
+    with replica.reading():
         label = replica.labels.resolve(call.ask.label)
         [parts] = replica.heard(text, [label])
         is_whole = len(parts) == 1 or label in replica.labels.retired
     await asyncio.sleep(0)
     if is_whole:
         return _explained(call)
-    return _told(sequence, await _explain_parts(call, text, label, parts))
+    return _told(*await _explain_parts(call, text, label, parts))
 
 
 def _check_explain(call: Call[ExplainAsk]) -> None:
