@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from abound import MMP, Cascade, FeatureFocus, Frequency, Tagger, load, merge
+from abound.components.votes import RatedVotes
 from tests.rankers.streams import stream
 
 FRUIT = [("a red apple and a green pear", ["fruit"]), ("apple pie with pear sauce", ["fruit", "cooking"])] * 6
@@ -147,7 +148,7 @@ def test_a_young_cascade_takes_the_side_of_an_old_one(monkeypatch):
     assert not both.n_edges_  # together they have seen enough rows to know that labels are few
     # A model of many labels has let go of its pairs: the two have nothing in common.
     many = Cascade(few_labels=1000).fit(X[:20], Y[:20])
-    many.start_components([many.component("rated_votes")])
+    many.start_components([many.component(RatedVotes)])
     with pytest.raises(ValueError, match="one model has more than few_labels=1000 labels and keeps an index"):
         merge(many, few)
 

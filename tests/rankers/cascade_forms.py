@@ -4,6 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from abound import Cascade
+from abound.components.linear import Linear
+from abound.components.votes import RatedVotes
 from abound.kernels.batch import Batch
 from tests.kernels.streams import as_lists
 
@@ -48,8 +50,8 @@ def learn(ranker, X, Y, wrong=None):
 
 
 def form_of(ranker):
-    indexed = ranker.component("rated_votes") is not None
-    if ranker.component("linear") is None:
+    indexed = ranker.component(RatedVotes) is not None
+    if ranker.component(Linear) is None:
         assert indexed
         return MANY
     return BOTH if indexed else FEW

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import abound
 from abound import Cascade
-from abound.components.linear import MOMENTS
+from abound.components.linear import MOMENTS, Linear
+from abound.components.second_stage import SecondStage
 from abound.components.votes import Learning
 from abound.kernels.pairs import COMMON_VALUE, LEAST_WEIGHT, STEP_BEGIN, STEP_SIZE
 from abound.rankers import auto
@@ -33,7 +34,7 @@ RATED |= Learning()._asdict()
 def test_the_forms_are_what_they_are_called():
     for form, ranker in forms().items():
         assert form_of(ranker) == form
-        assert (ranker.component("linear") is not None) == (form != MANY)
+        assert (ranker.component(Linear) is not None) == (form != MANY)
         assert ranker.has_second_stage == (ranker.n_edges_ > 0) == (form != FEW)
         assert ranker.n_pairs_ > 0
 
@@ -44,7 +45,7 @@ def test_candidates_are_weighed_where_rows_are_gone_through_twice(shards):
     for params, weighed in (({}, True), ({"passes": 1}, False), ({"candidates": 0}, False)):
         ranker = Cascade(few_labels=5, shards=shards, **params).fit(X, Y)
         assert (ranker.n_pairs_ > 0) == weighed
-        weights = ranker.component("second_stage").arrays()[2] if weighed else []
+        weights = ranker.component(SecondStage).arrays()[2] if weighed else []
         assert all(abs(weight) >= LEAST_WEIGHT for weight in weights)
     stream = learn(Cascade(few_labels=5), X, Y)
     assert stream.n_pairs_ == 0
@@ -194,7 +195,7 @@ def test_few_labels_are_the_squared_hinge_and_the_mean_of_the_last_pass_in_anoth
                 }
     oracle.pairs = {key: (mean[key], squares) for key, (_, squares) in oracle.pairs.items()}
     pairs = Pairs(dict.fromkeys(("margin", "rivals", "step", "start"), 1))
-    pairs.store = ranker.component("linear").store
+    pairs.store = ranker.component(Linear).store
     assert pairs.state() == hinge_state(oracle)
     assert Cascade(passes=3, random_state=6).fit(X, Y).state_hash() != ranker.state_hash()
     assert Cascade(passes=3, random_state=5).fit(X, Y).state_hash() == ranker.state_hash()

@@ -8,6 +8,7 @@ import pytest
 
 from abound import Tagger, load
 from abound.components import table_parts
+from abound.components.second_stage import SecondStage
 
 WORDS = [f"w{i}" for i in range(3000)]
 
@@ -27,7 +28,7 @@ def whole(source):
 
 
 def test_parts_are_the_whole(tagger, monkeypatch):
-    tables = tagger.ranker.component("second_stage").store
+    tables = tagger.ranker.component(SecondStage).store
     for size in (1, 1000, 10**9):
         monkeypatch.setattr(table_parts, "PART_PAIRS", size)
         found = table_parts.TableParts(tables).arrays()
@@ -41,7 +42,7 @@ def test_parts_are_the_whole(tagger, monkeypatch):
 
 def test_a_part_is_a_small_one(tagger, monkeypatch):
     monkeypatch.setattr(table_parts, "PART_PAIRS", 10_000)
-    tables = tagger.ranker.component("second_stage").store
+    tables = tagger.ranker.component(SecondStage).store
     longest = int(np.diff(tables.indptr()).max())
     _, labels, *_ = table_parts.TableParts(tables).arrays()
     sizes = [len(part) for part in labels.blocks()]
@@ -67,4 +68,4 @@ def test_nothing_is_sorted_before_it_is_read(tagger):
             best = min(best, time.thread_time() - start)
         return best
 
-    assert seconds(lambda: tagger.arrays()) < 0.8 * seconds(tagger.ranker.component("second_stage").store.arrays)
+    assert seconds(lambda: tagger.arrays()) < 0.8 * seconds(tagger.ranker.component(SecondStage).store.arrays)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from abound.components.base import FIRST, Moment, Reasons
+from abound.components.base import FIRST, Component, Moment, Reasons
 from abound.components.prototypes import PrototypeWeights
 from abound.components.rows import Rows
 from abound.components.votes import PlainVotes
@@ -27,6 +27,7 @@ class JointCounts(PlainVotes):
 
     kind = "joint_counts"
     can_merge = False
+    fork = Component.fork  # with the counts, not with the index that is made of them alone
 
     def __init__(self) -> None:
         super().__init__()

@@ -13,8 +13,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from abound.matrices import check_sparse, check_width
-from abound.rankers.base import check_number
 from abound.rankers.labels import LabelBook
+from abound.rankers.validation import check_number
 
 
 class RocchioSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from abound.matrices import check_sparse
 from abound.ordinal.confidence import Confidence, RowShape
-from abound.rankers.base import check_number, check_whole
+from abound.rankers.validation import check_number, check_whole
 from abound.store import Model
 
 HIDE, SUGGEST, APPLY = 0, 1, 2

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from abound.components.rows import Rows
 from abound.ordinal.base import OrdinalEstimator
-from abound.rankers.base import check_number, check_whole
+from abound.rankers.validation import check_number, check_whole
 from abound.store import Model
 from abound.store.directory import Source
 

@@ -19,7 +19,7 @@ from abound.kernels.thresholds import (
     prank_scores,
 )
 from abound.ordinal.base import OrdinalEstimator
-from abound.rankers.base import UNLIMITED, check_number, check_whole
+from abound.rankers.validation import UNLIMITED, check_number, check_whole
 from abound.store import Model
 from abound.store.directory import Source
 from abound.store.model import is_sorted

@@ -1,26 +1,20 @@
-"""The contract of every ranker: rows in, ranked labels out, learning a row at a time.
-
-Neither scipy nor scikit-learn is imported before a matrix comes in: they take longer to import than a model takes
-to load and to rank a text.
-"""
+"""The contract of every ranker: rows in, ranked labels out, learning a row at a time."""
 
 import inspect
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abound.components import Component, Moment
-from abound.components.rows import Lists, Rows, Targets, blank
+from abound.components.rows import Rows, Targets, blank
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
-from abound.kernels.rows import are_plain
-from abound.matrices import check_sparse
+from abound.rankers.composed import Composed
 from abound.rankers.labels import LabelBook, TargetForm, plain_name, target_form
 from abound.rankers.ranking import Explanation, Ranking
-from abound.store import Model, Stored, decode_names, encode_names
+from abound.rankers.validation import as_csr, plain_rows
+from abound.store import Model, decode_names, encode_names
 from abound.store.directory import Source
 from abound.store.names import Name
 from abound.training.local import train
@@ -30,50 +24,10 @@ from abound.training.source import MatrixRows, RowSource
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-
-C = TypeVar("C", bound=Component)
-LARGEST_VALUE = float(np.finfo(np.float32).max)
-INDICES = (np.dtype(np.int32), np.dtype(np.int64))
-VALUES = (np.dtype(np.float64),)
-UNLIMITED = np.iinfo(np.int64).max
 FORMS = get_args(TargetForm)
 
 
-def check_whole(name: str, value: Any, low: int, high: int = UNLIMITED) -> None:
-    """Raise unless `value` is a whole number from `low` to `high`, which a kernel can take."""
-    check_number(name, value, low, float("inf") if high == UNLIMITED else high)
-    if not isinstance(value, int | np.integer) or value > high:
-        raise TypeError(f"{name} must be a whole number of at most 64 bits, got {value!r}")
-
-
-def _plain_rows(X: Any) -> Rows | None:
-    """Return X as it is, if the kernels can take it so; full validation takes longer than to rank a row."""
-    import scipy.sparse as sp
-
-    if not isinstance(X, sp.csr_array | sp.csr_matrix) or X.ndim != 2 or X.shape[0] == 0:
-        return None
-    indptr, indices, data = X.indptr, X.indices, X.data
-    for array, dtypes in ((indptr, INDICES), (indices, INDICES[:1]), (data, VALUES)):
-        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype not in dtypes:
-            return None
-    if len(indptr) != X.shape[0] + 1 or not (indices.flags.c_contiguous and data.flags.c_contiguous):
-        return None
-    if not (indices.flags.aligned and data.flags.aligned):
-        return None
-    rows = Rows(indptr.astype(np.int64), indices, data)
-    return rows if are_plain(*rows, X.shape[1], LARGEST_VALUE) else None
-
-
-def check_number(name: str, value: Any, low: float, high: float = float("inf")) -> None:
-    """Raise ValueError unless `value` is a number from `low` to `high`."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not low <= value <= high:
-        limits = f"at least {low:g}" if high == float("inf") else f"between {low:g} and {high:g}"
-        raise ValueError(f"{name} must be {limits}, got {value!r}")
-
-
-class Ranker(Stored):
+class Ranker(Composed):
     """Rank labels by what was learnt from rows.
 
     A subclass says which components it is made of; labels, validation, training, merging and saving are here, and
@@ -84,9 +38,6 @@ class Ranker(Stored):
 
     feature_names_in_: NDArray[np.object_]
     learns_wrong: ClassVar[bool] = False  # whether it can be told which labels are wrong
-    shard_params: ClassVar[Mapping[str, Any]] = {}  # parameters that shards have instead
-    n_jobs: int = 1
-    shards: int | None = None
     passes_: int | None = None  # that `fit` makes through the rows
     _form: TargetForm = "names"  # of the last labels that were learnt
 
@@ -95,23 +46,12 @@ class Ranker(Stored):
     def check_params(self) -> None:
         """Raise on a parameter that cannot be used."""
 
-    @abstractmethod
-    def build(self) -> Sequence[Component]:
-        """Return its components, in order, as they are before anything is learnt."""
-
-    def configure(self) -> None:
-        """Give the components what the parameters say now; called before they are used."""
-
     def plan(self, n_rows: int) -> Plan:  # noqa: ARG002 -- the cascade looks at it
         """Return how `fit` goes through so many rows, all of whose labels are known: one online pass."""
         return Plan(shards=self.n_shards, n_jobs=self.n_jobs)
 
     def settle(self, n_rows: int) -> None:
         """Take the form in which so many rows are learnt from scratch; all their labels are known."""
-
-    def learners(self, *, again: bool) -> Sequence[Component]:  # noqa: ARG002 -- the cascade looks at it
-        """Return the components that learn in the first pass, or in a later one."""
-        return self.components
 
     def learn(self, batch: Batch) -> None:
         """Learn rows in order, as one online pass; all their labels are known."""
@@ -140,136 +80,6 @@ class Ranker(Stored):
 
     def take_form_of(self, rankers: Sequence[Self]) -> None:
         """Take the form that a merge of some rankers has; all their labels are known."""
-
-    # -- components --------------------------------------------------------------------------------
-
-    @property
-    def components(self) -> list[Component]:
-        """What it is made of, in order."""
-        self.configure()
-        return list(self._components.values())
-
-    def component(self, kind: str) -> Component | None:
-        """Return the component of a kind, if it has one."""
-        self.configure()
-        return self._components.get(kind)
-
-    def part(self, kind: type[C]) -> C | None:
-        """Return the component of a class as it was configured last, if it has one."""
-        return cast("C | None", self._components.get(kind.kind))
-
-    def start_components(self, components: Sequence[Component]) -> None:
-        """Be made of some components from now on."""
-        self._components = {component.kind: component for component in components}
-
-    @property
-    def head(self) -> Component:
-        """The component that gives the scores: the last one that ranks."""
-        self.configure()
-        for component in reversed(self._components.values()):
-            if component.ranks:
-                return component
-        raise ValueError(f"a ranker of kind {self.kind!r} has no component that ranks")
-
-    @property
-    def nbytes_(self) -> int:
-        """Bytes of memory that what was learnt of features holds."""
-        return sum(component.nbytes for component in self.components)
-
-    @property
-    def n_edges_(self) -> int:
-        """The number of feature-to-label edges; 0 without an index."""
-        return sum(component.n_edges for component in self.components)
-
-    @property
-    def n_pairs_(self) -> int:
-        """The number of (feature, label) pairs with a weight of their own."""
-        return sum(component.n_pairs for component in self.components)
-
-    @property
-    def n_stored(self) -> int:
-        """How many features there is room for in what was learnt."""
-        return max((component.n_features - component.offset for component in self.components), default=0)
-
-    @property
-    def has_second_stage(self) -> bool:
-        """Whether the best labels are re-ranked by weights of their own."""
-        return any(not component.ranks for component in self.components)
-
-    def drop_second_stage(self) -> bool:
-        """Leave out what only re-ranks the best labels, to save memory; return whether there was any."""
-        found = [component for component in self.components if component.ranks]
-        dropped = len(found) < len(self._components)
-        self.start_components(found)
-        return dropped
-
-    def compact(self) -> None:
-        """Give spare room back; what is ranked and learnt stays the same."""
-        for component in self.components:
-            component.compact()
-
-    def feature_bytes(self) -> NDArray[np.int64]:
-        """Return the bytes that each feature takes."""
-        found = [component.feature_bytes() for component in self.components]
-        held = np.zeros(max(map(len, found), default=0), np.int64)
-        for taken in found:
-            held[: len(taken)] += taken
-        return held
-
-    def keep_features(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features but the wanted ones, which are numbered anew in their order."""
-        for component in self.components:
-            component.keep(wanted)
-
-    def count_edges(self, labels: NDArray[np.int32], start: int, stop: int) -> int | None:
-        """Return how many edges features start .. stop-1 have to any of some labels; None after the last feature."""
-        found = [component.count_edges(labels, start, stop) for component in self.components]
-        counts = [count for count in found if count is not None]
-        return sum(counts) if counts else None
-
-    # -- training ----------------------------------------------------------------------------------
-
-    @property
-    def n_shards(self) -> int:
-        """Ranges of the rows that `fit` learns apart and merges."""
-        return self.n_jobs if self.shards is None else self.shards
-
-    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
-        """Learn all rows from scratch, after the names of labels."""
-        self.settle(source.n_rows)
-        if names is not None:
-            self.learn(names)
-        plan = self.plan(source.n_rows)
-        self.passes_ = plan.passes
-        train(self, source, plan)
-
-    def learn_parts(self, parts: Iterable[Batch], n_rows: int, *, again: bool, last: bool) -> None:
-        """Learn the rows of one shard in place, piece by piece, so many in all.
-
-        `again` is a later pass, and `last` the last of several.
-        """
-        learners, before = self.learners(again=again), 0
-        for component in learners:
-            component.begin_pass(n_rows, again=again, last=last)
-        for batch in parts:
-            for component in learners:
-                component.learn(batch, len(self.labels_), Moment(again, before))
-            before += batch.n_rows
-        for component in learners:
-            component.end_pass(before)
-
-    def fork(self, *, share: bool = False) -> Self:
-        """Return a ranker that begins here and learns apart; with `share`, this one gives its memory up to it."""
-        shard = object.__new__(type(self))
-        shard.__dict__.update(self.__dict__, **self.shard_params)
-        shard.start_components([component.fork(share=share) for component in self.components])
-        return shard
-
-    def take(self, shards: Sequence[Self]) -> None:
-        """Become what shards make together that all began here."""
-        for component in self.components:
-            parts = [part for shard in shards if (part := shard.component(component.kind)) is not None]
-            component.merge(parts, len(self.labels_), n_jobs=self.n_jobs)
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -332,6 +142,15 @@ class Ranker(Stored):
         self.learn(Batch(batch.rows, batch.targets, self.labels_.known(wrong)))
         return self
 
+    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
+        """Learn all rows from scratch, after the names of labels."""
+        self.settle(source.n_rows)
+        if names is not None:
+            self.learn(names)
+        plan = self.plan(source.n_rows)
+        self.passes_ = plan.passes
+        train(self, source, plan)
+
     def start(self) -> None:
         """Forget everything but the parameters."""
         self.labels_ = LabelBook()
@@ -362,15 +181,13 @@ class Ranker(Stored):
             self.n_features_in_ = width  # nothing was learnt of the new columns
             raise
 
-    def note(
-        self, rows: Rows, Y: Any, form: TargetForm, n_features: int, wrong: Lists | None = None, *, count: bool = True
-    ) -> Batch:
+    def note(self, rows: Rows, Y: Any, form: TargetForm, n_features: int, *, count: bool = True) -> Batch:
         """Make the labels and columns of rows that are to be learnt known, and count them; return them as a batch."""
         targets = self.labels_.encode(Y, rows.n_rows, learn=True)
         if count:
             self.count(targets)
         self.n_features_in_, self._form = n_features, form
-        return Batch(rows, targets, wrong)
+        return Batch(rows, targets)
 
     def count(self, targets: Targets) -> None:
         """Add rows to the counts of their labels."""
@@ -390,40 +207,13 @@ class Ranker(Stored):
 
     def rows_of(self, X: Any, *, learn: bool = False) -> Rows:
         """Return rows as components take them, after checking them; with `learn`, new columns become known."""
-        rows = _plain_rows(X)
+        rows = plain_rows(X)
         if rows is None:
-            X = self._as_csr(X, learn)
+            X = as_csr(self, X, learn=learn)
             rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
         if learn:
             self.n_features_in_ = max(self.n_features_in_, X.shape[1])
         return rows
-
-    def _as_csr(self, X: Any, learn: bool) -> "sp.csr_array[Any]":
-        """Return any rows that scikit-learn knows as a canonical CSR matrix, or say what is wrong with them."""
-        import scipy.sparse as sp
-        from sklearn.utils.validation import _check_feature_names, check_array
-
-        check_sparse(X)
-        _check_feature_names(self, X, reset=learn and self.n_features_in_ == 0)
-        X = check_array(
-            X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, input_name="X", estimator=self
-        )
-        sparse: bool = sp.issparse(X)
-        if not learn and not sparse and X.shape[1] != self.n_features_in_:
-            # A dense matrix states its width; only a sparse one may leave its last columns out, or have more.
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        if X.shape[1] > np.iinfo(np.int32).max:
-            raise ValueError(f"X must have fewer than 2**31 columns, got {X.shape[1]}")
-        # Made anew from copies: what somebody has noted on a matrix, such as that it is canonical, need not be so.
-        arrays: Any = (X.data, X.indices, X.indptr) if sparse else X
-        X = sp.csr_array(arrays, shape=X.shape, copy=True)
-        X.sum_duplicates()
-        if X.nnz and X.data.max() > LARGEST_VALUE:
-            raise ValueError(f"values of X must fit into 32-bit floats, got {X.data.max()}")
-        return cast("sp.csr_array[Any]", X)
 
     # -- ranking -----------------------------------------------------------------------------------
 

@@ -16,7 +16,8 @@ from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
 from abound.kernels.rated import RatedSettings
 from abound.rankers.auto import few_or_many, rows_until_decided
-from abound.rankers.base import Ranker, check_number, check_whole
+from abound.rankers.base import Ranker
+from abound.rankers.validation import check_number, check_whole
 from abound.store import Model
 from abound.store.directory import Source
 from abound.training.schedule import Plan, usual_rounds
@@ -135,10 +136,10 @@ class CascadeRanker(Ranker):
 
     def configure(self) -> None:
         """Give the votes what the parameters say now, and their second stage."""
-        votes = self.part(RatedVotes)
+        votes = self.component(RatedVotes)
         if votes is None:
             return
-        votes.second_stage = self.part(SecondStage)
+        votes.second_stage = self.component(SecondStage)
         params = (self.w_min, self.d_max, self.horizon, self.candidates)
         if votes.made_of != params:  # asked before every ranking: settings take as long to make as a short one
             n_candidates = CANDIDATES if self.candidates is None else self.candidates
@@ -149,20 +150,20 @@ class CascadeRanker(Ranker):
 
     def _keep(self, *kinds: type[Component]) -> None:
         """Let go of all components but some kinds; begin those that are not there."""
-        self.start_components([self.part(kind) or kind() for kind in kinds])
+        self.start_components([self.component(kind) or kind() for kind in kinds])
 
     def _decide(self, n_labels: int, n_rows: int) -> None:
         """Let go of what is not needed, once labels are known to be few or many."""
         verdict = few_or_many(n_labels, n_rows, self.few_labels)
         if verdict == "many":
-            weighs = bool(self.candidates) or self.part(SecondStage) is not None
+            weighs = bool(self.candidates) or self.component(SecondStage) is not None
             self._keep(RatedVotes, *([SecondStage] if weighs else []))
         elif verdict == "few":
             self._keep(Linear)
 
     @property
     def _is_open(self) -> bool:
-        return self.part(Linear) is not None and self.part(RatedVotes) is not None
+        return self.component(Linear) is not None and self.component(RatedVotes) is not None
 
     def settle(self, n_rows: int) -> None:
         """Take the form in which so many rows are learnt from scratch; all their labels are known."""
@@ -171,7 +172,7 @@ class CascadeRanker(Ranker):
             return
         if self._is_open:  # no stream: the linear model ranks, and candidates can be learnt when labels grow many
             self._keep(RatedVotes, Linear)
-        elif self.part(RatedVotes) is not None and self.candidates is None:
+        elif self.component(RatedVotes) is not None and self.candidates is None:
             self._keep(RatedVotes, SecondStage)
 
     def plan(self, n_rows: int) -> Plan:
@@ -182,7 +183,7 @@ class CascadeRanker(Ranker):
             passes=usual if self.passes is None else self.passes,
             shards=self.n_shards,
             rounds=usual_rounds(self.n_shards) if self.rounds is None else self.rounds,
-            shuffles=self.part(Linear) is not None,  # many labels do as well in the order of the first pass
+            shuffles=self.component(Linear) is not None,  # many labels do as well in the order of the first pass
             seed=self.random_state,
             n_jobs=self.n_jobs,
         )
@@ -196,7 +197,7 @@ class CascadeRanker(Ranker):
 
     def learners(self, *, again: bool) -> Sequence[Component]:
         """Return the components that learn; as long as a linear model ranks, votes learn once."""
-        linear, found = self.part(Linear), self.components
+        linear, found = self.component(Linear), self.components
         return found if linear is None or not again else [linear]
 
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
@@ -254,7 +255,11 @@ class CascadeRanker(Ranker):
             if not len(behind):
                 break
             self.configure()
-            linear, votes, second_stage = self.part(Linear), self.part(RatedVotes), self.part(SecondStage)
+            linear, votes, second_stage = (
+                self.component(Linear),
+                self.component(RatedVotes),
+                self.component(SecondStage),
+            )
             if linear is not None:
                 linear.learn(learning, len(self.labels_))
             if votes is not None:
@@ -287,14 +292,16 @@ class CascadeRanker(Ranker):
 
     def take_form_of(self, rankers: Sequence[Self]) -> None:
         """Keep what all rankers have: a young model has votes and a linear one, an older one has let go of one."""
-        indexed, linear = (all(ranker.part(kind) is not None for ranker in rankers) for kind in (RatedVotes, Linear))
+        indexed, linear = (
+            all(ranker.component(kind) is not None for ranker in rankers) for kind in (RatedVotes, Linear)
+        )
         if not indexed and not linear:
             raise ValueError(
                 f"one model has more than few_labels={self.few_labels} labels and keeps an index, another has fewer "
                 "and keeps pairs; train both with the same few_labels, 0 or more than there are labels, to merge them"
             )
         self.count_learnt(sum(ranker.n_learnt for ranker in rankers))
-        weighs = any(ranker.part(SecondStage) is not None for ranker in rankers)
+        weighs = any(ranker.component(SecondStage) is not None for ranker in rankers)
         self._keep(
             *([RatedVotes] if indexed else []),
             *([SecondStage] if indexed and (weighs or (self.candidates and not linear)) else []),
@@ -314,7 +321,7 @@ class CascadeRanker(Ranker):
 
     def own_state(self) -> dict[str, Source]:
         """Return what was learnt beside labels and components."""
-        indexed = self.part(RatedVotes) is not None
+        indexed = self.component(RatedVotes) is not None
         return {"rows_learnt": np.array([self._n_learnt, indexed, Linear.offset], np.int64)}
 
     def restore(self, model: Model) -> None:
@@ -335,7 +342,7 @@ class CascadeRanker(Ranker):
             component.restore(model, len(self.labels_))
         if indexed and self.candidates and not linear and not weighed:
             self._keep(RatedVotes, SecondStage)
-        votes = self.part(RatedVotes)
+        votes = self.component(RatedVotes)
         if votes is not None:
             votes.cut_to(self.d_max, model.content["params"].get("d_max"))
         self._n_learnt = n_learnt

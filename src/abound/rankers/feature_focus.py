@@ -16,7 +16,8 @@ from abound.components.votes import (
 from abound.kernels.batch import Batch
 from abound.kernels.index import IndexSettings
 from abound.kernels.rated import RatedSettings
-from abound.rankers.base import LARGEST_VALUE, UNLIMITED, Ranker, check_number, check_whole
+from abound.rankers.base import Ranker
+from abound.rankers.validation import LARGEST_VALUE, UNLIMITED, check_number, check_whole
 from abound.store import Model
 from abound.training.schedule import Plan
 
@@ -113,7 +114,7 @@ class FeatureFocusRanker(Ranker):
 
     @property
     def _votes(self) -> VoteIndex:
-        votes = self.part(RatedVotes) or self.part(PlainVotes)
+        votes = self.component(RatedVotes) or self.component(PlainVotes)
         assert votes is not None
         return votes
 

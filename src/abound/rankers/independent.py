@@ -6,8 +6,9 @@ from abound.components.counts import JointCounts
 from abound.components.votes import limits
 from abound.kernels.batch import Batch
 from abound.kernels.index import IndexSettings
-from abound.rankers.base import UNLIMITED, Ranker, check_number, check_whole
+from abound.rankers.base import Ranker
 from abound.rankers.held_out import held_out_score, split
+from abound.rankers.validation import UNLIMITED, check_number, check_whole
 from abound.training.source import RowSource
 
 # The thresholds of the paper's section 6.3.7.
@@ -66,7 +67,7 @@ class IndependentRanker(Ranker):
 
     @property
     def _counts(self) -> JointCounts:
-        counts = self.part(JointCounts)
+        counts = self.component(JointCounts)
         assert counts is not None
         return counts
 

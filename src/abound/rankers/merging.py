@@ -36,7 +36,7 @@ def merge_rankers(rankers: Sequence[AnyRanker], numbers: Sequence[NDArray[np.int
     for component in merged.components:
         parts = []
         for place, (ranker, labels) in enumerate(zip(rankers, maps, strict=True)):
-            found = ranker.component(component.kind)
+            found = ranker.component(type(component))
             if found is not None:  # a young model may not have all of them
                 parts.append(found.renumbered(None if numbers is None else numbers[place], labels, n_labels))
         component.merge(parts, n_labels, base=False)

@@ -8,9 +8,9 @@ import numpy as np
 from abound.kernels.batch import Batch
 from abound.kernels.category import PrototypeSettings
 from abound.kernels.prototypes import Prototypes
-from abound.rankers.base import LARGEST_VALUE, UNLIMITED, check_number, check_whole
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.prototypes import PrototypeRanker
+from abound.rankers.validation import LARGEST_VALUE, UNLIMITED, check_number, check_whole
 from abound.training.source import RowSource
 
 

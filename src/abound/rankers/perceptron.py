@@ -5,8 +5,8 @@ from typing import Literal
 
 from abound.kernels.batch import Batch
 from abound.kernels.category import PrototypeSettings
-from abound.rankers.base import check_whole
 from abound.rankers.prototypes import PrototypeRanker
+from abound.rankers.validation import check_whole
 from abound.training.source import RowSource
 
 

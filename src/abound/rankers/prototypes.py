@@ -39,7 +39,7 @@ class PrototypeRanker(Ranker):
 
     def configure(self) -> None:
         """Give the component what the parameters say now."""
-        prototypes = self.part(PrototypeWeights)
+        prototypes = self.component(PrototypeWeights)
         assert prototypes is not None
         prototypes.settings = self.settings()
 

@@ -1,7 +1,8 @@
 """Rocchio's prototypes: what a label's rows have in common, less what the others have."""
 
 from abound.components.counts import RocchioSums
-from abound.rankers.base import Ranker, check_number
+from abound.rankers.base import Ranker
+from abound.rankers.validation import check_number
 
 
 class RocchioRanker(Ranker):
@@ -44,7 +45,7 @@ class RocchioRanker(Ranker):
 
     def configure(self) -> None:
         """Give the component the parameters, and the counts of labels."""
-        sums = self.part(RocchioSums)
+        sums = self.component(RocchioSums)
         assert sums is not None
         sums.weights = (self.positive, self.negative)
         sums.counts, sums.n_rows_seen = self.label_counts, self.n_rows_seen_

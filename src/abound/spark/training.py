@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from abound.components.blocks import MergeForm
 from abound.rankers import ranker_class
-from abound.rankers.base import check_number
+from abound.rankers.validation import check_number
 from abound.spark.jobs import (
     RESULT,
     Progress,

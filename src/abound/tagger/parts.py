@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel
 from abound.ordinal.bands import Bands
 from abound.rankers import ranker_class
-from abound.rankers.base import check_number
+from abound.rankers.validation import check_number
 from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Source
 from abound.store.names import check_texts

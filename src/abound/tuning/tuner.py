@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from abound.components.linear import Linear
 from abound.metrics import Interval, Judgement, compare, interval, metric
 from abound.tagger import Tagger
 from abound.tuning.bench import RANKS, Bench, Rows, Trial, judged, learn
@@ -128,7 +129,7 @@ def tune(
 
     affordable = int(TRIAL_SHARE * seconds / max(default.seconds, 1e-9) * len(rows.texts))
     bench = Bench(rows, names, measure, time_left, watch, max(affordable, LEAST_ROWS), clock)
-    few = tagger.ranker.component("linear") is not None
+    few = tagger.ranker.component(Linear) is not None
     del tagger  # the trials need its memory
     where = space(few_labels=few, stem=stem, has_names=bool(names))
     for n_rows in rungs(bench):

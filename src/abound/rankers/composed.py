@@ -1,0 +1,153 @@
+"""A ranker as an ordered list of components: everything here is a loop over them."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.components import Component, Moment
+from abound.kernels.batch import Batch
+from abound.rankers.labels import LabelBook
+from abound.store import Stored
+
+C = TypeVar("C", bound=Component)
+
+
+class Composed(Stored):
+    """What is made of components: their memory, their training in parts, their shards."""
+
+    labels_: LabelBook
+    shard_params: ClassVar[Mapping[str, Any]] = {}  # parameters that shards have instead
+    n_jobs: int = 1
+    shards: int | None = None
+
+    # -- what a subclass gives ---------------------------------------------------------------------
+
+    @abstractmethod
+    def build(self) -> Sequence[Component]:
+        """Return its components, in order, as they are before anything is learnt."""
+
+    def configure(self) -> None:
+        """Give the components what the parameters say now; called before they are used."""
+
+    def learners(self, *, again: bool) -> Sequence[Component]:  # noqa: ARG002 -- the cascade looks at it
+        """Return the components that learn in the first pass, or in a later one."""
+        return self.components
+
+    # -- components --------------------------------------------------------------------------------
+
+    @property
+    def components(self) -> list[Component]:
+        """What it is made of, in order."""
+        self.configure()
+        return list(self._components.values())
+
+    def component(self, kind: type[C]) -> C | None:
+        """Return the component of a class as it was configured last, if it has one."""
+        return cast("C | None", self._components.get(kind.kind))
+
+    def start_components(self, components: Sequence[Component]) -> None:
+        """Be made of some components from now on."""
+        self._components = {component.kind: component for component in components}
+
+    @property
+    def head(self) -> Component:
+        """The component that gives the scores: the last one that ranks."""
+        self.configure()
+        for component in reversed(self._components.values()):
+            if component.ranks:
+                return component
+        raise ValueError(f"a ranker of kind {self.kind!r} has no component that ranks")
+
+    @property
+    def nbytes_(self) -> int:
+        """Bytes of memory that what was learnt of features holds."""
+        return sum(component.nbytes for component in self.components)
+
+    @property
+    def n_edges_(self) -> int:
+        """The number of feature-to-label edges; 0 without an index."""
+        return sum(component.n_edges for component in self.components)
+
+    @property
+    def n_pairs_(self) -> int:
+        """The number of (feature, label) pairs with a weight of their own."""
+        return sum(component.n_pairs for component in self.components)
+
+    @property
+    def n_stored(self) -> int:
+        """How many features there is room for in what was learnt."""
+        return max((component.n_features - component.offset for component in self.components), default=0)
+
+    @property
+    def has_second_stage(self) -> bool:
+        """Whether the best labels are re-ranked by weights of their own."""
+        return any(not component.ranks for component in self.components)
+
+    def drop_second_stage(self) -> bool:
+        """Leave out what only re-ranks the best labels, to save memory; return whether there was any."""
+        found = [component for component in self.components if component.ranks]
+        dropped = len(found) < len(self._components)
+        self.start_components(found)
+        return dropped
+
+    def compact(self) -> None:
+        """Give spare room back; what is ranked and learnt stays the same."""
+        for component in self.components:
+            component.compact()
+
+    def feature_bytes(self) -> NDArray[np.int64]:
+        """Return the bytes that each feature takes."""
+        found = [component.feature_bytes() for component in self.components]
+        held = np.zeros(max(map(len, found), default=0), np.int64)
+        for taken in found:
+            held[: len(taken)] += taken
+        return held
+
+    def keep_features(self, wanted: NDArray[np.bool_]) -> None:
+        """Forget all features but the wanted ones, which are numbered anew in their order."""
+        for component in self.components:
+            component.keep(wanted)
+
+    def count_edges(self, labels: NDArray[np.int32], start: int, stop: int) -> int | None:
+        """Return how many edges features start .. stop-1 have to any of some labels; None after the last feature."""
+        found = [component.count_edges(labels, start, stop) for component in self.components]
+        counts = [count for count in found if count is not None]
+        return sum(counts) if counts else None
+
+    # -- training ----------------------------------------------------------------------------------
+
+    @property
+    def n_shards(self) -> int:
+        """Ranges of the rows that `fit` learns apart and merges."""
+        return self.n_jobs if self.shards is None else self.shards
+
+    def learn_parts(self, parts: Iterable[Batch], n_rows: int, *, again: bool, last: bool) -> None:
+        """Learn the rows of one shard in place, piece by piece, so many in all.
+
+        `again` is a later pass, and `last` the last of several.
+        """
+        learners, before = self.learners(again=again), 0
+        for component in learners:
+            component.begin_pass(n_rows, again=again, last=last)
+        for batch in parts:
+            for component in learners:
+                component.learn(batch, len(self.labels_), Moment(again, before))
+            before += batch.n_rows
+        for component in learners:
+            component.end_pass(before)
+
+    def fork(self, *, share: bool = False) -> Self:
+        """Return a ranker that begins here and learns apart; with `share`, this one gives its memory up to it."""
+        shard = object.__new__(type(self))
+        shard.__dict__.update(self.__dict__, **self.shard_params)
+        shard.start_components([component.fork(share=share) for component in self.components])
+        return shard
+
+    def take(self, shards: Sequence[Self]) -> None:
+        """Become what shards make together that all began here."""
+        for component in self.components:
+            parts = [part for shard in shards if (part := shard.component(type(component))) is not None]
+            component.merge(parts, len(self.labels_), n_jobs=self.n_jobs)
