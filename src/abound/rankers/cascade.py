@@ -30,7 +30,7 @@ MOST_ROUNDS = 50  # in which a person's correction must show
 LIFTING_ROUNDS = 10  # in which only the right labels move
 # Terms times labels that all rounds together may look at: a correction of usual length gets all its rounds, and one of
 # many words and labels cannot take seconds.
-MOST_LOOKS = 1_000_000
+MOST_LOOKS = 600_000
 LOOKS_A_LABEL, LOOKS_A_TERM = 40, 3  # terms, or labels, that a round takes as long for, however few there are
 
 

@@ -1,14 +1,15 @@
 """What may be asked of a replica beside a plain ranking: with reasons, in bands, by features."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from abound.components.rows import Rows
 from abound.server.merged import rank_rows
-from abound.server.replica import Replica
+from abound.server.replica import Replica, together
 from abound.store.names import Name
-from abound.tagger import BandedEntry, Entry
+from abound.tagger import BandedEntry, Entry, TextExplanation
 
 
 def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
@@ -22,11 +23,63 @@ def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
         return [(names[label], score) for label, score in pairs if label >= 0]
 
 
-def explained_parts(replica: Replica, text: str, labels: Sequence[Name]) -> tuple[int, list[int]]:
-    """Return how many places of a text have known words, and of how many parts each label is explained by."""
-    with replica.reading():
-        places = replica.tagger.encoder.count_places(text)
-        return places, [len(parts) for parts in replica.heard(text, labels)]
+class Reasons:
+    """The votes of a text for some labels, all of one state; their words are looked up in steps.
+
+    Parameters
+    ----------
+    replica : Replica
+    text : str
+    labels : sequence of names
+        ValueError if one is not known or retired.
+    check : callable
+        Takes the number of positions with known words, and the number of labels to explain, parts of merged ones
+        counted; what it raises ends the work before any vote is computed.
+
+    Attributes
+    ----------
+    sequence : int
+        The last record of the state.
+    cost : int
+        Positions with known words times labels to explain.
+    """
+
+    def __init__(self, replica: Replica, text: str, labels: Sequence[Name], check: Callable[[int, int], None]) -> None:
+        self._replica = replica
+        with replica.reading() as self.sequence:
+            self._names = replica.resolved(labels)
+            self._groups = replica.heard(text, self._names)
+            self._positions = replica.tagger.encoder.count_places(text)
+            members = [member for members in self._groups for member in members]
+            check(self._positions, len(members))
+            self.cost = self._positions * len(members)
+            self._votes = replica.tagger.votes(text, members)
+
+    def explain(self) -> list[TextExplanation]:
+        """Explain all labels."""
+        return [explanation for step in self.steps(max(1, self.cost)) for explanation in step]
+
+    def steps(self, most: int) -> Iterator[list[TextExplanation]]:
+        """Yield explanations in order, those of each step together; a step costs at most `most`, or is one label.
+
+        A step may yield none: the first one finds the words in the text, and a merged label may take several steps.
+        """
+        with self._replica.reading():
+            self._votes.locate()
+        yield []
+        size, at = max(1, most // max(1, self._positions)), 0
+        parts: list[TextExplanation] = []
+        groups = deque(zip(self._names, self._groups, strict=True))
+        while groups:
+            with self._replica.reading():
+                parts += self._votes.explanations(at, at + size)
+            at += size
+            done = []
+            while groups and len(parts) >= len(groups[0][1]):
+                name, members = groups.popleft()
+                done.append(together(name, parts[: len(members)]))
+                del parts[: len(members)]
+            yield done
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:

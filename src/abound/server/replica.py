@@ -214,13 +214,18 @@ class Replica:
     def explain_many(self, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
         """Explain several labels of a text; ValueError if one is not known or retired."""
         with self.reading():
-            names = [self.labels.resolve(label) for label in labels]
-            for name, label in zip(names, labels, strict=True):
-                if name in self.labels.retired:
-                    raise ValueError(f"label {label!r} is retired")
+            names = self.resolved(labels)
             groups = self.heard(text, names)
             parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
             return [together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)]
+
+    def resolved(self, labels: Sequence[Name]) -> list[Name]:
+        """Return the labels that some labels were merged into; ValueError if one is retired."""
+        names = [self.labels.resolve(label) for label in labels]
+        for name, label in zip(names, labels, strict=True):
+            if name in self.labels.retired:
+                raise ValueError(f"label {label!r} is retired")
+        return names
 
     def heard(self, text: str, labels: Sequence[Name]) -> list[list[Name]]:
         """Return, for each label, the parts that a text has votes for, or else the first one."""

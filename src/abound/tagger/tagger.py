@@ -1,6 +1,5 @@
 """The tagger: a text encoder and a ranker, from texts to ranked label names."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,13 +10,14 @@ from abound.components.rows import Rows
 from abound.kernels.batch import Batch
 from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers.ranking import Ranking
-from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote, entries_of
+from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_of
 from abound.tagger.arguments import checked, gathered, listed, named
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.label_lists import warn_of_labels
 from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import prune
 from abound.tagger.training import Training
+from abound.tagger.votes import TextVotes
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -265,25 +265,12 @@ class Tagger(TaggerParts):
         return self.explain_many(text, [label])[0]
 
     def explain_many(self, text: str, labels: Iterable[Any]) -> list[TextExplanation]:
-        """Explain several labels of one text, which is cut into words only once; see `explain`."""
-        numbers = [self._number_of(label) for label in labels]
-        rows = Rows(*self.encoder.rows([text]))
-        found = [self.explain_row(rows, number) for number in numbers]
-        voting = {term for features, _, _ in found for term in features.tolist()}
-        spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for span in self.encoder.spans(text, voting):
-            spans[span.term].append((span.start, span.stop))
-        explained = []
-        for number, (features, votes, prior) in zip(numbers, found, strict=True):
-            score = prior
-            words = [
-                WordVote(self.encoder.name(term), vote, spans[term])
-                for term, vote in zip(features.tolist(), votes.tolist(), strict=True)
-            ]
-            for word in words:
-                score += word.vote
-            explained.append(TextExplanation(self.ranker.labels_.names[number], score, words, prior))
-        return explained
+        """Explain several labels of one text, which is tokenised only once; see `explain`."""
+        return list(self.votes(text, labels).explanations())
+
+    def votes(self, text: str, labels: Iterable[Any]) -> TextVotes:
+        """Compute the votes of one text for several labels; their words can be looked up later."""
+        return TextVotes(self.encoder, self.ranker, text, [self._number_of(label) for label in labels])
 
     def explain_row(self, row: Rows, number: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
         """Return the terms of a single row that vote for a label, their votes, and the prior of the label."""

@@ -97,7 +97,7 @@ def test_a_record_may_come_between_the_words_and_the_ranking_of_a_long_text(home
 
 
 def test_parts_of_a_merged_label_are_explained_a_few_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("abound.server.http.ranking.PIECE_PART_REASONS", 400)
+    monkeypatch.setattr("abound.server.http.ranking.PIECE_REASONS", 400)
     texts = [f"shared word{i}" for i in range(40)]
     home = Home.create(tmp_path / "home", Tagger().fit(texts, [[f"label {i}"] for i in range(40)]))
     text = " ".join(["shared", *WORDS[:40]]) + " filler" * 2_000

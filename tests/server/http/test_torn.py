@@ -116,7 +116,7 @@ def test_the_row_of_a_long_text_is_of_the_state_that_ranks_it():
 
 def test_reasons_of_a_merged_label_in_pieces_are_of_one_state(monkeypatch):
     monkeypatch.setattr(ranking, "SHORT_TEXT", 0)
-    monkeypatch.setattr(ranking, "PIECE_PART_REASONS", 1)
+    monkeypatch.setattr(ranking, "PIECE_REASONS", 1)
     replica = Replica(base())
     for number, label in enumerate(("one", "two"), 1):
         replica.apply(number, Learn("pear", added=[label]))

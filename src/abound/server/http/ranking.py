@@ -4,14 +4,14 @@ What may take longer than a ranking is done a piece at a time, and other request
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
-from abound.server.asking import FeatureRow, TextRow, cut, explained_parts, rank_pairs
+from abound.server.asking import FeatureRow, Reasons, TextRow, cut, rank_pairs
 from abound.server.http.bodies import (
     BatchAsk,
     BatchRanked,
@@ -32,8 +32,7 @@ from abound.server.http.limits import (
     check_ranked,
     check_text,
 )
-from abound.server.http.problems import Problem, busy
-from abound.server.replica import together
+from abound.server.http.problems import Problem
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
@@ -42,9 +41,7 @@ from abound.tagger.emptiness import why_empty
 PIECE_CHARACTERS = 20_000
 PIECE_TEXTS = 100
 PIECE_LABELS = 5_000
-PIECE_REASONS = 25_000
-# Reasons of the parts of one merged label that are told at once; each piece cuts the text into words again.
-PIECE_PART_REASONS = 50_000
+PIECE_REASONS = 12_000
 PIECE_FEATURES = 1_000
 LONG_TEXT = 100_000  # characters of a text that is cut into words in one piece and ranked in the next
 SHORT_TEXT = 10_000  # characters of a text whose places are told in the same piece in which it is ranked
@@ -122,59 +119,32 @@ def _rank_row(call: Call[RankAsk], row: FeatureRow | TextRow) -> Ranked:
 def _rank_with_words(call: Call[RankAsk], text: str) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
     if len(text.encode("utf-8", "surrogatepass")) > EXPLAIN_BYTES:
         raise Problem(413, f"a text of at most {EXPLAIN_BYTES:,} bytes can be explained; leave explain out")
-    replica = call.served.replica
-    with replica.reading() as sequence:
+    with call.served.replica.reading() as sequence:
         ranked = _ranked(call, text)
         if not ranked:
             return _answer(call, sequence, ranked)
         labels = _above(ranked, call.ask.threshold)
-        places, parts = explained_parts(replica, text, [label.label for label in labels])
-        check_explained(places, sum(parts))
-        pieces = list(_cut([places * n for n in parts], labels))
-        if len(pieces) > 1 or len(text) > SHORT_TEXT:
-            return _explain_pieces(call, text, sequence, pieces)
-        found = replica.explain_many(text, [label.label for label in labels])
-    return Ranked(sequence, [_with_words(*both, True) for both in zip(labels, found, strict=True)])
+        reasons = Reasons(call.served.replica, text, [label.label for label in labels], check_explained)
+        if reasons.cost > PIECE_REASONS or len(text) > SHORT_TEXT:
+            return _rank_in_steps(labels, reasons)
+        return Ranked(sequence, [_with_words(*both) for both in zip(labels, reasons.explain(), strict=True)])
 
 
-async def _explain_pieces(call: Call[RankAsk], text: str, sequence: int, pieces: list[list[RankedLabel]]) -> Encoded:
-    """Explain ranked labels of one state, each by that state or by a later one."""
-    replica = call.served.replica
-    answer = _Answer(b'{"sequence":%d,"labels":[' % sequence)
-    for piece in pieces:
+async def _rank_in_steps(labels: list[RankedLabel], reasons: Reasons) -> Encoded:
+    """Answer with ranked labels and their reasons, which are looked up in steps."""
+    answer, ranked = _Answer(b'{"sequence":%d,"labels":[' % reasons.sequence), iter(labels)
+    async for explanations in _in_turn(reasons):
+        answer.add([_with_words(next(ranked), explanation) for explanation in explanations])
+    return Encoded(reasons.sequence, answer.closed(b"]}"))
+
+
+async def _in_turn(reasons: Reasons) -> AsyncIterator[list[TextExplanation]]:
+    """Yield explanations step by step; other requests get their turn before each step."""
+    steps = reasons.steps(PIECE_REASONS)
+    await asyncio.sleep(0)
+    for explanations in steps:
+        yield explanations
         await asyncio.sleep(0)
-        with replica.reading() as now, _unchanged():
-            names = [replica.labels.resolve(label.label) for label in piece]
-            groups = replica.heard(text, names)
-            found = replica.explain_many(text, names) if len(groups) > 1 or len(groups[0]) == 1 else []
-        if not found:
-            now, explanation = await _explain_parts(call, text, names[0], groups[0])
-            found = [explanation]
-        answer.add([_with_words(*both, now == sequence) for both in zip(piece, found, strict=True)])
-    return Encoded(sequence, answer.closed(b"]}"))
-
-
-async def _explain_parts(call: Call[Any], text: str, label: Name, parts: list[Name]) -> tuple[int, TextExplanation]:
-    """Explain a merged label, a few of its parts at a time; return the sequence that all of them are of."""
-    replica, found = call.served.replica, []
-    with replica.reading() as sequence:
-        size = max(1, PIECE_PART_REASONS // max(1, replica.tagger.encoder.count_places(text)))
-    for start in range(0, len(parts), size):
-        await asyncio.sleep(0)
-        with replica.reading() as now, _unchanged():
-            if now != sequence:  # a record came in between: all parts in one piece, so that they are of one state
-                return now, replica.explain(text, label)
-            found += replica.tagger.explain_many(text, parts[start : start + size])
-    return sequence, together(label, found)
-
-
-@contextmanager
-def _unchanged() -> Iterator[None]:
-    """Answer with 503 if a label was retired or renamed between two pieces."""
-    try:
-        yield
-    except ValueError:
-        raise busy(503, "the labels have changed meanwhile; try again") from None
 
 
 async def rank_batch(call: Call[BatchAsk]) -> Encoded:
@@ -202,40 +172,18 @@ async def rank_batch(call: Call[BatchAsk]) -> Encoded:
 
 
 def explain(call: Call[ExplainAsk]) -> Explained | Coroutine[Any, Any, Explained]:
-    """Say which words of a text speak for a label."""
-    if len(call.ask.text) > SHORT_TEXT:
-        return _explain_long(call)
-    with call.served.replica.reading():
-        _check_explain(call)
-        return _explained(call)
-
-
-async def _explain_long(call: Call[ExplainAsk]) -> Explained:
-    _check_explain(call)
-    await asyncio.sleep(0)
-    replica, text = call.served.replica, call.ask.text
-    with replica.reading():
-        label = replica.labels.resolve(call.ask.label)
-        [parts] = replica.heard(text, [label])
-        is_whole = len(parts) == 1 or label in replica.labels.retired
-    await asyncio.sleep(0)
-    if is_whole:
-        return _explained(call)
-    return _told(*await _explain_parts(call, text, label, parts))
-
-
-def _check_explain(call: Call[ExplainAsk]) -> None:
-    replica = call.served.replica
+    """Say which words of a text vote for a label."""
+    replica, ask = call.served.replica, call.ask
     with replica.reading(), _not_found():
-        places, parts = explained_parts(replica, call.ask.text, [replica.labels.resolve(call.ask.label)])
-    check_explained(places, sum(parts))
+        reasons = Reasons(replica, ask.text, [ask.label], check_explained)
+        if reasons.cost > PIECE_REASONS or len(ask.text) > SHORT_TEXT:
+            return _explain_in_steps(reasons)
+        return _told(reasons.sequence, *reasons.explain())
 
 
-def _explained(call: Call[ExplainAsk]) -> Explained:
-    replica = call.served.replica
-    with replica.reading() as sequence, _not_found():
-        [found] = replica.explain_many(call.ask.text, [call.ask.label])
-    return _told(sequence, found)
+async def _explain_in_steps(reasons: Reasons) -> Explained:
+    [explanation] = [explanation async for step in _in_turn(reasons) for explanation in step]
+    return _told(reasons.sequence, explanation)
 
 
 def _told(sequence: int, found: TextExplanation) -> Explained:
@@ -272,20 +220,6 @@ class _Answer:
     def closed(self, end: bytes) -> bytes:
         """Return the whole."""
         return b"".join([*self._parts, end])
-
-
-def _cut(costs: list[int], labels: list[RankedLabel]) -> Iterator[list[RankedLabel]]:
-    """Yield labels in order, so many at a time as may be explained in one piece."""
-    piece: list[RankedLabel] = []
-    spent = 0
-    for cost, label in zip(costs, labels, strict=True):
-        if piece and spent + cost > PIECE_REASONS:
-            yield piece
-            piece, spent = [], 0
-        piece.append(label)
-        spent += cost
-    if piece:
-        yield piece
 
 
 def _chunks(texts: list[str], k: int) -> Iterator[list[str]]:
@@ -333,11 +267,10 @@ def _label(entry: Entry | BandedEntry, names: Names) -> RankedLabel:
     return RankedLabel(entry.label, entry.score, entry.rank, name)
 
 
-def _with_words(label: RankedLabel, found: TextExplanation, is_same_state: bool) -> RankedLabel:
-    """Return a ranked label with its reasons; of a later state it has their sum, too."""
-    score = label.score if is_same_state else found.score
+def _with_words(label: RankedLabel, found: TextExplanation) -> RankedLabel:
+    """Return a ranked label with its reasons."""
     words, prior = _votes(found.words, spans=True), found.prior or UNSET
-    return RankedLabel(label.label, score, label.rank, label.name, label.band, label.probability, words, prior)
+    return RankedLabel(label.label, label.score, label.rank, label.name, label.band, label.probability, words, prior)
 
 
 def _votes(words: list[WordVote], *, spans: bool = False) -> list[WordVoted]:

@@ -1,6 +1,7 @@
 """From the first moment on: what is answered while a home is opened, and how that is given up."""
 
 import asyncio
+import gc
 import os
 import threading
 from collections.abc import Callable
@@ -95,8 +96,13 @@ class Gate:
 
 
 def warm(replica: Replica) -> None:
-    """Have ready what is put together when it is first asked for, before anybody asks: the search for labels."""
+    """Prepare for the first request: build the label search, and exclude what was loaded from garbage collection.
+
+    A full collection takes time in proportion to the objects that it looks at. It would add up to 0.1 s to a request.
+    """
     replica.search.find("", 1)
+    gc.collect()
+    gc.freeze()
 
 
 class _GivenUpError(Exception):

@@ -1,0 +1,54 @@
+"""The votes of one text for some labels, and the words that cast them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from abound.components.rows import Rows
+from abound.rankers.base import Ranker
+from abound.tagger.answers import TextExplanation, WordVote
+from abound.text import TextEncoder
+
+
+class TextVotes:
+    """The votes of one text for some labels.
+
+    Creating the object computes all votes, so they are of one state of the model. Looking up the words takes longer and
+    can be done in steps, even if the model has learned more texts by then.
+
+    Parameters
+    ----------
+    encoder : TextEncoder
+    ranker : Ranker
+    text : str
+    numbers : list of int
+        The labels.
+    """
+
+    def __init__(self, encoder: TextEncoder, ranker: Ranker, text: str, numbers: list[int]) -> None:
+        self._encoder, self._text = encoder, text
+        row = Rows(*encoder.rows([text]))
+        self._names = [ranker.labels_.names[number] for number in numbers]
+        self._votes = [ranker.explain_row(row, number) for number in numbers]
+        self._spans: dict[int, list[tuple[int, int]]] | None = None
+
+    def locate(self) -> None:
+        """Find where the voting words are in the text."""
+        voting = {term for features, _, _ in self._votes for term in features.tolist()}
+        self._spans = defaultdict(list)
+        for span in self._encoder.spans(self._text, voting):
+            self._spans[span.term].append((span.start, span.stop))
+
+    def explanations(self, start: int = 0, stop: int | None = None) -> Iterator[TextExplanation]:
+        """Yield the explanations of some of the labels, in order."""
+        if self._spans is None:
+            self.locate()
+        spans = self._spans or {}
+        for name, (features, votes, prior) in list(zip(self._names, self._votes, strict=True))[start:stop]:
+            words = [
+                WordVote(self._encoder.name(term), vote, spans[term])
+                for term, vote in zip(features.tolist(), votes.tolist(), strict=True)
+            ]
+            score = prior
+            for word in words:
+                score += word.vote
+            yield TextExplanation(name, score, words, prior)
