@@ -17,7 +17,7 @@ RETRIED = (429, 503)  # statuses that a later try may change
 FIRST_PAUSE = 0.1  # seconds before the second try, doubled each time
 LONGEST_PAUSE = 5.0
 BATCH_LABELS = 100_000  # texts times labels that one request asks for
-BATCH_LETTERS = 1_000_000  # of its texts: a letter has up to six bytes of JSON
+BATCH_CHARACTERS = 1_000_000  # of its texts: a letter has up to six bytes of JSON
 
 
 class Word(NamedTuple):
@@ -56,7 +56,7 @@ class Learnt(NamedTuple):
     repeated: bool
 
 
-class Found(NamedTuple):
+class LabelMatch(NamedTuple):
     """A label and how many texts it had."""
 
     label: Name
@@ -171,11 +171,11 @@ class Client(Closing):
 
     # -- labels --------------------------------------------------------------------------------------
 
-    def labels(self, prefix: str = "", limit: int = 20) -> list[Found]:
+    def labels(self, prefix: str = "", limit: int = 20) -> list[LabelMatch]:
         """Find labels by the beginning of a word of their names, the most frequent first."""
         query = urlencode({"prefix": prefix, "limit": limit})
         found = self._ask("GET", f"/v1/labels?{query}")["labels"]
-        return [Found(entry["label"], entry["count"], entry.get("name")) for entry in found]
+        return [LabelMatch(entry["label"], entry["count"], entry.get("name")) for entry in found]
 
     def add_label(self, label: Name, names: Iterable[str] = (), *, dry_run: bool = False) -> Changes:
         """Make a label known, and what people call it."""
@@ -271,7 +271,7 @@ def _parts(texts: Sequence[str], most: int) -> Iterator[list[str]]:
     part: list[str] = []
     letters = 0
     for text in texts:
-        if part and (len(part) == most or letters + len(text) > BATCH_LETTERS):
+        if part and (len(part) == most or letters + len(text) > BATCH_CHARACTERS):
             yield part
             part, letters = [], 0
         part.append(text)

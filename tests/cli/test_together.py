@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from abound import Tagger
-from abound.store.locks import held_directory
+from abound.store.locks import lock_directory
 from tests.cli.running import Run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="directories are locked on POSIX only")
@@ -56,7 +56,7 @@ def test_judgements_taught_at_once_are_all_kept(model: Path) -> None:
 
 
 def test_one_that_waits_says_so_and_goes_on(model: Path) -> None:
-    with held_directory(model):
+    with lock_directory(model):
         waiting = start("learn", model, "--text", "zebra", "--label", "animal")
         assert waiting.stderr is not None
         assert waiting.stderr.readline() == f"another process is writing to {model}; waiting for it\n"

@@ -15,7 +15,7 @@ from abound.server import Home, Replica, Writer
 from abound.server.snapshotter import write_snapshot
 from abound.store import directory
 from abound.store.journal import Journal
-from abound.store.journal.witness import Witness
+from abound.store.journal.commit_marker import CommitMarker
 from tests.server.streams import stream
 
 SNAPSHOT_EVERY = 6
@@ -30,7 +30,7 @@ CALLS = {
     "append": (Journal, "append", None),
     "insert": (Journal, "_insert", None),
     "commit": (Journal, "_commit", None),
-    "witness": (Witness, "write", None),
+    "commit marker": (CommitMarker, "write", None),
     "apply": (Replica, "apply", None),
     "change": (Replica, "_apply", None),
     "file": (directory, "write_array", None),

@@ -8,12 +8,12 @@ from abound.server.history import EXAMPLES, SMOOTHED, WINDOW, History
 from abound.store.journal.records import Learn, RenameLabel
 
 
-def foreseen(*rights):
+def history_of(*rights):
     """A history in which the first label was right or wrong, lesson by lesson."""
     history = History()
     for sequence, right in enumerate(rights, 1):
         record = Learn("text", added=["yes"])
-        history.foresee(sequence, record, lambda *_, right=right: ["yes" if right else "no"])
+        history.evaluate(sequence, record, lambda *_, right=right: ["yes" if right else "no"])
         history.note(sequence, record)
     return history
 
@@ -36,7 +36,7 @@ def test_a_rejection_counts_only_against_the_first_label():
 
 def test_the_curve_is_a_running_mean_that_ends_with_the_last_lesson():
     rights = [i % 3 == 0 for i in range(700)]
-    curve = foreseen(*rights).curve()
+    curve = history_of(*rights).curve()
     assert len(curve) <= 200
     assert curve[-1] == (700, sum(rights[-SMOOTHED:]) / SMOOTHED)
     assert curve == sorted(curve)
@@ -44,11 +44,11 @@ def test_the_curve_is_a_running_mean_that_ends_with_the_last_lesson():
         last = rights[max(0, sequence - SMOOTHED) : sequence]
         assert share == pytest.approx(sum(last) / len(last))
     assert History().curve() == []
-    assert foreseen(True).curve() == [(1, 1.0)]
+    assert history_of(True).curve() == [(1, 1.0)]
 
 
 def test_the_window_holds_a_thousand():
-    history = foreseen(*[False] * 200, *[True] * WINDOW)
+    history = history_of(*[False] * 200, *[True] * WINDOW)
     assert len(history.outcomes) == WINDOW
     assert {share for _, share in history.curve()} == {1.0}
     assert history.learnt == WINDOW + 200
@@ -59,7 +59,7 @@ def test_labels_that_get_better_and_worse():
     for sequence in range(1, 9):
         record = Learn("text", added=["up", "down", "same"])
         found = ["same", "up" if sequence > 4 else "down"]
-        history.foresee(sequence, record, lambda *_, found=found: found)
+        history.evaluate(sequence, record, lambda *_, found=found: found)
     better, worse = history.trends()
     assert better == [("up", 0.0, 1.0)]
     assert worse == [("down", 1.0, 0.0)]
@@ -70,12 +70,12 @@ def test_examples_and_counts_go_by_all_names():
     for sequence in range(1, 10):
         history.note(sequence, Learn(f"text {sequence}", accepted=["old"], rejected=["other"]))
     history.note(10, Learn("x" * 10_000, added=["new"]))
-    accepted, rejected, examples = history.said(["new", "old"])
+    accepted, rejected, examples = history.decisions(["new", "old"])
     assert (accepted, rejected) == (10, 0)
     assert [example.sequence for example in examples] == [10, 9, 8, 7, 6][:EXAMPLES]
     assert len(examples[0].text) == 300
-    assert history.said(["other"])[:2] == (0, 9)
-    assert history.said(["never"]) == (0, 0, [])
+    assert history.decisions(["other"])[:2] == (0, 9)
+    assert history.decisions(["never"]) == (0, 0, [])
 
 
 def test_a_restart_remembers_what_the_journal_holds(tmp_path):
@@ -91,5 +91,5 @@ def test_a_restart_remembers_what_the_journal_holds(tmp_path):
         history = writer.replica.history
         assert writer.replica.state_hash() == state
         assert history.learnt == 4
-        assert history.said(["fruit", "fruits"])[:2] == (4, 0)
+        assert history.decisions(["fruit", "fruits"])[:2] == (4, 0)
         assert [outcome.sequence for outcome in history.outcomes] == [5]  # after the snapshot

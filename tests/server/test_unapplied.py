@@ -41,7 +41,7 @@ def learn(writer, record):
         return str(error)
 
 if what == "learn":
-    abound.server.cost.MOST_COST = 10**12  # as before there was a bound
+    abound.server.cost.MAX_COST = 10**12  # as before there was a bound
 else:
     limit(200)
 said = []

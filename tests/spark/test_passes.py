@@ -15,7 +15,7 @@ from abound.spark.rows import AddCounts, SendInTrainingOrder, WriteOrdered, Writ
 from abound.spark.shared import open_encoder, open_model, open_ranker
 from abound.spark.training import StartModel
 from abound.spark.writing import WriteArrays
-from abound.store.directory import carry_array, read_manifest, write_manifest
+from abound.store.directory import link_array, read_manifest, write_manifest
 from abound.tagger import Tagger
 from abound.training.schedule import Plan, schedule
 from abound.training.source import skip_shuffle, training_order
@@ -108,7 +108,7 @@ class Unclustered:
         content = read_manifest(old)
         for key, entry in content["files"].items():
             if key not in found:
-                carry_array(target, key, old, key, entry)
+                link_array(target, key, old, key, entry)
         files = {**content.pop("files"), **found}
         write_manifest(target, {key: content[key] for key in ("kind", "params", "columns")}, files)
         further = {name: str(target.parent / f"{name}-00002") for name in ("model", "parts")}

@@ -17,7 +17,7 @@ from tests.store.hostile.mutations import mutated
 from tests.store.hostile.zoo import MAKERS, build, load, saved, use
 
 MOST_SECONDS = 1.0
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 STATUS = Path("/proc/self/status")
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links and pipes need a privilege there")
@@ -64,7 +64,7 @@ def test_an_attack_is_refused_at_once_and_runs_nothing(name, tmp_path, monkeypat
         signal.alarm(0)
     assert seconds < MOST_SECONDS
     if measures_memory:
-        assert resident("VmHWM") - before < MOST_BYTES + on_disk
+        assert resident("VmHWM") - before < MAX_BYTES + on_disk
     assert not (tmp_path / "code-ran").exists()
 
 

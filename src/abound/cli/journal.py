@@ -13,7 +13,7 @@ from abound.cli.common import JsonOption, emit, note, wants_json
 
 if TYPE_CHECKING:
     from abound.server import Home
-    from abound.store.journal import Journal, Stored
+    from abound.store.journal import Journal, StoredRecord
 
 EPILOG = "Example: abound journal verify served && abound journal show served -n 5"
 HELP = "Look into the journal of a served model."
@@ -141,7 +141,7 @@ def _open(path: str) -> "tuple[Home, Journal]":
     return home, Journal(home.journal_path)
 
 
-def _described(stored: "Stored") -> dict[str, Any]:
+def _described(stored: "StoredRecord") -> dict[str, Any]:
     from abound.store.journal.records import describe
 
     time = datetime.fromtimestamp(stored.time / 1e6, UTC).isoformat(timespec="milliseconds")

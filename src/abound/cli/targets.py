@@ -44,14 +44,14 @@ def check_target(model: str, force: bool) -> None:
 @contextlib.contextmanager
 def _target(model: str, force: bool) -> Iterator[None]:
     from abound.store.directory import is_free
-    from abound.store.locks import held_directory
+    from abound.store.locks import lock_directory
 
     def busy() -> None:
         raise ValueError(f"another process is writing a model to {model}; name another directory, or wait for it")
 
     path = Path(model)
     made = [folder for folder in (path, *path.parents) if not folder.exists()]
-    with held_directory(path, busy):
+    with lock_directory(path, busy):
         check_target(model, force)  # another process may have finished since
         try:
             yield
@@ -64,13 +64,13 @@ def _target(model: str, force: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _model(model: str) -> Iterator[None]:
-    from abound.store.locks import held_directory
+    from abound.store.locks import lock_directory
 
     path = Path(model)
     if not path.is_dir():  # loading it says what is wrong
         yield
         return
-    with held_directory(path, lambda: note(f"another process is writing to {model}; waiting for it")) as held:
+    with lock_directory(path, lambda: note(f"another process is writing to {model}; waiting for it")) as held:
         if not held:
             note(f"{model} cannot be locked here; see to it that nothing else writes to it")
         yield

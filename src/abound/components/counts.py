@@ -17,7 +17,7 @@ from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
 from abound.store import Model
 from abound.store.directory import Source
-from abound.store.model import MOST_COUNTED
+from abound.store.model import MAX_COUNTED
 
 LEAST_SHARE = 1e-5  # a difference smaller than this is what rounding has left of 0; length 1 would make it large
 
@@ -118,7 +118,7 @@ class JointCounts(PlainVotes):
         (self.p_ind,) = model.take("p_ind", np.float64, 1).tolist()
         if not 0.0 <= self.p_ind <= 1.0:
             raise DamagedModel(f"p_ind must be between 0 and 1, got {self.p_ind}")
-        if len(self.seen) > self.n_columns or np.any(self.seen < 0) or np.any(self.seen > MOST_COUNTED):
+        if len(self.seen) > self.n_columns or np.any(self.seen < 0) or np.any(self.seen > MAX_COUNTED):
             raise DamagedModel("the features' counts do not fit the columns, or are beyond counting")
         self.joint = sp.csr_array((counts, labels, np.array(indptr)), shape=(len(self.seen), n_labels))
         self.joint.check_format(full_check=True)

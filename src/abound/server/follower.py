@@ -40,10 +40,10 @@ class Follower(Closing):
         It stops before a record that cannot be applied; `replica.unapplied` tells of it.
         """
         try:
-            self._home.bring_up(self.replica, self._journal, upto)
+            self._home.catch_up(self.replica, self._journal, upto)
         except CompactedAway:  # there was no room for its lease: a snapshot has what is gone
             self._home.reload(self.replica, self._journal)
-            self._home.bring_up(self.replica, self._journal, upto)
+            self._home.catch_up(self.replica, self._journal, upto)
         if self.replica.sequence - self._lease.sequence >= LEASE_EVERY:
             self._lease.move(self.replica.sequence)
         return self.replica.sequence

@@ -16,14 +16,14 @@ from abound.store.names import Name
 WINDOW = 1000  # lessons whose outcome is kept
 SMOOTHED = 50  # lessons that a point of the curve is the mean of
 FEW_LESSONS = 10  # at the beginning of the curve
-MOST_POINTS = 200
+MAX_POINTS = 200
 NEAR = 5  # places among which a label counts as found
-LEAST_LESSONS = 4  # of a label, before it is said to get better or worse
-MOST_LABELS = 20_000  # whose examples are kept, the least lately taught ones go
-MOST_FORESEEN = 1 << 16  # characters of a text that is ranked before it is learnt; a long one would take twice the time
-MOST_FOLLOWED = 100  # labels of a lesson
+MIN_LESSONS = 4  # of a label, before it is said to get better or worse
+MAX_LABELS = 20_000  # whose examples are kept, the least lately taught ones go
+MAX_EVALUATED = 1 << 16  # characters of a text that is ranked before it is learnt; a long one would take twice the time
+MAX_FOLLOWED = 100  # labels of a lesson
 EXAMPLES = 5  # of a label
-EXAMPLE_LETTERS = 300
+EXAMPLE_CHARACTERS = 300
 
 
 class Outcome(NamedTuple):
@@ -50,7 +50,7 @@ class Trend(NamedTuple):
     after: float
 
 
-class Said:
+class LabelDecisions:
     """What people said of a label."""
 
     __slots__ = ("accepted", "examples", "rejected")
@@ -68,18 +68,18 @@ class History:
         self.outcomes: deque[Outcome] = deque(maxlen=WINDOW)
         self.learnt = 0
         self.since = 0  # up to here outcomes are not kept: so many records follow that they would be gone again
-        self._said: OrderedDict[Name, Said] = OrderedDict()
+        self._decisions: OrderedDict[Name, LabelDecisions] = OrderedDict()
 
-    def foresee(self, sequence: int, record: Record, rank: Callable[[str, int], Sequence[Name]]) -> None:
+    def evaluate(self, sequence: int, record: Record, rank: Callable[[str, int], Sequence[Name]]) -> None:
         """Note whether the model is right before it learns a record; `rank` gives the first labels of a text."""
         is_kept = sequence > self.since
-        if not isinstance(record, Learn) or not is_kept or len(record.text) > MOST_FORESEEN:
+        if not isinstance(record, Learn) or not is_kept or len(record.text) > MAX_EVALUATED:
             return
         first = rank(record.text, NEAR)
         right = dict.fromkeys((*record.accepted, *record.added))
         # Of a text that is only told what it is not, the first label is known to be wrong, or nothing is known.
         if right or (first and first[0] in record.rejected):
-            found = {label: label in first for label in islice(right, MOST_FOLLOWED)}
+            found = {label: label in first for label in islice(right, MAX_FOLLOWED)}
             self.outcomes.append(Outcome(sequence, bool(first) and first[0] in right, found))
 
     def note(self, sequence: int, record: Record) -> None:
@@ -89,21 +89,21 @@ class History:
         self.learnt += 1
         for decision in ("accepted", "added", "rejected"):
             for label in getattr(record, decision):
-                said = self._said.setdefault(label, Said())
-                self._said.move_to_end(label)
-                said.accepted += decision != "rejected"
-                said.rejected += decision == "rejected"
-                said.examples.append(Example(sequence, record.text[:EXAMPLE_LETTERS], decision))
-        while len(self._said) > MOST_LABELS:
-            self._said.popitem(last=False)
+                decisions = self._decisions.setdefault(label, LabelDecisions())
+                self._decisions.move_to_end(label)
+                decisions.accepted += decision != "rejected"
+                decisions.rejected += decision == "rejected"
+                decisions.examples.append(Example(sequence, record.text[:EXAMPLE_CHARACTERS], decision))
+        while len(self._decisions) > MAX_LABELS:
+            self._decisions.popitem(last=False)
 
     # -- asking --------------------------------------------------------------------------------------
 
-    def said(self, names: Iterable[Name]) -> tuple[int, int, list[Example]]:
+    def decisions(self, names: Iterable[Name]) -> tuple[int, int, list[Example]]:
         """Return how often a label was accepted and rejected, and its last texts, under all the names that it had."""
-        found = [self._said[name] for name in names if name in self._said]
-        examples = sorted((example for said in found for example in said.examples), reverse=True)[:EXAMPLES]
-        return sum(said.accepted for said in found), sum(said.rejected for said in found), examples
+        found = [self._decisions[name] for name in names if name in self._decisions]
+        examples = sorted((example for decisions in found for example in decisions.examples), reverse=True)[:EXAMPLES]
+        return sum(decisions.accepted for decisions in found), sum(decisions.rejected for decisions in found), examples
 
     def curve(self) -> list[tuple[int, float]]:
         """Return sequences, and the share of first labels that were right in the lessons up to each."""
@@ -114,7 +114,7 @@ class History:
                 right -= outcomes[place - SMOOTHED].right
             points.append((outcome.sequence, right / min(place + 1, SMOOTHED)))
         points = points[min(len(points) // 2, FEW_LESSONS) :]  # the mean of a few lessons says little
-        step = -(-len(points) // MOST_POINTS) or 1
+        step = -(-len(points) // MAX_POINTS) or 1
         return points[::-1][::step][::-1]  # thinned from the end, so that the last lesson stays
 
     def trends(self, most: int = 8) -> tuple[list[Trend], list[Trend]]:
@@ -125,7 +125,7 @@ class History:
                 seen.setdefault(label, []).append(is_near)
         trends = []
         for label, found in seen.items():
-            if len(found) >= LEAST_LESSONS:
+            if len(found) >= MIN_LESSONS:
                 half = len(found) // 2
                 trends.append(Trend(label, sum(found[:half]) / half, sum(found[half:]) / (len(found) - half)))
         trends.sort(key=lambda trend: trend.before - trend.after)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from abound.errors import DamagedJournal, JournalError, ModelError, UnappliedRecord
-from abound.server.replay import Progress, follow, recall
+from abound.server.replay import Progress, follow, restore_history
 from abound.server.replica import Replica
 from abound.store import read_model
 from abound.store.directory import MANIFEST, sync_directory
@@ -114,7 +114,7 @@ class Home:
         is_there = Journal.was_made(home.journal_path)
         if not is_there and not all(p.name.startswith(home.journal_path.name) for p in path.iterdir()):
             raise FileExistsError(f"{path} is not empty; give a new or an empty directory")
-        home.tighten()
+        home.make_private()
         with (
             Journal(home.journal_path, write=True) if is_there else Journal.create(home.journal_path, key_life=key_life)
         ) as journal:
@@ -123,7 +123,7 @@ class Home:
             home.write_snapshot(Replica(tagger, journal=journal.id))
         return home
 
-    def tighten(self) -> str | None:
+    def make_private(self) -> str | None:
         """Let nobody else read what was taught; return what an operator should know of it."""
         if os.name != "posix":
             return None
@@ -219,14 +219,14 @@ class Home:
                     f"{replica.sequence}"
                 )
         try:
-            recall(replica, journal)
-            self.bring_up(replica, journal, progress=progress)
+            restore_history(replica, journal)
+            self.catch_up(replica, journal, progress=progress)
         except BaseException:
             lease.release()
             raise
         return replica, lease
 
-    def bring_up(
+    def catch_up(
         self, replica: Replica, journal: Journal, upto: int | None = None, progress: Progress | None = None
     ) -> None:
         """Apply what a replica does not have yet, up to a sequence or to the journal's end.
@@ -248,12 +248,12 @@ class Home:
     def reload(self, replica: Replica, journal: Journal, error: UnappliedRecord | None = None) -> None:
         """Have a replica begin again with a snapshot and go on to where it was, before a record that failed."""
         before = replica.sequence
-        replica.let_go()  # first: there may be no memory for two
+        replica.release_state()  # first: there may be no memory for two
         fresh = self.load_replica(journal)
-        recall(fresh, journal)
+        restore_history(fresh, journal)
         if fresh.sequence < before:
             follow(fresh, journal, before)
-        replica.become(fresh)
+        replica.replace_state(fresh)
         replica.unapplied = error if fresh.sequence == before else None
 
     # -- skipping ------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ class Home:
             except BlockingIOError:
                 yield int(match[1])
 
-    def tidy(self, journal: Journal) -> None:
+    def remove_leftovers(self, journal: Journal) -> None:
         """Remove what a process that died has left: snapshots that were not finished, or hold what was skipped."""
         if self._snapshots.is_dir():
             with contextlib.suppress(OSError), self._writing_snapshots():  # held, or the disk is full: another time

@@ -14,7 +14,7 @@ from abound.errors import DamagedModel, RefusedRecord
 from abound.rankers.labels import LabelBook
 from abound.store import decode_names, encode_names
 from abound.store.directory import Source
-from abound.store.journal.records import AddLabel, MergeLabels, RenameLabel, RetireLabel, Surgery
+from abound.store.journal.records import AddLabel, LabelEdit, MergeLabels, RenameLabel, RetireLabel
 from abound.store.names import Name
 
 
@@ -80,7 +80,7 @@ class LabelTable:
 
     # -- surgery -------------------------------------------------------------------------------------
 
-    def check(self, record: Surgery) -> None:
+    def check(self, record: LabelEdit) -> None:
         """Raise RefusedRecord if a change cannot be made."""
         if isinstance(record, AddLabel):
             if record.label in self.aliases:
@@ -104,7 +104,7 @@ class LabelTable:
             raise RefusedRecord(f"label {name!r} is retired; add it to use it again")
         return label
 
-    def apply(self, record: Surgery) -> None:
+    def apply(self, record: LabelEdit) -> None:
         """Make a change that was checked."""
         if isinstance(record, AddLabel):
             self.book.add([record.label])

@@ -46,7 +46,7 @@ def unapplied(journal: Journal, sequence: int, words: str) -> UnappliedRecord:
     )
 
 
-def recall(replica: Replica, journal: Journal) -> None:
+def restore_history(replica: Replica, journal: Journal) -> None:
     """Remember the records that a replica's snapshot had learnt already, as far as the journal still has them."""
     skips = journal.skips()
     with contextlib.suppress(CompactedAway):  # between two of our steps; then less is remembered

@@ -103,11 +103,11 @@ class Replica:
     def apply(self, sequence: int, record: Record) -> None:
         """Apply the next record."""
         with self._lock:
-            self.check_whole()
+            self.check_usable()
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             try:
-                self.history.foresee(sequence, record, self._first_labels)
+                self.history.evaluate(sequence, record, self._first_labels)
                 self._apply(record)
                 self.history.note(sequence, record)
             except BaseException as error:  # half a record may have been learnt
@@ -120,7 +120,7 @@ class Replica:
     def skip(self, sequence: int) -> None:
         """Pass over the next record, which is not to be applied."""
         with self._lock:
-            self.check_whole()
+            self.check_usable()
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             self.sequence = sequence
@@ -133,13 +133,13 @@ class Replica:
         for listener in self.listeners:
             listener(self.sequence)
 
-    def let_go(self) -> None:
-        """Give the memory of the state back; until `become`, whoever reads hears that it is loaded anew."""
+    def release_state(self) -> None:
+        """Give the memory of the state back; until `replace_state`, whoever reads hears that it is loaded anew."""
         with self._lock:
             self._broken = self._broken or "it is loaded anew"
             self._take(Replica(Tagger(), journal=self.journal, sequence=self.sequence))
 
-    def become(self, other: "Replica") -> None:
+    def replace_state(self, other: "Replica") -> None:
         """Take up the state of another replica, which is not used any more."""
         with self._lock:
             self._take(other)
@@ -171,7 +171,7 @@ class Replica:
     def _first_labels(self, text: str, k: int) -> list[Name]:
         return [entry.label for entry in self._rank_many([text], k)[0]]
 
-    def check_whole(self) -> None:
+    def check_usable(self) -> None:
         """Raise AboundError if a record broke off; the lock is not taken, so nobody waits."""
         if self._broken is not None:
             raise AboundError(f"this replica broke off in record {self.sequence + 1}: {self._broken}; open it anew")
@@ -199,7 +199,7 @@ class Replica:
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
         with self._lock:
-            self.check_whole()
+            self.check_usable()
             return self._rank_many(texts, k)
 
     def _rank_many(self, texts: Sequence[str], k: int) -> list[list[Entry]]:
@@ -214,12 +214,15 @@ class Replica:
     def explain_many(self, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
         """Explain several labels of a text; ValueError if one is not known or retired."""
         with self.reading():
-            names = self.resolved(labels)
-            groups = self.heard(text, names)
+            names = self.resolve_labels(labels)
+            groups = self.voted_parts(text, names)
             parts = iter(self.tagger.explain_many(text, [member for members in groups for member in members]))
-            return [together(name, [next(parts) for _ in members]) for name, members in zip(names, groups, strict=True)]
+            return [
+                merge_explanations(name, [next(parts) for _ in members])
+                for name, members in zip(names, groups, strict=True)
+            ]
 
-    def resolved(self, labels: Sequence[Name]) -> list[Name]:
+    def resolve_labels(self, labels: Sequence[Name]) -> list[Name]:
         """Return the labels that some labels were merged into; ValueError if one is retired."""
         names = [self.labels.resolve(label) for label in labels]
         for name, label in zip(names, labels, strict=True):
@@ -227,7 +230,7 @@ class Replica:
                 raise ValueError(f"label {label!r} is retired")
         return names
 
-    def heard(self, text: str, labels: Sequence[Name]) -> list[list[Name]]:
+    def voted_parts(self, text: str, labels: Sequence[Name]) -> list[list[Name]]:
         """Return, for each label, the parts that a text has votes for, or else the first one."""
         groups = [self.labels.members(label) for label in labels]
         members = [member for group in groups if len(group) > 1 for member in group]
@@ -258,7 +261,7 @@ class Replica:
         with self.reading():
             return state_hash(self.tagger.kind, {**self.tagger.arrays(), **self._arrays()}), self.sequence
 
-    def hash_gently(self) -> tuple[str, int] | None:
+    def hash_in_steps(self) -> tuple[str, int] | None:
         """Return the hash and its sequence, letting others in after each piece; None if a record came in between."""
         with self.reading() as sequence:
             steps = hash_steps(self.tagger.kind, {**self.tagger.arrays(), **self._arrays()})
@@ -274,7 +277,7 @@ class Replica:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a snapshot: a model directory that says at which sequence of which journal it is."""
         with self._lock:
-            self.check_whole()
+            self.check_usable()
             served = {"journal": self.journal, "sequence": self.sequence, "skipped": self.skipped}
             content = {"kind": self.tagger.kind, **self.tagger.content(), "served": served}
             write_model(path, content, {**self.tagger.arrays(), **self._arrays()})
@@ -327,7 +330,7 @@ class _Reading:
     def __enter__(self) -> int:
         self._lock.__enter__()
         try:
-            self._replica.check_whole()
+            self._replica.check_usable()
             return self._replica.sequence
         except BaseException:
             self._lock.__exit__()
@@ -337,13 +340,13 @@ class _Reading:
         self._lock.__exit__()
 
 
-def together(name: Name, parts: list[TextExplanation]) -> TextExplanation:
+def merge_explanations(name: Name, parts: list[TextExplanation]) -> TextExplanation:
     """Return the reasons of a label that is merged of several."""
-    heard = [parts[i] for i in speaking([part.score for part in parts])]
+    heard = [parts[i] for i in supporting_parts([part.score for part in parts])]
     words = [word for part in heard for word in part.words]
     return TextExplanation(name, sum(part.score for part in heard), words, sum(part.prior for part in heard))
 
 
-def speaking(scores: list[float]) -> list[int]:
+def supporting_parts(scores: list[float]) -> list[int]:
     """Return which parts of a merged label are counted: those that speak for it, or else the least adverse."""
     return [i for i, score in enumerate(scores) if score > 0] or [scores.index(max(scores))]

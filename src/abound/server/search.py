@@ -10,13 +10,13 @@ import numpy as np
 from abound.server.labels import LabelTable
 from abound.store.names import Name
 
-MOST_WORDS = 12  # of a name that are looked up by
+MAX_WORDS = 12  # of a name that are looked up by
 FEW_KEYS = 100  # that are put into their places one by one
 WORD = re.compile(r"\w+")
 Key = tuple[str, int]
 
 
-class Found(NamedTuple):
+class LabelMatch(NamedTuple):
     """A label, the name that a person reads if it has one, and how many texts it had."""
 
     label: Name
@@ -63,7 +63,7 @@ class LabelSearch:
         for key in fresh:
             insort(self._keys, key)
 
-    def _take_up(self) -> None:
+    def _add_new_labels(self) -> None:
         names, start = self._labels.book.names, len(self._of)
         if start == len(names):
             return
@@ -84,7 +84,7 @@ class LabelSearch:
         rests: set[str] = set()
         for name in known:
             folded = name.casefold()
-            starts = [match.start() for _, match in zip(range(MOST_WORDS), WORD.finditer(folded), strict=False)]
+            starts = [match.start() for _, match in zip(range(MAX_WORDS), WORD.finditer(folded), strict=False)]
             rests |= {folded, *(folded[start:] for start in starts)}
         return [(rest, number) for rest in rests]
 
@@ -100,9 +100,9 @@ class LabelSearch:
         book = self._labels.book
         return sum(int(book.counts[book.id_of(member)]) for member in self._labels.members(label))
 
-    def find(self, prefix: str, limit: int) -> tuple[int, list[Found]]:
+    def find(self, prefix: str, limit: int) -> tuple[int, list[LabelMatch]]:
         """Return how many labels have a word that begins so, and the most frequent of them."""
-        self._take_up()
+        self._add_new_labels()
         book, folded = self._labels.book, prefix.strip().casefold()
         if folded:
             start = bisect_left(self._keys, (folded, -1))
@@ -119,5 +119,5 @@ class LabelSearch:
         for number in best.tolist():
             label = book.names[number]
             known = names.get(str(label))
-            found.append(Found(label, known[0] if known else None, self.count(label)))
+            found.append(LabelMatch(label, known[0] if known else None, self.count(label)))
         return len(numbers), found

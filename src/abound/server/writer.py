@@ -14,14 +14,14 @@ from abound.server.home import Home
 from abound.server.replay import Progress, unapplied
 from abound.server.snapshotter import start_snapshot
 from abound.store.journal import Journal, Receipt
-from abound.store.journal.records import SURGERY, Record
+from abound.store.journal.records import LABEL_EDITS, Record
 
 LOG = logging.getLogger(__name__)
-GROUP = 64  # records that share a commit
-WAITING = 10_000  # records that may wait for one
+GROUP_SIZE = 64  # records that share a commit
+MAX_QUEUED = 10_000  # records that may wait for one
 SNAPSHOT_EVERY = 10_000
 SNAPSHOT_COST = 3_000_000  # of records to replay, see `cost.py`: some seconds
-BYTES_A_COST = 200  # a large model, which takes long to load and to write, may have more to replay
+BYTES_PER_COST = 200  # a large model, which takes long to load and to write, may have more to replay
 
 
 class _Request(NamedTuple):
@@ -84,8 +84,8 @@ class Writer(Closing):
         self.journal = self._open_journal(problems)
         try:
             if self.journal.writes:
-                problems += filter(None, [home.tighten()])
-                home.tidy(self.journal)
+                problems += filter(None, [home.make_private()])
+                home.remove_leftovers(self.journal)
             self.replica, lease = home.open_replica(self.journal, problems, progress)
             lease.release()  # the writer is the one who compacts, and has applied all there is
             if self.journal.writes:
@@ -98,7 +98,7 @@ class Writer(Closing):
             problems.append(str(self._refusal))
         for words in problems:
             self._report(words)
-        self._waiting: queue.Queue[_Request | None] = queue.Queue(WAITING)
+        self._waiting: queue.Queue[_Request | None] = queue.Queue(MAX_QUEUED)
         self._closing = threading.Lock()
         self._closed = False
         self._snapshots_tried = max(home.snapshots())
@@ -145,7 +145,7 @@ class Writer(Closing):
             try:
                 self._waiting.put_nowait(request)
             except queue.Full:
-                raise JournalBusy(f"{WAITING:,} records wait to be written; try again later") from None
+                raise JournalBusy(f"{MAX_QUEUED:,} records wait to be written; try again later") from None
         return request.answer
 
     @property
@@ -179,7 +179,7 @@ class Writer(Closing):
         self._snapshot_if_due()  # what was replayed just now need not be replayed again
         while is_open:
             requests = [self._waiting.get()]
-            while len(requests) < GROUP and requests[-1] is not None:
+            while len(requests) < GROUP_SIZE and requests[-1] is not None:
                 try:
                     requests.append(self._waiting.get_nowait())
                 except queue.Empty:
@@ -194,7 +194,7 @@ class Writer(Closing):
         for request in requests:
             if not request.answer.set_running_or_notify_cancel():
                 continue
-            is_surgery = isinstance(request.record, SURGERY)
+            is_surgery = isinstance(request.record, LABEL_EDITS)
             if is_surgery or any(request.key is not None and request.key == other.key for other in group):
                 # Whether it can be applied, or was written before, shows only when those before it have been.
                 self._commit(group)
@@ -211,7 +211,7 @@ class Writer(Closing):
         try:
             if self._refusal is not None:
                 raise self._refusal
-            self.replica.check_whole()
+            self.replica.check_usable()
             sequence = self.journal.find(request.record, request.key)
             if sequence is None:
                 self.replica.check(request.record, closed=self.closed)
@@ -262,7 +262,7 @@ class Writer(Closing):
     def _is_due(self) -> bool:
         if self.snapshot_every is None or not self.journal.writes or self._closed:
             return False
-        costly = max(SNAPSHOT_COST, self.replica.tagger.nbytes // BYTES_A_COST)
+        costly = max(SNAPSHOT_COST, self.replica.tagger.nbytes // BYTES_PER_COST)
         return (
             self.replica.sequence - self._snapshots_tried >= self.snapshot_every
             or self.replica.cost - self._cost_tried >= costly

@@ -28,7 +28,7 @@ from abound.spark.shared import is_model, open_model, publish, write_json
 from abound.spark.wire import ORDER, SCHEMA
 from abound.spark.writing import WriteArrays, write_next
 from abound.store import encode_names
-from abound.store.directory import DATA_FILE, carry_array, read_manifest, write_array, write_manifest
+from abound.store.directory import DATA_FILE, link_array, read_manifest, write_array, write_manifest
 from abound.tagger import Tagger
 from abound.tagger.parts import NAME_ARRAYS, RANKER_PREFIX
 from abound.tagger.training import HELD_ROWS, language_of
@@ -337,7 +337,7 @@ class Training:
         for source, keys, prefix in ((counts, TEXT_ARRAYS, ""), (state, None, RANKER_PREFIX)):
             known = read_manifest(Path(source))["files"]
             for key in keys or known:
-                carry_array(self.target, prefix + key, Path(source), key, known[key])
+                link_array(self.target, prefix + key, Path(source), key, known[key])
                 files[prefix + key] = known[key]
         none, offsets = encode_names([])
         for key in NAME_ARRAYS:

@@ -11,7 +11,7 @@ from abound.components.blocks import StoredArray
 from abound.components.kinds import component_class
 from abound.spark.jobs import Progress, run_tasks
 from abound.spark.layout import Layout
-from abound.store.directory import Blocks, carry_array, read_manifest, write_array, write_manifest
+from abound.store.directory import Blocks, link_array, read_manifest, write_array, write_manifest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,7 +105,7 @@ def write_next(
         content.pop(key)
     for key, entry in files.items():
         if key not in write.arrays:
-            carry_array(target, key, old, key, entry)
+            link_array(target, key, old, key, entry)
     for result in results:
         files |= {key: entry for key, entry in result.items() if key in write.arrays}
     return write_manifest(target, content, files), results

@@ -27,17 +27,17 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel, ModelError, UnknownFormat
 from abound.kernels.pool import EDGE_DTYPE
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
-from abound.store.locks import only_writer
+from abound.store.locks import exclusive_writer
 from abound.store.model import Model
 
 FORMAT = "abound model"
 FORMAT_VERSION = 2
 READABLE = (1, 2)  # of version 1: taggers have a mode, and may have stopped to count words after `fit`
 MANIFEST = "manifest.json"
-MANIFEST_MOST_BYTES = 1 << 20
-MOST_FILES = 200  # of a model; the largest kind has about fifty
+MANIFEST_MAX_BYTES = 1 << 20
+MAX_FILES = 200  # of a model; the largest kind has about fifty
 HASHED_BYTES = 1 << 22  # at a time
-MOST_HOLES = 1 << 26  # bytes of all files that no disk holds; hashing them costs time, writing them costs nothing
+MAX_HOLES = 1 << 26  # bytes of all files that no disk holds; hashing them costs time, writing them costs nothing
 KEY = re.compile(r"[a-z][a-z_]{0,40}")
 DATA_FILE = re.compile(r"[a-z][a-z_]{0,40}-[0-9a-f]{16}\.npy")
 
@@ -184,7 +184,7 @@ def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays
         The state, in its canonical form.
     """
     path = Path(path)
-    with only_writer(path):
+    with exclusive_writer(path):
         if not is_free(path) and not (path / MANIFEST).exists():
             raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
         try:
@@ -204,7 +204,7 @@ def is_free(path: Path) -> bool:
     return all(file.name.startswith(".writing-") or DATA_FILE.fullmatch(file.name) for file in path.iterdir())
 
 
-def carry_array(path: Path, key: str, source: Path, old_key: str, entry: Mapping[str, Any]) -> None:
+def link_array(path: Path, key: str, source: Path, old_key: str, entry: Mapping[str, Any]) -> None:
     """Put a file of another model directory into this one, by a second name for it or, where there is none, a copy."""
     name = f"-{entry['sha256'][:16]}.npy"
     target = path / (key + name)
@@ -300,11 +300,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """Return what the manifest of a model directory says, without a look at its other files."""
     try:
         with _open_plain(path / MANIFEST) as file:
-            raw = file.read(MANIFEST_MOST_BYTES + 1)
+            raw = file.read(MANIFEST_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         raise UnknownFormat(f"{path} is no model: it has no {MANIFEST}") from None
-    if len(raw) > MANIFEST_MOST_BYTES:
-        raise DamagedModel(f"{MANIFEST} is larger than {MANIFEST_MOST_BYTES:,} bytes")
+    if len(raw) > MANIFEST_MAX_BYTES:
+        raise DamagedModel(f"{MANIFEST} is larger than {MANIFEST_MAX_BYTES:,} bytes")
     try:
         outer = json.loads(raw, object_pairs_hook=_without_repeats)
         content, checksum = outer["content"], outer["checksum"]
@@ -361,7 +361,7 @@ def _map_all(path: Path, content: dict[str, Any], verify: bool) -> dict[str, NDA
     """Map every file, and only then read them: what is cheap to refuse is refused first."""
     arrays, whole, holes = {}, {}, 0
     for key, entry in content["files"].items():
-        arrays[key], whole[key], found = _map_array(path, key, entry, MOST_HOLES - holes)
+        arrays[key], whole[key], found = _map_array(path, key, entry, MAX_HOLES - holes)
         holes += found
     checksums = {key: entry["sha256"] for key, entry in content["files"].items()}
     if content.get("state_hash") != _combine(str(content.get("kind")), checksums):
@@ -393,8 +393,8 @@ def read_model(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
         files = content.get("files")
         if not isinstance(files, dict) or not isinstance(content.get("kind"), str):
             raise DamagedModel(f"{MANIFEST} lists no files, or does not say what kind of model they are")
-        if len(files) > MOST_FILES:
-            raise DamagedModel(f"{MANIFEST} lists {len(files)} files; a model has at most {MOST_FILES}")
+        if len(files) > MAX_FILES:
+            raise DamagedModel(f"{MANIFEST} lists {len(files)} files; a model has at most {MAX_FILES}")
         try:
             return Model(content, _map_all(path, content, verify))
         except FileNotFoundError as error:

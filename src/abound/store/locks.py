@@ -68,7 +68,7 @@ _held: ContextVar[frozenset[tuple[int, int]]] = ContextVar("_held", default=froz
 
 
 @contextlib.contextmanager
-def held_directory(path: Path, busy: Callable[[], None] | None = None) -> Iterator[bool]:
+def lock_directory(path: Path, busy: Callable[[], None] | None = None) -> Iterator[bool]:
     """Hold a directory, which is made if there is none, so that no other process writes to it.
 
     Whoever reads a model, changes it and writes it back must hold its directory from before the reading until after
@@ -141,12 +141,12 @@ def _lock(descriptor: int, busy: Callable[[], None] | None) -> bool:
 
 
 @contextlib.contextmanager
-def only_writer(path: Path) -> Iterator[None]:
+def exclusive_writer(path: Path) -> Iterator[None]:
     """Wait until nobody else writes to a directory, or has died while writing; what the dead left is removed.
 
     Without, the one who finishes first would remove the files that the other has written and not yet listed.
     """
-    with held_directory(path) as held:
+    with lock_directory(path) as held:
         for left in path.glob(".writing-*") if held else ():
             with contextlib.suppress(OSError):
                 left.unlink()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-MOST_COUNTED = 1 << 53  # rows or sightings; more than anyone counts, and exact as a double
+MAX_COUNTED = 1 << 53  # rows or sightings; more than anyone counts, and exact as a double
 WIDEST = np.iinfo(np.int32).max  # columns
 
 
@@ -47,7 +47,7 @@ class Model:
     def take_counts(self, name: str, n: int) -> list[int]:
         """Return so many whole numbers, none of them negative or beyond counting, or raise ValueError."""
         counts: list[int] = self.take(name, np.int64, n).tolist()
-        if any(not 0 <= count <= MOST_COUNTED for count in counts):
+        if any(not 0 <= count <= MAX_COUNTED for count in counts):
             raise ValueError(f"{name} must hold counts, got {counts}")
         return counts
 

@@ -7,13 +7,13 @@ import httpx
 
 from abound.server import Home, Writer
 from abound.server.http.app import App
-from abound.server.http.served import InProcess, Served
+from abound.server.http.service import LocalJournalClient, Service
 
 
 @asynccontextmanager
-async def client_of(home: Home, *, closed=False, doorkeeper=None, headers=None):
+async def client_of(home: Home, *, closed=False, authenticator=None, headers=None):
     with Writer(home, closed=closed, snapshot_every=None) as writer:
-        app = App(Served(writer.replica, InProcess(writer)), doorkeeper)
+        app = App(Service(writer.replica, LocalJournalClient(writer)), authenticator)
         transport = httpx.ASGITransport(app, raise_app_exceptions=True)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
             client.app, client.writer = app, writer

@@ -25,7 +25,7 @@ from abound.store.journal import Journal
 from abound.store.journal.records import Learn
 from tests.server.http.running import Running
 
-GROUP = 64  # records that share a commit, as the writer makes them
+GROUP_SIZE = 64  # records that share a commit, as the writer makes them
 SNAPSHOT_SECONDS = 300
 
 
@@ -42,7 +42,7 @@ def prepared(path, tagger, records):
     home = Home.create(path, tagger)
     with Journal(home.journal_path, write=True) as journal:
         records = iter(records)
-        while group := list(itertools.islice(records, GROUP)):
+        while group := list(itertools.islice(records, GROUP_SIZE)):
             journal.append([(record, None) for record in group])
     return home
 

@@ -81,8 +81,8 @@ class Spawned:
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         return [int(pid) for pid in children if b"http.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
-    def kill(self, *, only_writer=False):
-        if only_writer:
+    def kill(self, *, exclusive_writer=False):
+        if exclusive_writer:
             os.kill(self.pid, signal.SIGKILL)
         else:
             os.killpg(self.pid, signal.SIGKILL)

@@ -222,7 +222,7 @@ def test_feedback_on_a_band_is_kept(home):
 def test_health_and_readiness(home):
     async def conversation(client):
         answers = [await client.get(path) for path in ("/healthz", "/readyz")]
-        client.app.served.draining = True
+        client.app.service.draining = True
         return [*answers, await client.get("/healthz"), await client.get("/readyz")]
 
     live, ready, draining, not_ready = talk(home, conversation)
@@ -326,7 +326,7 @@ def test_brackets_inside_of_texts_are_no_depth(home):
 
 
 def test_too_many_waiting_requests_are_sent_away(home, monkeypatch):
-    monkeypatch.setattr("abound.server.http.served.MOST_WAITING", 0)
+    monkeypatch.setattr("abound.server.http.service.MAX_WAITING", 0)
     answer = ask(home, "POST", "/v1/learn", {"text": "a", "added": ["b"]})
     check_problem(answer, 429, "wait")
     assert int(answer.headers["retry-after"]) >= 1
@@ -343,7 +343,7 @@ def test_an_unexpected_error_tells_nothing_of_the_inside(home, monkeypatch):
 def test_answers_are_what_their_types_say(home):
     import msgspec
 
-    types = {(endpoint.method, endpoint.path): endpoint.answer for endpoint in ENDPOINTS}
+    types = {(endpoint.method, endpoint.path): endpoint.response for endpoint in ENDPOINTS}
     for method, path, body in (
         ("POST", "/v1/rank", {"text": "apple", "explain": True}),
         ("POST", "/v1/rank/batch", {"texts": ["apple"]}),

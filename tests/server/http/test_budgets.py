@@ -11,9 +11,9 @@ import pytest
 from abound import Tagger
 from abound.server import Home
 from abound.server.http import limits
-from abound.server.http.bodies import ExplainAsk, RankAsk
+from abound.server.http.bodies import ExplainRequest, RankRequest
 from abound.server.http.endpoints import Call
-from abound.server.http.limits import MOST_RANKED, MOST_WORDS
+from abound.server.http.limits import MAX_RANKED, MAX_WORDS
 from abound.server.http.ranking import explain, rank
 from abound.store.journal.records import Learn, RetireLabel
 from tests.server.http.asgi import talk
@@ -48,8 +48,8 @@ def test_reasons_for_many_labels_of_a_long_text_are_refused(home):
 
 
 def test_a_batch_that_asks_for_too_many_labels_is_refused(home):
-    check_too_much(ask(home, "/v1/rank/batch", {"texts": [""] * (MOST_RANKED // 1000 + 1), "k": 1000}), "at a time")
-    assert ask(home, "/v1/rank/batch", {"texts": [""] * (MOST_RANKED // 1000), "k": 1000}).status_code == 200
+    check_too_much(ask(home, "/v1/rank/batch", {"texts": [""] * (MAX_RANKED // 1000 + 1), "k": 1000}), "at a time")
+    assert ask(home, "/v1/rank/batch", {"texts": [""] * (MAX_RANKED // 1000), "k": 1000}).status_code == 200
 
 
 def test_an_answer_that_grows_too_large_is_refused(home, monkeypatch):
@@ -58,7 +58,7 @@ def test_an_answer_that_grows_too_large_is_refused(home, monkeypatch):
 
 
 def test_a_text_of_too_many_words_is_refused(home):
-    long = "a " * (MOST_WORDS + 1)
+    long = "a " * (MAX_WORDS + 1)
     check_too_much(ask(home, "/v1/rank", {"text": long}), "words")
     check_too_much(ask(home, "/v1/rank/batch", {"texts": ["b", long]}), "words")
     check_too_much(ask(home, "/v1/learn", {"text": long, "added": ["x"]}), "words")
@@ -82,7 +82,7 @@ def test_a_record_may_come_between_the_words_and_the_ranking_of_a_long_text(home
         short = await client.post("/v1/rank", json={"text": "word7 word8", "k": 3})
         long = await client.post("/v1/rank", json={"text": text, "k": 3})
         replica = client.writer.replica
-        call = Call(client.app.served, RankAsk(text=text, k=3), None, ())
+        call = Call(client.app.service, RankRequest(text=text, k=3), None, ())
         work, sequence = rank(call), replica.sequence
         assert work.send(None) is None  # cut into words; others have their turn
         replica.apply(sequence + 1, Learn("word9", added=["label 9"]))
@@ -110,7 +110,7 @@ def test_parts_of_a_merged_label_are_explained_a_few_at_a_time(tmp_path, monkeyp
         ranked = await client.post("/v1/rank", json={"text": text, "k": 1, "explain": True})
         replica = client.writer.replica
         [wanted] = replica.explain_many(text, ["label 0"])
-        work = explain(Call(client.app.served, ExplainAsk(text=text, label="label 0"), None, ()))
+        work = explain(Call(client.app.service, ExplainRequest(text=text, label="label 0"), None, ()))
         turns = 0
         with contextlib.suppress(StopIteration):
             while turns < 1000:
@@ -186,14 +186,14 @@ def test_long_work_lets_others_have_their_turn(home):
 def test_the_hash_is_taken_once_for_many_and_lets_others_in(home):
     async def conversation(client):
         calls, replica = [], client.writer.replica
-        gently = replica.hash_gently
+        gently = replica.hash_in_steps
 
         def counted():
             calls.append(threading.current_thread().name)
             time.sleep(0.2)  # as a large model would
             return gently()
 
-        replica.hash_gently = counted
+        replica.hash_in_steps = counted
         asked = [asyncio.create_task(client.get("/v1/model?hash=1")) for _ in range(16)]
         await asyncio.sleep(0.05)
         started = time.monotonic()

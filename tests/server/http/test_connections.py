@@ -9,7 +9,7 @@ import time
 import pytest
 
 from abound.server import Home
-from abound.server.http.connections import MOST_OF_A_CLIENT
+from abound.server.http.connections import MAX_PER_CLIENT
 from tests.server.http.running import Running
 from tests.server.streams import base
 
@@ -65,7 +65,7 @@ def test_thousands_of_idle_connections_keep_nobody_out(tmp_path, sent):
         assert ask(server.port) == 200
         assert time.monotonic() - started < SECONDS
         ends = time.monotonic() + SECONDS
-        while (n_open := sum(map(is_open, idle))) > MOST_OF_A_CLIENT:
+        while (n_open := sum(map(is_open, idle))) > MAX_PER_CLIENT:
             assert time.monotonic() < ends, n_open
             time.sleep(0.1)
         assert ask(server.port) == 200
@@ -84,7 +84,7 @@ def test_connections_with_a_request_under_way_are_not_closed(tmp_path):
             body = b'{"text": "word%d", "added": ["b"]}' % number
             head = HALF.replace(b"rank", b"learn") + b"Content-Type: application/json\r\n"
             connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        for _ in range(2 * MOST_OF_A_CLIENT + 100):
+        for _ in range(2 * MAX_PER_CLIENT + 100):
             stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
         for connection in kept:
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")

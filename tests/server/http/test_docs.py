@@ -19,7 +19,7 @@ def test_every_endpoint_and_its_scope_is_named():
 
 def test_every_field_that_may_be_asked_is_named():
     for endpoint in ENDPOINTS:
-        for name in getattr(endpoint.ask, "__struct_fields__", ()):
+        for name in getattr(endpoint.request, "__struct_fields__", ()):
             if endpoint.path != "/v1/feedback":
                 assert re.search(rf"`{name}(=1)?`", PAGE), (endpoint.name, name)
 
@@ -36,5 +36,5 @@ def test_every_option_is_named():
 
 def test_limits_are_as_they_are():
     assert (limits.LEARN_BYTES, limits.BATCH_BYTES, limits.EXPLAIN_BYTES) == (1 << 20, 8 << 20, 64 << 10)
-    for words in ("| 1 MiB |", "| 8 MiB |", "| 64 KiB |", f"| {limits.MOST_DEPTH} |", f"| {limits.MOST_FEATURES:,} |"):
+    for words in ("| 1 MiB |", "| 8 MiB |", "| 64 KiB |", f"| {limits.MAX_DEPTH} |", f"| {limits.MAX_FEATURES:,} |"):
         assert words in PAGE

@@ -3,7 +3,7 @@
 import time
 
 from abound.server import Follower, Home, Writer
-from abound.server.http.worker import Following
+from abound.server.http.worker import FollowerThread
 from tests.server.streams import base, lesson
 
 
@@ -22,7 +22,7 @@ class Unlucky(Follower):
 def test_a_failure_of_the_system_does_not_end_it(tmp_path):
     home = Home.create(tmp_path / "home", base())
     with Writer(home, snapshot_every=None) as writer:
-        following = Following(Unlucky(home))
+        following = FollowerThread(Unlucky(home))
         for number in (1, 2):
             following.tell(writer.submit(lesson(number)).result(30).sequence)
             time.sleep(0.1)

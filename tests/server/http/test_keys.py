@@ -9,7 +9,7 @@ import pytest
 
 from abound.server import Home
 from abound.server.http.endpoints import Scope
-from abound.server.http.keys import KeyDoor, KeyFile, _hash
+from abound.server.http.keys import KeyAuthenticator, KeyFile, _hash
 from abound.server.http.problems import Problem
 from tests.server.streams import base
 
@@ -76,7 +76,7 @@ def test_a_key_that_is_removed_while_a_server_starts_is_refused(home, monkeypatc
     file = KeyFile(home.path)
     file.add("kept", "read")
     secret = file.add("gone", "admin")
-    monkeypatch.setattr("abound.server.http.keys.LOOK_AGAIN", 0.0)
+    monkeypatch.setattr("abound.server.http.keys.RECHECK_SECONDS", 0.0)
 
     class Slow(KeyFile):
         """A file of keys that is changed just after it was read, once."""
@@ -90,6 +90,6 @@ def test_a_key_that_is_removed_while_a_server_starts_is_refused(home, monkeypatc
                 file.remove("gone")
             return found
 
-    door = KeyDoor(Slow(home.path))
+    door = KeyAuthenticator(Slow(home.path))
     with pytest.raises(Problem, match="401"):
         door.check({b"authorization": b"Bearer " + secret.encode()}, Scope.READ)

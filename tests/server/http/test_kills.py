@@ -81,7 +81,7 @@ def kill(server, chance):
     if workers and chance.random() < 0.3:
         os.kill(chance.choice(workers), signal.SIGKILL)
         time.sleep(chance.random() * 0.1)
-    server.kill(only_writer=chance.random() < 0.5)
+    server.kill(exclusive_writer=chance.random() < 0.5)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from schemathesis import GenerationMode, checks
 
 from abound.server import Home
 from abound.server.http.app import ENDPOINTS
-from abound.server.http.bodies import Nothing
+from abound.server.http.bodies import NoParameters
 from abound.server.http.openapi import openapi
 from tests.server.http.asgi import talk
 from tests.server.http.running import Running
@@ -59,7 +59,7 @@ def server(tmp_path_factory):
 def test_whatever_fits_the_document_or_does_not_is_answered(server, endpoint, mode, examples):
     schema = schemathesis.openapi.from_dict(openapi(ENDPOINTS, "0"))
     operation = schema[endpoint.path][endpoint.method]
-    if mode is GenerationMode.NEGATIVE and endpoint.ask is Nothing:
+    if mode is GenerationMode.NEGATIVE and endpoint.request is NoParameters:
         pytest.skip("there is nothing to be said wrongly")
 
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), database=None)

@@ -7,12 +7,12 @@ import threading
 import pytest
 
 from abound.server import Home
-from abound.server.asking import TextRow, rank_features
-from abound.server.http import about, inside, ranking
-from abound.server.http.bodies import ExplainAsk, ModelAsk, RankAsk
+from abound.server.http import about, introspection, ranking
+from abound.server.http.bodies import ExplainRequest, ModelRequest, RankRequest
 from abound.server.http.endpoints import Call
-from abound.server.http.inside import WordAsk
-from abound.server.http.served import Served
+from abound.server.http.introspection import WordRequest
+from abound.server.http.service import Service
+from abound.server.queries import TextRow, rank_features
 from abound.server.replica import Replica
 from abound.store.journal.records import Learn, MergeLabels
 from tests.server.http.asgi import talk
@@ -47,13 +47,13 @@ def learning():
 
 def test_a_ranking_is_of_the_sequence_that_it_says(learning):
     async def run():
-        served = Served(learning, _Alone())
+        service = Service(learning, _Alone())
         for explain in (False, True):
             for _ in range(ASKED):
-                found = ranking.rank(Call(served, RankAsk(text="pear", k=1, explain=explain), None, ()))
+                found = ranking.rank(Call(service, RankRequest(text="pear", k=1, explain=explain), None, ()))
                 assert found.labels[0].label == str(found.sequence)
         for _ in range(ASKED):
-            found = ranking.rank(Call(served, RankAsk(features={"pear": 1.0}, k=1), None, ()))
+            found = ranking.rank(Call(service, RankRequest(features={"pear": 1.0}, k=1), None, ()))
             assert found.labels[0].label == str(found.sequence)
 
     asyncio.run(run())
@@ -61,10 +61,10 @@ def test_a_ranking_is_of_the_sequence_that_it_says(learning):
 
 def test_reasons_are_of_the_sequence_that_they_say(learning):
     async def run():
-        served = Served(learning, _Alone())
+        service = Service(learning, _Alone())
         for _ in range(ASKED):
             label = str(learning.sequence)
-            found = ranking.explain(Call(served, ExplainAsk("pear", label), None, ()))
+            found = ranking.explain(Call(service, ExplainRequest("pear", label), None, ()))
             with learning.reading():
                 now, after = learning.sequence, learning.explain("pear", label)
             assert found.score == after.score or found.sequence != now
@@ -74,17 +74,17 @@ def test_reasons_are_of_the_sequence_that_they_say(learning):
 
 def test_a_word_and_the_model_are_of_the_sequence_that_they_say(learning):
     async def run():
-        served = Served(learning, _Alone())
+        service = Service(learning, _Alone())
         for _ in range(ASKED):
-            found = inside.word(Call(served, WordAsk("pear"), None, ()))
+            found = introspection.word(Call(service, WordRequest("pear"), None, ()))
             assert found.labels[0].label == str(found.sequence)
         with learning.reading():
             rows = learning.tagger.n_rows - learning.sequence
         for _ in range(ASKED):
-            found = await about.model(Call(served, ModelAsk(), None, ()))
+            found = await about.model(Call(service, ModelRequest(), None, ()))
             assert found.rows == found.sequence + rows
         for _ in range(20):
-            found = await about.model(Call(served, ModelAsk(hash=True), None, ()))
+            found = await about.model(Call(service, ModelRequest(hash=True), None, ()))
             assert found.rows == found.sequence + rows
 
     asyncio.run(run())
@@ -123,8 +123,8 @@ def test_reasons_of_a_merged_label_in_pieces_are_of_one_state(monkeypatch):
     replica.apply(3, MergeLabels("two", "one"))
 
     async def run():
-        served = Served(replica, _Alone())
-        asked = asyncio.ensure_future(ranking.explain(Call(served, ExplainAsk("pear", "one"), None, ())))
+        service = Service(replica, _Alone())
+        asked = asyncio.ensure_future(ranking.explain(Call(service, ExplainRequest("pear", "one"), None, ())))
         for number in range(4, 12):  # a record between any two pieces
             await asyncio.sleep(0)
             replica.apply(number, Learn("pear", added=["one"]))

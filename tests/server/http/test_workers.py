@@ -14,7 +14,7 @@ from abound.client import Client
 from abound.errors import ServerError
 from abound.server import Home
 from abound.server.http.endpoints import Scope
-from abound.server.http.keys import KeyFile, LoopbackDoor
+from abound.server.http.keys import KeyFile, LoopbackAuthenticator
 from abound.store.journal import Journal
 from tests.server.http.running import Running
 from tests.server.streams import base, trained
@@ -153,7 +153,7 @@ def test_a_server_without_keys_answers_to_this_machine_only(tmp_path):
 
 @pytest.mark.parametrize("host", ["LOCALHOST", "LocalHost.", "localhost.:8000", "127.0.0.1", "[::1]:80"])
 def test_every_way_to_write_this_machine_is_its_name(host):
-    LoopbackDoor().check({b"host": host.encode()}, Scope.ADMIN)
+    LoopbackAuthenticator().check({b"host": host.encode()}, Scope.ADMIN)
 
 
 FORWARDED = ["X-Forwarded-For", "x-forwarded-host", "X-Forwarded-Anything", "Forwarded", "Via", "X-Real-IP"]

@@ -22,7 +22,7 @@ import numpy as np
 
 from abound import Tagger
 from abound.server import Home, Writer
-from abound.server.http.limits import MOST_EXPLAINED, MOST_RANKED
+from abound.server.http.limits import MAX_EXPLAINED, MAX_RANKED
 from abound.store.journal.records import MergeLabels
 from tests.server.http.running import Running
 
@@ -58,18 +58,18 @@ class Requests:
 
     def reasons(self):
         size = self._chance.choice([2_000, 10_000, EXPLAINED])
-        return "POST", "/v1/rank", {"text": self._text(size), "k": max(1, MOST_EXPLAINED // size), "explain": True}
+        return "POST", "/v1/rank", {"text": self._text(size), "k": max(1, MAX_EXPLAINED // size), "explain": True}
 
     def explain(self):
         label = self._chance.choice(self.merged + self._labels[:100])
         return "POST", "/v1/explain", {"text": self._text(EXPLAINED), "label": label}
 
     def batch(self):
-        n, size = self._chance.choice([(MOST_RANKED // 1000, 200), (14, LONG), (20_000, 60)])
+        n, size = self._chance.choice([(MAX_RANKED // 1000, 200), (14, LONG), (20_000, 60)])
         return (
             "POST",
             "/v1/rank/batch",
-            {"texts": [self._text(size) for _ in range(n)], "k": MOST_RANKED // n % 1001 or 1},
+            {"texts": [self._text(size) for _ in range(n)], "k": MAX_RANKED // n % 1001 or 1},
         )
 
     def features(self):

@@ -10,20 +10,20 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from abound.server.http import about, inside, labels, ranking, teaching
+from abound.server.http import about, introspection, labels, ranking, teaching
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
 from abound.server.http.limits import explain_refusal, read_body
 from abound.server.http.pages import Pages
 from abound.server.http.problems import MEDIA_TYPE, Header, Problem, problem_of
-from abound.server.http.served import Served
+from abound.server.http.service import Service
 
 LOG = logging.getLogger(__name__)
 ASGIScope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
-MOST_QUERY = 8192  # bytes
+MAX_QUERY = 8192  # bytes
 
 # Where a module adds its endpoints.
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -31,11 +31,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *teaching.ENDPOINTS,
     *labels.ENDPOINTS,
     *about.ENDPOINTS,
-    *inside.ENDPOINTS,
+    *introspection.ENDPOINTS,
 )
 
 
-class Doorkeeper(Protocol):
+class Authenticator(Protocol):
     """Says what a request may do."""
 
     def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> None:
@@ -50,8 +50,8 @@ class App:
 
     Parameters
     ----------
-    served : Served
-    doorkeeper : Doorkeeper, optional
+    service : Service
+    authenticator : Authenticator, optional
         None lets everybody in.
     endpoints : iterable of Endpoint
     pages : ASGI application, optional
@@ -59,14 +59,14 @@ class App:
 
     def __init__(
         self,
-        served: Served,
-        doorkeeper: Doorkeeper | None = None,
+        service: Service,
+        authenticator: Authenticator | None = None,
         endpoints: Iterable[Endpoint] = ENDPOINTS,
         pages: ASGIApp | None = None,
     ) -> None:
-        self.served = served
+        self.service = service
         self.endpoints = tuple(endpoints)
-        self._doorkeeper = doorkeeper
+        self._authenticator = authenticator
         self._pages = pages
         self._table: dict[str, dict[str, Endpoint]] = {}
         for endpoint in self.endpoints:
@@ -109,52 +109,52 @@ class App:
         finally:
             self.under_way -= 1
             self.busy.discard(scope["client"])
-        self.served.counts.add(name, status, time.monotonic() - started)
+        self.service.counts.add(name, status, time.monotonic() - started)
         headers += (
             (b"content-type", media_type),
             (b"content-length", b"%d" % len(body)),
             (b"x-abound-sequence", b"%d" % self._sequence_of(answer)),
             (b"x-abound-worker", self._worker),
         )
-        if self.served.draining:
+        if self.service.draining:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     def _sequence_of(self, answer: object) -> int:
         """Return the sequence that an answer says, or else the last one: a record may have come since."""
-        last = self.served.replica.sequence
+        last = self.service.replica.sequence
         said = getattr(answer, "sequence", None)
         return min(last, said) if isinstance(said, int) else last
 
     async def _answer(self, endpoint: Endpoint, scope: ASGIScope, receive: Receive) -> Any:
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        if self._doorkeeper is not None:
-            self._doorkeeper.check(headers, endpoint.scope)
+        if self._authenticator is not None:
+            self._authenticator.check(headers, endpoint.scope)
         if endpoint.has_body:
             kind = headers.get(b"content-type", b"")
             if not kind.startswith(b"application/json"):
                 raise Problem(415, "the body must be sent as application/json")
             body = await read_body(receive, headers.get(b"content-length"), endpoint.limit)
             try:
-                ask = endpoint.decoder.decode(body)
+                request = endpoint.decoder.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 explain_refusal(body)
                 raise
         else:
-            ask = _from_query(endpoint, scope["query_string"])
+            request = _from_query(endpoint, scope["query_string"])
         self.busy.add(scope["client"])
         seen = headers.get(b"x-abound-sequence")
         if seen is not None:
-            await self.served.reach(_sequence(seen))
+            await self.service.reach(_sequence(seen))
         key = _key(headers) if endpoint.keyed else None
-        answer = endpoint.handle(Call(self.served, ask, key, self.endpoints))
+        answer = endpoint.handle(Call(self.service, request, key, self.endpoints))
         return await answer if isinstance(answer, CoroutineType) else answer
 
 
-def make_app(served: Served, doorkeeper: Doorkeeper | None) -> App:
+def make_app(service: Service, authenticator: Authenticator | None) -> App:
     """Return the application with everything that it serves."""
-    return App(served, doorkeeper, pages=Pages())
+    return App(service, authenticator, pages=Pages())
 
 
 def _chosen(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoint:
@@ -169,13 +169,13 @@ def _chosen(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoin
 
 
 def _from_query(endpoint: Endpoint, raw: bytes) -> msgspec.Struct:
-    if len(raw) > MOST_QUERY:
-        raise Problem(414, f"the query must have at most {MOST_QUERY:,} bytes")
+    if len(raw) > MAX_QUERY:
+        raise Problem(414, f"the query must have at most {MAX_QUERY:,} bytes")
     try:
         given = dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20))
     except ValueError as error:  # a UnicodeDecodeError is one too
         raise Problem(400, f"the query cannot be read: {error}") from None
-    return msgspec.convert(given, endpoint.ask, strict=False)
+    return msgspec.convert(given, endpoint.request, strict=False)
 
 
 def _sequence(raw: bytes) -> int:

@@ -4,28 +4,28 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-MOST_LABELS = 1000  # of a ranking
+MAX_LABELS = 1000  # of a ranking
 Text = Annotated[str, Meta(description="A text in any language.")]
 Label = Annotated[str, Meta(min_length=1, max_length=1000)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
 Labels = Annotated[tuple[Label, ...], Meta(max_length=10_000)]
 # Far beyond any weight of a word, and small enough for sums of all to be finite.
 Weight = Annotated[float, Meta(ge=-1e9, le=1e9)]
-K = Annotated[int, Meta(ge=1, le=MOST_LABELS, description="The most labels of a ranking.")]
+K = Annotated[int, Meta(ge=1, le=MAX_LABELS, description="The most labels of a ranking.")]
 Sequence = Annotated[int, Meta(ge=0, description="The last record that the answer knows.")]
 
 
-class _Ask(Struct, forbid_unknown_fields=True):
+class _Request(Struct, forbid_unknown_fields=True):
     pass
 
 
-class _Answer(Struct, omit_defaults=True):
+class _Response(Struct, omit_defaults=True):
     pass
 
 
 # -- ranking -----------------------------------------------------------------------------------------
 
 
-class RankAsk(_Ask):
+class RankRequest(_Request):
     """A text or features whose labels are to be ranked."""
 
     text: Text | UnsetType = UNSET
@@ -36,7 +36,7 @@ class RankAsk(_Ask):
     explain: bool = False
 
 
-class BatchAsk(_Ask):
+class BatchRequest(_Request):
     """Texts whose labels are to be ranked."""
 
     texts: Annotated[list[Text], Meta(max_length=100_000)]
@@ -45,7 +45,7 @@ class BatchAsk(_Ask):
     bands: bool = False
 
 
-class WordVoted(_Answer):
+class WordVoted(_Response):
     """A word of a text and its vote."""
 
     word: str
@@ -53,7 +53,7 @@ class WordVoted(_Answer):
     spans: list[tuple[int, int]] | UnsetType = UNSET
 
 
-class RankedLabel(_Answer):
+class RankedLabel(_Response):
     """A label of a ranking; rank 1 is best."""
 
     label: str | int | float
@@ -66,7 +66,7 @@ class RankedLabel(_Answer):
     prior: float | UnsetType = UNSET
 
 
-class Ranked(_Answer):
+class Ranked(_Response):
     """The ranked labels of a text; a note says why there are none."""
 
     sequence: Sequence
@@ -74,21 +74,21 @@ class Ranked(_Answer):
     note: str | UnsetType = UNSET
 
 
-class BatchRanked(_Answer):
+class BatchRanked(_Response):
     """The ranked labels of texts."""
 
     sequence: Sequence
     results: list[list[RankedLabel]]
 
 
-class ExplainAsk(_Ask):
+class ExplainRequest(_Request):
     """A text and the label whose reasons are asked for."""
 
     text: Text
     label: Label
 
 
-class Explained(_Answer):
+class Explained(_Response):
     """The words that speak for a label; their votes, and what any text has for it, sum to its score."""
 
     sequence: Sequence
@@ -101,7 +101,7 @@ class Explained(_Answer):
 # -- teaching ----------------------------------------------------------------------------------------
 
 
-class LearnAsk(_Ask):
+class LearnRequest(_Request):
     """A text and what a person says of its labels."""
 
     text: Text
@@ -111,14 +111,14 @@ class LearnAsk(_Ask):
     key: Annotated[str, Meta(min_length=1, max_length=200, description="As the header Idempotency-Key.")] | None = None
 
 
-class Learnt(_Answer):
+class Learnt(_Response):
     """Where in the journal a record stands, and whether it was there before."""
 
     sequence: Sequence
     repeated: bool
 
 
-class FeedbackAsk(_Ask):
+class FeedbackRequest(_Request):
     """The band in which a label was shown, and the one in which it belongs."""
 
     label: Label
@@ -127,7 +127,7 @@ class FeedbackAsk(_Ask):
     wanted: Annotated[str, Meta(min_length=1, max_length=100)]
 
 
-class Noted(_Answer):
+class Noted(_Response):
     """Where in the journal a record stands."""
 
     sequence: Sequence
@@ -136,14 +136,14 @@ class Noted(_Answer):
 # -- labels ------------------------------------------------------------------------------------------
 
 
-class LabelsAsk(_Ask):
+class LabelsRequest(_Request):
     """The beginning of a word in a label's name."""
 
     prefix: Annotated[str, Meta(max_length=1000)] = ""
-    limit: Annotated[int, Meta(ge=1, le=MOST_LABELS)] = 20
+    limit: Annotated[int, Meta(ge=1, le=MAX_LABELS)] = 20
 
 
-class FoundLabel(_Answer):
+class FoundLabel(_Response):
     """A label and how many texts it had."""
 
     label: str | int | float
@@ -151,7 +151,7 @@ class FoundLabel(_Answer):
     name: str | UnsetType = UNSET
 
 
-class FoundLabels(_Answer):
+class FoundLabels(_Response):
     """The most frequent labels that were found, and how many there are."""
 
     sequence: Sequence
@@ -159,52 +159,52 @@ class FoundLabels(_Answer):
     total: int
 
 
-class AddAsk(_Ask):
+class AddRequest(_Request):
     """A label that is to be known, and what people call it."""
 
     label: Label
     names: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=1000)], ...], Meta(max_length=100)] = ()
 
 
-class RenameAsk(_Ask):
+class RenameRequest(_Request):
     """A label and its new name."""
 
     label: Label
     to: Label
 
 
-class MergeAsk(_Ask):
+class MergeRequest(_Request):
     """A label and the one with which it becomes one."""
 
     label: Label
     into: Label
 
 
-class RetireAsk(_Ask):
+class RetireRequest(_Request):
     """A label that is not to be ranked any more."""
 
     label: Label
 
 
-class SurgeryAsk(_Ask):
+class LabelEditRequest(_Request):
     """One change of the labels; with `dry_run` it is only checked."""
 
-    add: AddAsk | UnsetType = UNSET
-    rename: RenameAsk | UnsetType = UNSET
-    merge: MergeAsk | UnsetType = UNSET
-    retire: RetireAsk | UnsetType = UNSET
+    add: AddRequest | UnsetType = UNSET
+    rename: RenameRequest | UnsetType = UNSET
+    merge: MergeRequest | UnsetType = UNSET
+    retire: RetireRequest | UnsetType = UNSET
     dry_run: bool = False
     key: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
 
-class Changes(_Answer):
+class Changes(_Response):
     """How many texts and words a change concerns."""
 
     texts: int
     words: int
 
 
-class Changed(_Answer):
+class Changed(_Response):
     """What a change of the labels concerned; without a sequence if it was only tried."""
 
     changes: Changes
@@ -214,13 +214,13 @@ class Changed(_Answer):
 # -- the model ---------------------------------------------------------------------------------------
 
 
-class ModelAsk(_Ask):
+class ModelRequest(_Request):
     """Whether the hash of the state is wanted; it takes long for a large model."""
 
     hash: bool = False
 
 
-class About(_Answer):
+class About(_Response):
     """What is served."""
 
     kind: str
@@ -238,11 +238,11 @@ class About(_Answer):
     state_hash: str | UnsetType = UNSET
 
 
-class Nothing(_Ask):
+class NoParameters(_Request):
     """Nothing is asked."""
 
 
-class State(_Answer):
+class State(_Response):
     """Whether the server lives, or is ready to answer; `detail` says why one that ranks cannot learn."""
 
     status: str

@@ -19,9 +19,9 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-MOST_CONNECTIONS = 4096  # of one process; more wait in the backlog
-MOST_OF_A_CLIENT = 256  # if nothing else is said; a proxy is one client
-MOST_KEPT = MOST_CONNECTIONS * 3 // 4  # idle ones are closed above, so that new ones find room
+MAX_CONNECTIONS = 4096  # of one process; more wait in the backlog
+MAX_PER_CLIENT = 256  # if nothing else is said; a proxy is one client
+MAX_KEPT = MAX_CONNECTIONS * 3 // 4  # idle ones are closed above, so that new ones find room
 OTHER_FILES = 256  # descriptors that are no connections
 LOOK_SECONDS = 0.25
 NEW_SECONDS = 1.0  # for which a connection is not closed: its request may have come, and not have been read
@@ -39,23 +39,23 @@ class Connection(NamedTuple):
     peer: Address
 
 
-def room_for_connections() -> int:
+def max_connections() -> int:
     """Raise this process's limit of open files if it may be raised; return how many connections there is room for."""
     if resource is None:
-        return MOST_CONNECTIONS
+        return MAX_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS + OTHER_FILES
+    wanted = MAX_CONNECTIONS + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return max(16, min(MOST_CONNECTIONS, soft - OTHER_FILES))
+        return MAX_CONNECTIONS
+    return max(16, min(MAX_CONNECTIONS, soft - OTHER_FILES))
 
 
-class Warden:
+class ConnectionLimiter:
     """Close the oldest idle connections of a client that has too many, and of all if they are too many.
 
     A connection is idle while no request of it is being answered: nothing was sent, or half a head, or half a body.
@@ -70,7 +70,7 @@ class Warden:
         Connections of one client above which its idle ones are closed.
     """
 
-    def __init__(self, listener: socket.socket, busy: Container[Address], most: int = MOST_OF_A_CLIENT) -> None:
+    def __init__(self, listener: socket.socket, busy: Container[Address], most: int = MAX_PER_CLIENT) -> None:
         self._most = most
         self._port = listener.getsockname()[1]
         self._busy = busy
@@ -92,7 +92,7 @@ class Warden:
         by_client: dict[str, list[Connection]] = {}
         for connection in found:
             by_client.setdefault(connection.peer[0], []).append(connection)
-        excess = len(found) - MOST_KEPT
+        excess = len(found) - MAX_KEPT
         for connections in sorted(by_client.values(), key=len, reverse=True):
             too_many = max(len(connections) - self._most, min(excess, len(connections)))
             if too_many <= 0:

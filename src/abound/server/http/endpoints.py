@@ -8,9 +8,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from abound.server.http.limits import LEARN_BYTES
-from abound.server.http.served import Served
+from abound.server.http.service import Service
 
-Asked = TypeVar("Asked", bound=msgspec.Struct)
+RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 
 
 class Scope(IntEnum):
@@ -23,20 +23,20 @@ class Scope(IntEnum):
 
 
 class Encoded(NamedTuple):
-    """An answer that was encoded a piece at a time, because it may be large; see `Endpoint.answer` for its type."""
+    """An answer that was encoded a piece at a time, because it may be large; see `Endpoint.response` for its type."""
 
     sequence: int
     body: bytes
 
 
-class Call(Generic[Asked]):
+class Call(Generic[RequestT]):
     """One request, past the gate: what is served, what was asked, and the key of idempotency."""
 
-    __slots__ = ("ask", "endpoints", "key", "served")
+    __slots__ = ("endpoints", "key", "request", "service")
 
-    def __init__(self, served: Served, ask: Asked, key: str | None, endpoints: "tuple[Endpoint, ...]") -> None:
-        self.served = served
-        self.ask = ask
+    def __init__(self, service: Service, request: RequestT, key: str | None, endpoints: "tuple[Endpoint, ...]") -> None:
+        self.service = service
+        self.request = request
         self.key = key
         self.endpoints = endpoints
 
@@ -50,7 +50,7 @@ class Endpoint:
     handle : callable
         Takes a Call and returns the answer or, if it has to wait for something, a coroutine. It runs in the event
         loop: what takes longer than a ranking is cut into pieces.
-    ask, answer : type
+    request, response : type
         Structs; what is asked is read from the body, or from the query of a GET. An answer of type bytes is sent as
         it is, as `media_type`.
     limit : int
@@ -60,8 +60,8 @@ class Endpoint:
     method: str
     path: str
     handle: Callable[[Call[Any]], Any]
-    ask: type[msgspec.Struct]
-    answer: type
+    request: type[msgspec.Struct]
+    response: type
     summary: str
     scope: Scope = Scope.READ
     limit: int = LEARN_BYTES
@@ -75,7 +75,7 @@ class Endpoint:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", f"{self.method} {self.path}")
         object.__setattr__(self, "media_type_raw", self.media_type.encode())
-        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.ask))
+        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.request))
 
     @property
     def waits(self) -> bool:

@@ -20,8 +20,8 @@ from abound.store.locks import FileLock
 FILE = "keys.json"
 PREFIX = "abound_"  # so that a key that leaked is recognised
 SCOPES = {"read": Scope.READ, "learn": Scope.LEARN, "admin": Scope.ADMIN}
-MOST_HOSTS = 16
-LOOK_AGAIN = 1.0  # seconds until a change of the file is noticed
+MAX_HOSTS = 16
+RECHECK_SECONDS = 1.0  # seconds until a change of the file is noticed
 LOCK_SECONDS = 30.0  # for which a change waits for others to end
 # Headers that a proxy adds: whoever sends one speaks for somebody else.
 FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip"})  # and all that begin with x-forwarded-
@@ -108,7 +108,7 @@ def _hash(secret: bytes) -> str:
     return hashlib.sha256(secret).hexdigest()
 
 
-class KeyDoor:
+class KeyAuthenticator:
     """Let in who has a key of a high enough scope; changes of the file are noticed.
 
     A home whose keys were all removed lets nobody in: only a server that was started without keys does.
@@ -129,7 +129,7 @@ class KeyDoor:
 
     def _look(self) -> None:
         now = time.monotonic()
-        if now - self._looked < LOOK_AGAIN:
+        if now - self._looked < RECHECK_SECONDS:
             return
         self._looked = now
         stamp = self._stamped()
@@ -153,7 +153,7 @@ class KeyDoor:
             raise Problem(403, f"this needs a key of scope {needed.name.lower()}, this one's is {allowed.name.lower()}")
 
 
-class LoopbackDoor:
+class LoopbackAuthenticator:
     """Without keys: everything is allowed, on this machine.
 
     A web page from elsewhere must not reach it through somebody's browser under a name of its own, so the Host has
@@ -186,7 +186,7 @@ class LoopbackDoor:
         name = name[: name.index("]") + 1] if name.startswith("[") and "]" in name else name.partition(":")[0]
         if not is_loopback(name):
             raise Problem(403, "a server without keys answers to localhost only")
-        if len(self._known) < MOST_HOSTS:
+        if len(self._known) < MAX_HOSTS:
             self._known.add(host)
 
 

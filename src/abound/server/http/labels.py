@@ -7,59 +7,59 @@ import numpy as np
 from msgspec import UNSET
 
 from abound.server.http.bodies import (
-    AddAsk,
+    AddRequest,
     Changed,
     Changes,
     FoundLabel,
     FoundLabels,
-    LabelsAsk,
-    MergeAsk,
-    RenameAsk,
-    RetireAsk,
-    SurgeryAsk,
+    LabelEditRequest,
+    LabelsRequest,
+    MergeRequest,
+    RenameRequest,
+    RetireRequest,
 )
 from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.problems import Problem
 from abound.server.replica import Replica
-from abound.store.journal.records import AddLabel, MergeLabels, RenameLabel, RetireLabel, Surgery
+from abound.store.journal.records import AddLabel, LabelEdit, MergeLabels, RenameLabel, RetireLabel
 from abound.store.names import Name
 
 PIECE = 1 << 15  # features that are looked through while nobody may learn
 
 
-def search(call: Call[LabelsAsk]) -> FoundLabels:
+def search(call: Call[LabelsRequest]) -> FoundLabels:
     """Find labels by the beginning of a word of their names."""
-    replica = call.served.replica
+    replica = call.service.replica
     with replica.reading():
-        total, found = replica.search.find(call.ask.prefix, call.ask.limit)
+        total, found = replica.search.find(call.request.prefix, call.request.limit)
         labels = [FoundLabel(label, count, UNSET if name is None else name) for label, name, count in found]
         return FoundLabels(replica.sequence, labels, total)
 
 
-async def change(call: Call[SurgeryAsk]) -> Changed:
+async def change(call: Call[LabelEditRequest]) -> Changed:
     """Make one change of the labels, or only say what it would concern."""
-    record = _record(call.ask)
-    replica = call.served.replica
-    if call.ask.dry_run:
+    record = _record(call.request)
+    replica = call.service.replica
+    if call.request.dry_run:
         with replica.reading():
             replica.check(record)
     changes = await _changes(replica, {record.label, *([record.into] if isinstance(record, MergeLabels) else [])})
-    if call.ask.dry_run:
+    if call.request.dry_run:
         return Changed(changes)
-    receipt = await call.served.learn(record, call.key or call.ask.key)
+    receipt = await call.service.learn(record, call.key or call.request.key)
     return Changed(changes, receipt.sequence)
 
 
-def _record(ask: SurgeryAsk) -> Surgery:
-    given: list[Surgery] = []
-    if isinstance(ask.add, AddAsk):
-        given.append(AddLabel(ask.add.label, ask.add.names))
-    if isinstance(ask.rename, RenameAsk):
-        given.append(RenameLabel(ask.rename.label, ask.rename.to))
-    if isinstance(ask.merge, MergeAsk):
-        given.append(MergeLabels(ask.merge.label, ask.merge.into))
-    if isinstance(ask.retire, RetireAsk):
-        given.append(RetireLabel(ask.retire.label))
+def _record(request: LabelEditRequest) -> LabelEdit:
+    given: list[LabelEdit] = []
+    if isinstance(request.add, AddRequest):
+        given.append(AddLabel(request.add.label, request.add.names))
+    if isinstance(request.rename, RenameRequest):
+        given.append(RenameLabel(request.rename.label, request.rename.to))
+    if isinstance(request.merge, MergeRequest):
+        given.append(MergeLabels(request.merge.label, request.merge.into))
+    if isinstance(request.retire, RetireRequest):
+        given.append(RetireLabel(request.retire.label))
     if len(given) == 1:
         return given[0]
     raise Problem(422, "give one of add, rename, merge and retire")
@@ -88,12 +88,12 @@ async def _changes(replica: Replica, labels: Iterable[Name]) -> Changes:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/labels", search, LabelsAsk, FoundLabels, "Find labels by the beginning of a word"),
+    Endpoint("GET", "/v1/labels", search, LabelsRequest, FoundLabels, "Find labels by the beginning of a word"),
     Endpoint(
         "PATCH",
         "/v1/labels",
         change,
-        SurgeryAsk,
+        LabelEditRequest,
         Changed,
         "Add, rename, merge or retire a label",
         Scope.ADMIN,

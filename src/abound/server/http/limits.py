@@ -14,16 +14,16 @@ TEXT_BYTES = 1 << 19  # of a text: it is cut into words while everybody else wai
 BATCH_BYTES = 8 << 20
 EXPLAIN_BYTES = 1 << 16  # where each word stands in a text takes far longer to tell than its ranking
 ANSWER_BYTES = 32 << 20  # of a batch, or of explanations
-MOST_WORDS = 125_000  # of a text
-MOST_RANKED = 250_000  # texts of a batch times labels asked for
-MOST_EXPLAINED = 250_000  # places of known words in a text times labels to be explained
+MAX_WORDS = 125_000  # of a text
+MAX_RANKED = 250_000  # texts of a batch times labels asked for
+MAX_EXPLAINED = 250_000  # places of known words in a text times labels to be explained
 BODY_SECONDS = 30.0  # for a body to come
-MOST_DEPTH = 32
-MOST_FEATURES = 100_000
+MAX_DEPTH = 32
+MAX_FEATURES = 100_000
 DISCARDED_BYTES = 64 << 20  # of a body too large: read, so that its sender hears the answer, and thrown away
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-LOOKED_THROUGH = 1 << 16  # bytes of a body that was refused
+INSPECTED_BYTES = 1 << 16  # bytes of a body that was refused
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _IN_WORDS = np.array([byte >= 128 or chr(byte).isalnum() or byte == ord("_") for byte in range(256)])
 _BRACKET = re.compile(rb"[\[\]{}]")
@@ -89,17 +89,17 @@ def check_text(text: str) -> None:
     abound.server.http.problems.Problem: (413, 'a text must have at most 125,000 words')
     """
     n_letters = len(text)
-    if n_letters < 2 * MOST_WORDS and 4 * n_letters <= TEXT_BYTES:
+    if n_letters < 2 * MAX_WORDS and 4 * n_letters <= TEXT_BYTES:
         return
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) > TEXT_BYTES:
         words = f"a text must have at most {TEXT_BYTES:,} bytes"
         raise Problem(413, words, {b"x-abound-limit": b"%d" % TEXT_BYTES})
-    if n_letters >= 2 * MOST_WORDS:
+    if n_letters >= 2 * MAX_WORDS:
         within = _IN_WORDS[np.frombuffer(raw, np.uint8)]
-        if int(np.count_nonzero(within[1:] & ~within[:-1])) + int(within[0]) > MOST_WORDS:
-            words = f"a text must have at most {MOST_WORDS:,} words"
-            raise Problem(413, words, {b"x-abound-limit": b"%d" % MOST_WORDS})
+        if int(np.count_nonzero(within[1:] & ~within[:-1])) + int(within[0]) > MAX_WORDS:
+            words = f"a text must have at most {MAX_WORDS:,} words"
+            raise Problem(413, words, {b"x-abound-limit": b"%d" % MAX_WORDS})
 
 
 def check_ranked(n_texts: int, k: int) -> None:
@@ -112,23 +112,23 @@ def check_ranked(n_texts: int, k: int) -> None:
     ...
     abound.server.http.problems.Problem: (413, '1,000 texts with k=1000 ask for ... send at most 250 texts at a time')
     """
-    if n_texts * k > MOST_RANKED:
+    if n_texts * k > MAX_RANKED:
         raise Problem(
             413,
-            f"{n_texts:,} texts with k={k} ask for {n_texts * k:,} labels, and a batch may ask for {MOST_RANKED:,}; "
-            f"send at most {MOST_RANKED // k:,} texts at a time",
-            {b"x-abound-limit": b"%d" % MOST_RANKED},
+            f"{n_texts:,} texts with k={k} ask for {n_texts * k:,} labels, and a batch may ask for {MAX_RANKED:,}; "
+            f"send at most {MAX_RANKED // k:,} texts at a time",
+            {b"x-abound-limit": b"%d" % MAX_RANKED},
         )
 
 
 def check_explained(n_places: int, n_parts: int) -> None:
     """Raise the problem of too many reasons."""
-    if n_places * n_parts > MOST_EXPLAINED:
+    if n_places * n_parts > MAX_EXPLAINED:
         raise Problem(
             413,
             f"{n_parts:,} labels or parts of merged ones cannot be explained for a text of {n_places:,} known words; "
-            f"ask for at most {max(1, MOST_EXPLAINED // n_places):,}, or send less text",
-            {b"x-abound-limit": b"%d" % MOST_EXPLAINED},
+            f"ask for at most {max(1, MAX_EXPLAINED // n_places):,}, or send less text",
+            {b"x-abound-limit": b"%d" % MAX_EXPLAINED},
         )
 
 
@@ -144,12 +144,12 @@ def explain_refusal(body: bytes) -> None:
     This is asked only of bodies that were refused, and looks at their beginning: to go through all brackets of a
     large body would take longer than to parse it.
     """
-    check_depth(body[:LOOKED_THROUGH])
-    if len(body) > MOST_FEATURES:
+    check_depth(body[:INSPECTED_BYTES])
+    if len(body) > MAX_FEATURES:
         check_features(body)
 
 
-def check_depth(body: bytes, limit: int = MOST_DEPTH) -> None:
+def check_depth(body: bytes, limit: int = MAX_DEPTH) -> None:
     """Raise a problem if JSON is nested deeper than it may be.
 
     Examples
@@ -169,7 +169,7 @@ def check_depth(body: bytes, limit: int = MOST_DEPTH) -> None:
             raise Problem(413, f"the body must be nested at most {limit} deep", {b"x-abound-limit": b"%d" % limit})
 
 
-def check_features(body: bytes, limit: int = MOST_FEATURES) -> None:
+def check_features(body: bytes, limit: int = MAX_FEATURES) -> None:
     """Raise a problem if a body that gives features gives too many of them."""
     if body.count(b":") > limit and b'"features"' in body and _STRING.sub(b"", body).count(b":") > limit + limit // 100:
         raise Problem(413, f"a row must have at most {limit:,} features", {b"x-abound-limit": b"%d" % limit})

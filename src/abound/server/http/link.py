@@ -15,9 +15,9 @@ import msgspec
 from abound import errors
 from abound.errors import AboundError, JournalError
 from abound.server.http.metrics import Facts, WorkerState
-from abound.store.journal.records import MOST_BYTES
+from abound.store.journal.records import MAX_BYTES
 
-LONGEST = 2 * MOST_BYTES  # bytes of a message
+LONGEST = 2 * MAX_BYTES  # bytes of a message
 _LENGTH = struct.Struct(">I")
 
 

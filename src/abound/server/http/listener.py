@@ -15,7 +15,7 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
-from abound.server.http.connections import Warden, room_for_connections
+from abound.server.http.connections import ConnectionLimiter, max_connections
 from abound.server.http.starting import Gate
 
 BACKLOG = 1024
@@ -52,7 +52,7 @@ def _bound(host: str, port: int, shared: bool) -> socket.socket:
     return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=shared)
 
 
-def turn_away(listener: socket.socket) -> None:
+def refuse_connections(listener: socket.socket) -> None:
     """Let no new connection begin, while those that wait are still accepted.
 
     Closing the socket at once would reset them. With a filter that drops what comes, a client that connects now tries
@@ -76,13 +76,13 @@ class HttpServer(Server):
             interface=Interfaces.ASGINL,
             log_enabled=False,
             backlog=BACKLOG,
-            backpressure=room_for_connections(),
+            backpressure=max_connections(),
             websockets=False,
             http=HTTPModes.http1,  # a connection that may be of either kind has no timeout before its first request
             http1_settings=HTTP1Settings(header_read_timeout=HEADER_SECONDS * 1000),
         )
         self._listener = listener
-        self._warden = Warden(listener, gate.busy, client_connections)
+        self._warden = ConnectionLimiter(listener, gate.busy, client_connections)
         self._has_begun = self._is_unwanted = False
 
     async def serve(self, *arguments: Any) -> None:
@@ -140,12 +140,12 @@ class Drain:
             self._server.stop()
 
     async def _run(self) -> None:
-        turn_away(self._listener)
+        refuse_connections(self._listener)
         self._gate.drain()
         began = time.monotonic()
         while time.monotonic() - began < self.LONGEST:
             await asyncio.sleep(self.QUIET / 5)
-            quiet_since = self._gate.quiet_since()
-            if quiet_since is not None and time.monotonic() - max(began, quiet_since) > self.QUIET:
+            idle_since = self._gate.idle_since()
+            if idle_since is not None and time.monotonic() - max(began, idle_since) > self.QUIET:
                 break
         self._server.stop()

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from abound.server.http.bodies import Nothing
+from abound.server.http.bodies import NoParameters
 from abound.server.http.endpoints import Endpoint, Scope
 from abound.server.http.problems import ProblemBody
 
@@ -34,8 +34,8 @@ _SEQUENCE = {
 def openapi(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
     """Return the document."""
     endpoints = tuple(endpoints)
-    types = {kind for endpoint in endpoints for kind in (endpoint.ask, endpoint.answer) if _is_struct(kind)}
-    listed = sorted(types - {Nothing}, key=lambda kind: kind.__name__)
+    types = {kind for endpoint in endpoints for kind in (endpoint.request, endpoint.response) if _is_struct(kind)}
+    listed = sorted(types - {NoParameters}, key=lambda kind: kind.__name__)
     schemas, components = msgspec.json.schema_components([*listed, ProblemBody], ref_template=_TEMPLATE)
     refs = dict(zip([*listed, ProblemBody], schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -73,10 +73,10 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
         found["security"] = [{"key": []}, {}]
         found["x-scope"] = endpoint.scope.name.lower()
     if endpoint.has_body:
-        content = {"application/json": {"schema": refs[endpoint.ask]}}
+        content = {"application/json": {"schema": refs[endpoint.request]}}
         found["requestBody"] = {"required": True, "content": content, "x-limit": endpoint.limit}
-    elif endpoint.ask is not Nothing:
-        schema = components[endpoint.ask.__name__]
+    elif endpoint.request is not NoParameters:
+        schema = components[endpoint.request.__name__]
         found["parameters"] = [
             *found["parameters"],
             *(
@@ -88,7 +88,7 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
 
 
 def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
-    schema = refs[endpoint.answer] if _is_struct(endpoint.answer) else {}  # anything of its media type
+    schema = refs[endpoint.response] if _is_struct(endpoint.response) else {}  # anything of its media type
     content = {endpoint.media_type: {"schema": schema}}
     responses: dict[str, Any] = {"200": {"description": "Answered.", "headers": _SEQUENCE, "content": content}}
     statuses = {400, 422, *endpoint.errors}

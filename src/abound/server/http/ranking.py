@@ -11,15 +11,14 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from abound.server.asking import FeatureRow, Reasons, TextRow, cut, rank_pairs
 from abound.server.http.bodies import (
-    BatchAsk,
     BatchRanked,
-    ExplainAsk,
+    BatchRequest,
     Explained,
-    RankAsk,
+    ExplainRequest,
     Ranked,
     RankedLabel,
+    RankRequest,
     WordVoted,
 )
 from abound.server.http.endpoints import Call, Encoded, Endpoint
@@ -33,6 +32,7 @@ from abound.server.http.limits import (
     check_text,
 )
 from abound.server.http.problems import Problem
+from abound.server.queries import FeatureRow, Reasons, TextRow, cut, rank_pairs
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
@@ -49,82 +49,84 @@ Names = Mapping[str, list[str]]
 _ENCODER = msgspec.json.Encoder()
 
 
-def rank(call: Call[RankAsk]) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
+def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
     """Rank the labels of a text, or of features."""
-    ask, replica = call.ask, call.served.replica
-    if isinstance(ask.text, str) and ask.features is UNSET:
-        check_text(ask.text)
-        if ask.explain:
-            return _rank_with_words(call, ask.text)
-        if len(ask.text) > LONG_TEXT and not ask.bands:
-            return _rank_long(call, ask.text)
+    request, replica = call.request, call.service.replica
+    if isinstance(request.text, str) and request.features is UNSET:
+        check_text(request.text)
+        if request.explain:
+            return _rank_with_words(call, request.text)
+        if len(request.text) > LONG_TEXT and not request.bands:
+            return _rank_long(call, request.text)
         with replica.reading() as sequence:  # one state for the labels and the sequence that is said
-            return _answer(call, sequence, _ranked(call, ask.text))
-    if isinstance(ask.features, dict) and ask.text is UNSET:
-        if ask.bands or ask.explain:
+            return _answer(call, sequence, _ranked(call, request.text))
+    if isinstance(request.features, dict) and request.text is UNSET:
+        if request.bands or request.explain:
             raise Problem(422, "bands and explain need a text, not features")
-        return _rank_features(call, ask.features)
+        return _rank_features(call, request.features)
     raise Problem(422, "give either text or features")
 
 
-async def _rank_long(call: Call[RankAsk], text: str) -> Ranked:
-    row = TextRow(call.served.replica, text)
+async def _rank_long(call: Call[RankRequest], text: str) -> Ranked:
+    row = TextRow(call.service.replica, text)
     await asyncio.sleep(0)
     return _rank_row(call, row)
 
 
-def _ranked(call: Call[RankAsk], text: str) -> list[RankedLabel]:
-    ask, replica = call.ask, call.served.replica
+def _ranked(call: Call[RankRequest], text: str) -> list[RankedLabel]:
+    request, replica = call.request, call.service.replica
     names = replica.tagger.label_names
-    if ask.bands:
-        return _shown(_banded(call, [text])[0], ask.k, names)
-    return _plain(rank_pairs(replica, text, ask.k), names)
+    if request.bands:
+        return _shown(_banded(call, [text])[0], request.k, names)
+    return _plain(rank_pairs(replica, text, request.k), names)
 
 
-def _answer(call: Call[RankAsk], sequence: int, labels: list[RankedLabel]) -> Ranked:
-    return Ranked(sequence, _above(labels, call.ask.threshold), UNSET if labels else _why_empty(call))
+def _answer(call: Call[RankRequest], sequence: int, labels: list[RankedLabel]) -> Ranked:
+    return Ranked(sequence, _above(labels, call.request.threshold), UNSET if labels else _why_empty(call))
 
 
-def _why_empty(call: Call[RankAsk]) -> str:
-    if not isinstance(call.ask.text, str):
+def _why_empty(call: Call[RankRequest]) -> str:
+    if not isinstance(call.request.text, str):
         return "no feature that was given is known and votes for a label"
-    if call.ask.bands:
+    if call.request.bands:
         return "no label is likely enough to be applied or suggested"
-    return why_empty(call.served.replica.tagger, call.ask.text)
+    return why_empty(call.service.replica.tagger, call.request.text)
 
 
-def _rank_features(call: Call[RankAsk], features: dict[str, float]) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
-    row, items = FeatureRow(call.served.replica), list(features.items())
+def _rank_features(
+    call: Call[RankRequest], features: dict[str, float]
+) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
+    row, items = FeatureRow(call.service.replica), list(features.items())
     if len(items) > PIECE_FEATURES:
         return _rank_many_features(call, row, items)
-    with call.served.replica.reading():
+    with call.service.replica.reading():
         row.add(items)
         return _rank_row(call, row)
 
 
-async def _rank_many_features(call: Call[RankAsk], row: FeatureRow, items: list[tuple[str, float]]) -> Ranked:
+async def _rank_many_features(call: Call[RankRequest], row: FeatureRow, items: list[tuple[str, float]]) -> Ranked:
     for start in range(0, len(items), PIECE_FEATURES):
         row.add(items[start : start + PIECE_FEATURES])
         await asyncio.sleep(0)
     return _rank_row(call, row)
 
 
-def _rank_row(call: Call[RankAsk], row: FeatureRow | TextRow) -> Ranked:
-    replica = call.served.replica
+def _rank_row(call: Call[RankRequest], row: FeatureRow | TextRow) -> Ranked:
+    replica = call.service.replica
     with replica.reading() as sequence:
         names = replica.tagger.label_names
-        return _answer(call, sequence, [_label(entry, names) for entry in row.rank(call.ask.k)])
+        return _answer(call, sequence, [_label(entry, names) for entry in row.rank(call.request.k)])
 
 
-def _rank_with_words(call: Call[RankAsk], text: str) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
+def _rank_with_words(call: Call[RankRequest], text: str) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
     if len(text.encode("utf-8", "surrogatepass")) > EXPLAIN_BYTES:
         raise Problem(413, f"a text of at most {EXPLAIN_BYTES:,} bytes can be explained; leave explain out")
-    with call.served.replica.reading() as sequence:
+    with call.service.replica.reading() as sequence:
         ranked = _ranked(call, text)
         if not ranked:
             return _answer(call, sequence, ranked)
-        labels = _above(ranked, call.ask.threshold)
-        reasons = Reasons(call.served.replica, text, [label.label for label in labels], check_explained)
+        labels = _above(ranked, call.request.threshold)
+        reasons = Reasons(call.service.replica, text, [label.label for label in labels], check_explained)
         if reasons.cost > PIECE_REASONS or len(text) > SHORT_TEXT:
             return _rank_in_steps(labels, reasons)
         return Ranked(sequence, [_with_words(*both) for both in zip(labels, reasons.explain(), strict=True)])
@@ -147,36 +149,36 @@ async def _in_turn(reasons: Reasons) -> AsyncIterator[list[TextExplanation]]:
         await asyncio.sleep(0)
 
 
-async def rank_batch(call: Call[BatchAsk]) -> Encoded:
+async def rank_batch(call: Call[BatchRequest]) -> Encoded:
     """Rank the labels of many texts; each at the sequence of the answer or after it."""
-    ask, replica = call.ask, call.served.replica
-    check_ranked(len(ask.texts), ask.k)
-    for text in ask.texts:
+    request, replica = call.request, call.service.replica
+    check_ranked(len(request.texts), request.k)
+    for text in request.texts:
         check_text(text)
-    async with call.served.batches():
+    async with call.service.batches():
         sequence = replica.sequence
         answer = _Answer(b'{"sequence":%d,"results":[' % sequence)
-        for texts in _chunks(ask.texts, ask.k):
+        for texts in _chunks(request.texts, request.k):
             await asyncio.sleep(0)
             names = replica.tagger.label_names
-            if ask.bands:
-                found = [_shown(entries, ask.k, names) for entries in _banded(call, texts)]
+            if request.bands:
+                found = [_shown(entries, request.k, names) for entries in _banded(call, texts)]
             elif len(texts[0]) > LONG_TEXT:  # alone in its piece
                 row = TextRow(replica, texts[0])
                 await asyncio.sleep(0)
-                found = [[_label(entry, names) for entry in row.rank(ask.k)]]
+                found = [[_label(entry, names) for entry in row.rank(request.k)]]
             else:
-                found = [[_label(entry, names) for entry in entries] for entries in replica.rank_many(texts, ask.k)]
-            answer.add([_above(labels, ask.threshold) for labels in found])
+                found = [[_label(entry, names) for entry in entries] for entries in replica.rank_many(texts, request.k)]
+            answer.add([_above(labels, request.threshold) for labels in found])
         return Encoded(sequence, answer.closed(b"]}"))
 
 
-def explain(call: Call[ExplainAsk]) -> Explained | Coroutine[Any, Any, Explained]:
+def explain(call: Call[ExplainRequest]) -> Explained | Coroutine[Any, Any, Explained]:
     """Say which words of a text vote for a label."""
-    replica, ask = call.served.replica, call.ask
+    replica, request = call.service.replica, call.request
     with replica.reading(), _not_found():
-        reasons = Reasons(replica, ask.text, [ask.label], check_explained)
-        if reasons.cost > PIECE_REASONS or len(ask.text) > SHORT_TEXT:
+        reasons = Reasons(replica, request.text, [request.label], check_explained)
+        if reasons.cost > PIECE_REASONS or len(request.text) > SHORT_TEXT:
             return _explain_in_steps(reasons)
         return _told(reasons.sequence, *reasons.explain())
 
@@ -238,10 +240,10 @@ def _chunks(texts: list[str], k: int) -> Iterator[list[str]]:
         yield chunk
 
 
-def _banded(call: Call[RankAsk] | Call[BatchAsk], texts: list[str]) -> list[list[BandedEntry]]:
-    if call.served.replica.tagger.bands is None:
+def _banded(call: Call[RankRequest] | Call[BatchRequest], texts: list[str]) -> list[list[BandedEntry]]:
+    if call.service.replica.tagger.bands is None:
         raise Problem(409, "the model has no bands yet; they are taught with `abound feedback`")
-    return cut(call.served.replica, texts)
+    return cut(call.service.replica, texts)
 
 
 def _shown(entries: Iterable[BandedEntry], k: int, names: Names) -> list[RankedLabel]:
@@ -282,12 +284,12 @@ def _above(labels: list[RankedLabel], threshold: float | None) -> list[RankedLab
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/v1/rank", rank, RankAsk, Ranked, "Rank the labels of a text", errors=(409,)),
+    Endpoint("POST", "/v1/rank", rank, RankRequest, Ranked, "Rank the labels of a text", errors=(409,)),
     Endpoint(
         "POST",
         "/v1/rank/batch",
         rank_batch,
-        BatchAsk,
+        BatchRequest,
         BatchRanked,
         "Rank the labels of many texts",
         limit=BATCH_BYTES,
@@ -297,7 +299,7 @@ ENDPOINTS = (
         "POST",
         "/v1/explain",
         explain,
-        ExplainAsk,
+        ExplainRequest,
         Explained,
         "Say why a text has a label",
         limit=EXPLAIN_BYTES,

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from abound.server.home import Home
-from abound.server.http.app import Doorkeeper, make_app
+from abound.server.http.app import Authenticator, make_app
 from abound.server.http.listener import Drain, HttpServer, listen
-from abound.server.http.served import InProcess, Served
-from abound.server.http.settings import Settings, doorkeeper_of
+from abound.server.http.service import LocalJournalClient, Service
+from abound.server.http.settings import Settings, authenticator_of
 from abound.server.http.starting import Gate, Opening, warm
 from abound.server.http.supervisor import Supervisor
 from abound.server.replay import Progress
@@ -43,7 +43,7 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
     """
     if settings.workers > 1 and not hasattr(socket, "AF_UNIX"):
         raise ValueError("several workers need a system with sockets that processes inherit; use one worker here")
-    doorkeeper = doorkeeper_of(settings)
+    authenticator = authenticator_of(settings)
     home = Home(settings.home)
 
     def open_writer(progress: Progress) -> Writer:
@@ -61,12 +61,12 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
             _on_signals(supervisor.stop)
             await supervisor.run(lambda: report(f"{words} with {settings.workers} workers"))
         else:
-            await _serve_alone(open_writer, doorkeeper, settings, listeners[0], lambda: report(words))
+            await _serve_alone(open_writer, authenticator, settings, listeners[0], lambda: report(words))
 
 
 async def _serve_alone(
     open_writer: Callable[[Progress], Writer],
-    doorkeeper: Doorkeeper,
+    authenticator: Authenticator,
     settings: Settings,
     listener: socket.socket,
     ready: Callable[[], None],
@@ -83,7 +83,7 @@ async def _serve_alone(
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if opening.future.done():
             writer = opening.future.result()
-            gate.open(make_app(Served(writer.replica, InProcess(writer)), doorkeeper))
+            gate.open(make_app(Service(writer.replica, LocalJournalClient(writer)), authenticator))
             ready()
         await serving
     finally:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from abound.server.http.app import Doorkeeper
-from abound.server.http.connections import MOST_OF_A_CLIENT
-from abound.server.http.keys import KeyDoor, KeyFile, LoopbackDoor, is_loopback
+from abound.server.http.app import Authenticator
+from abound.server.http.connections import MAX_PER_CLIENT
+from abound.server.http.keys import KeyAuthenticator, KeyFile, LoopbackAuthenticator, is_loopback
 from abound.server.writer import SNAPSHOT_EVERY
 
 
@@ -19,17 +19,17 @@ class Settings:
     closed: bool = False
     snapshot_every: int | None = SNAPSHOT_EVERY
     trust_proxy: bool = False
-    client_connections: int = MOST_OF_A_CLIENT
+    client_connections: int = MAX_PER_CLIENT
 
 
-def doorkeeper_of(settings: Settings) -> Doorkeeper:
+def authenticator_of(settings: Settings) -> Authenticator:
     """Return who lets requests in: by keys if there are any, or else only on this machine."""
     file = KeyFile(settings.home)
     if file.path.exists():
-        return KeyDoor(file)
+        return KeyAuthenticator(file)
     if not is_loopback(settings.host):
         raise ValueError(
             f"a server on {settings.host} needs keys, so that not everybody can teach it: "
             f"make one with `abound keys add {settings.home} NAME --scope admin`, or listen on 127.0.0.1"
         )
-    return LoopbackDoor(trust_proxy=settings.trust_proxy)
+    return LoopbackAuthenticator(trust_proxy=settings.trust_proxy)

@@ -54,16 +54,16 @@ class Gate:
     def open(self, app: App) -> None:
         """Let an application answer from now on."""
         app.busy = self.busy
-        app.served.draining = self.draining
+        app.service.draining = self.draining
         self._app = app
 
     def drain(self) -> None:
         """Have answers say that their connections end."""
         self.draining = True
         if self._app is not None:
-            self._app.served.draining = True
+            self._app.service.draining = True
 
-    def quiet_since(self) -> float | None:
+    def idle_since(self) -> float | None:
         """Return when the last request came; None while one is being answered."""
         if self._app is None:
             return 0.0

@@ -19,7 +19,7 @@ import msgspec
 
 from abound.errors import JournalUnavailable
 from abound.server.http.link import FROM_WORKER, Applied, Known, Link, Refused, Report, Submit, Written
-from abound.server.http.listener import turn_away
+from abound.server.http.listener import refuse_connections
 from abound.server.http.metrics import Counts, Facts, WorkerState
 from abound.server.http.settings import Settings
 from abound.server.http.starting import Opening
@@ -101,7 +101,7 @@ class Supervisor:
 
     async def _end(self, places: "list[asyncio.Task[None]]") -> None:
         for listener in self._listeners:
-            turn_away(listener)
+            refuse_connections(listener)
         for process in self._processes.values():
             process.send_signal(signal.SIGTERM)
         _, late = await asyncio.wait(places, timeout=DRAIN_SECONDS)

@@ -26,8 +26,8 @@ from abound.server.http.app import make_app
 from abound.server.http.link import FROM_WRITER, Applied, Known, Link, Refused, Report, Starting, Submit, Written
 from abound.server.http.listener import Drain, HttpServer
 from abound.server.http.metrics import Facts, WorkerState
-from abound.server.http.served import Served
-from abound.server.http.settings import Settings, doorkeeper_of
+from abound.server.http.service import Service
+from abound.server.http.settings import Settings, authenticator_of
 from abound.server.http.starting import Gate, Opening, warm
 from abound.server.replay import Progress
 from abound.store.journal import Receipt
@@ -36,11 +36,11 @@ from abound.store.journal.records import Record, encode_record
 LOG = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0
 SILENT_SECONDS = 5.0  # after which a writer that says nothing is taken for one that hangs
-MOST_UNSENT = 64 << 20  # bytes that the writer has not taken yet
+MAX_UNSENT = 64 << 20  # bytes that the writer has not taken yet
 GONE_SECONDS = 2.0  # for which a worker goes on without the writer, to end what is under way
 
 
-class Linked:
+class RemoteJournalClient:
     """The way to the journal over the link.
 
     Attributes
@@ -68,7 +68,7 @@ class Linked:
         silent = time.monotonic() - self._heard
         if silent > SILENT_SECONDS:
             raise JournalUnavailable(f"the process that writes has not answered for {silent:.0f} seconds")
-        if self._link.unsent > MOST_UNSENT:
+        if self._link.unsent > MAX_UNSENT:
             raise JournalUnavailable("the process that writes does not take what it is sent")
 
     def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
@@ -142,7 +142,7 @@ def _resolve(waiting: "dict[int, asyncio.Future[Any]]", number: int, result: obj
         future.set_result(result)
 
 
-class Following:
+class FollowerThread:
     """The thread that brings the replica up to what the writer says.
 
     Parameters
@@ -197,17 +197,17 @@ class Worker:
         self._settings = settings
         self._quiet = quiet
         self._link = link
-        self._linked = Linked(link, closed=settings.closed)
+        self._journal_client = RemoteJournalClient(link, closed=settings.closed)
         self._gate = Gate()
         self._server = HttpServer(self._gate, listener, settings.client_connections)
-        self._following: Following | None = None
+        self._following: FollowerThread | None = None
         self._loop = asyncio.get_running_loop()
         drain = Drain(self._gate, self._server, listener)
         self._loop.add_signal_handler(signal.SIGTERM, drain.begin)
 
     async def work(self) -> None:
         """Serve until a signal comes, or the writer goes."""
-        tasks = [self._loop.create_task(self._listen()), self._loop.create_task(self._linked.report())]
+        tasks = [self._loop.create_task(self._listen()), self._loop.create_task(self._journal_client.report())]
         opening = Opening(self._open, self._gate.tell)
         starting = self._loop.create_task(self._start(opening))
         await asyncio.wait([starting], timeout=self._quiet)
@@ -229,19 +229,19 @@ class Worker:
         return follower
 
     async def _start(self, opening: "Opening[Follower]") -> None:
-        following = self._following = Following(await opening.future)
-        last = await self._linked.wait_for_writer()
+        following = self._following = FollowerThread(await opening.future)
+        last = await self._journal_client.wait_for_writer()
         following.tell(last)
-        served = Served(following.replica, self._linked)
-        app = make_app(served, doorkeeper_of(self._settings))
+        service = Service(following.replica, self._journal_client)
+        app = make_app(service, authenticator_of(self._settings))
         while following.replica.sequence < last and following.replica.unapplied is None:
             self._gate.tell(following.replica.sequence, last)
             await asyncio.sleep(0.01)
         self._gate.open(app)
-        self._linked.begin(served.state)
+        self._journal_client.begin(service.state)
 
     async def _listen(self) -> None:
-        await self._linked.listen(self._applied)
+        await self._journal_client.listen(self._applied)
         self._loop.call_later(GONE_SECONDS, os._exit, 1)
         self._server.stop()
 

@@ -4,14 +4,14 @@ import { fill, h, keyOf, nameOf } from "./dom.js";
 const DONE = { accept: "accepted", reject: "rejected", add: "added" };
 const BAND = { apply: "Apply", suggest: "Suggest", hide: "Hide" };
 
-const LEAST_CHANGE = 0.03; // share of a score that is told
+const MIN_CHANGE = 0.03; // share of a score that is told
 
 /** What a lesson did to a label: its place if that changed, or else its score. */
 function change(entry, before) {
   if (!before) return { cls: "came", mark: "new", said: "new in the list" };
   const places = before.rank - entry.rank;
   const points = entry.score - before.score;
-  const least = LEAST_CHANGE * Math.abs(before.score);
+  const least = MIN_CHANGE * Math.abs(before.score);
   if (places > 0) return { cls: "rose", mark: `↑${places}`, said: `up ${places}` };
   if (places < 0) return { cls: "fell", mark: `↓${-places}`, said: `down ${-places}` };
   if (points > least) return { cls: "rose", mark: `+${points.toFixed(2)}`, said: `score up ${points.toFixed(2)}` };

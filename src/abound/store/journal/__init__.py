@@ -1,6 +1,6 @@
 """The journal: every record that was acknowledged, in order, in one SQLite file."""
 
 from abound.store.journal.journal import KEY_LIFE, Journal
-from abound.store.journal.rows import Receipt, Skip, Stored
+from abound.store.journal.rows import Receipt, Skip, StoredRecord
 
-__all__ = ["KEY_LIFE", "Journal", "Receipt", "Skip", "Stored"]
+__all__ = ["KEY_LIFE", "Journal", "Receipt", "Skip", "StoredRecord"]

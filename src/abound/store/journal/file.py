@@ -13,9 +13,9 @@ from pathlib import Path
 from abound.closing import Closing
 from abound.errors import DamagedJournal, JournalError, JournalInUse, JournalUnavailable
 from abound.store.journal.clock import JournalClock, wall_time
-from abound.store.journal.records import MOST_BYTES
+from abound.store.journal.commit_marker import CommitMarker
+from abound.store.journal.records import MAX_BYTES
 from abound.store.journal.rows import OLD_VERSION, VERSION, Meta, digest_of
-from abound.store.journal.witness import Witness
 from abound.store.locks import FileLock, make_private
 
 # SQLITE_ERROR is what a missing table gives.
@@ -26,8 +26,8 @@ DAMAGE = (
     sqlite3.SQLITE_ERROR,
     sqlite3.SQLITE_TOOBIG,
 )
-NO_ROOM = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
-MOST_ROW_BYTES = 2 * MOST_BYTES  # of a record with all that belongs to it; a longer one is none of ours
+UNAVAILABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
+MAX_ROW_BYTES = 2 * MAX_BYTES  # of a record with all that belongs to it; a longer one is none of ours
 SETTINGS = (
     "synchronous=FULL",
     "fullfsync=1",
@@ -57,7 +57,7 @@ class JournalFile(Closing):
         self.writes = write
         self._process = os.getpid()
         self._lock = threading.RLock()
-        self._witness = Witness(self.path.with_name(self.path.name + ".head"))
+        self._commit_marker = CommitMarker(self.path.with_name(self.path.name + ".head"))
         self._file_lock: FileLock | None = None
         if write:
             if not all(os.access(path, os.W_OK) for path in (self.path.parent, self.path) if path.exists()):
@@ -97,7 +97,7 @@ class JournalFile(Closing):
         except UnicodeDecodeError:
             return connection  # damaged: whoever reads will hear of it
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", -1) & 0xFF not in NO_ROOM:
+            if getattr(error, "sqlite_errorcode", -1) & 0xFF not in UNAVAILABLE:
                 return connection
             connection.close()
         else:
@@ -123,12 +123,12 @@ class JournalFile(Closing):
 
     def make(self, key_life: int) -> None:
         """Make an empty journal of an empty file, and take it up."""
-        if self._witness.path.exists():
-            raise JournalError(f"{self._witness.path} tells of a journal that was here; remove it to begin anew")
-        with self._translated():
+        if self._commit_marker.path.exists():
+            raise JournalError(f"{self._commit_marker.path} tells of a journal that was here; remove it to begin anew")
+        with self._translate_errors():
             identity, now = secrets.token_hex(8), wall_time()
             self._make_tables(Meta(identity, key_life, 0, digest_of(identity.encode()), now, now))
-            self._take_up()
+            self._read_state()
 
     def _make_tables(self, meta: Meta) -> None:
         if self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() != (0,):
@@ -140,11 +140,11 @@ class JournalFile(Closing):
                 self._connection.execute(statement)
             self._connection.execute("INSERT INTO meta VALUES (1, ?, ?)", meta.encode())
 
-    def _take_up(self) -> None:
+    def _read_state(self) -> None:
         """Read how far the journal has come."""
         for pragma in SETTINGS:
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_ROW_BYTES)
+        self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
         with self._reading():
             self._check_schema()
             meta = self._read_meta()
@@ -155,7 +155,7 @@ class JournalFile(Closing):
                 counted = max(self._last_time, newest if type(newest) is int else 0)
                 meta = meta._replace(clock=counted, wall=counted)
             self._clock = JournalClock(meta.clock, meta.wall, meta.key_life)
-        acknowledged = self._witness.read(self.id)
+        acknowledged = self._commit_marker.read(self.id)
         if self.writes and acknowledged > self._last:  # to a reader, it may be the writer that has gone on
             raise DamagedJournal(self._lost(self._last, acknowledged))
 
@@ -171,7 +171,7 @@ class JournalFile(Closing):
     def _lost(self, last: int, acknowledged: int) -> str:
         return (
             f"{self.path} ends at record {last}, but records {last + 1} to {acknowledged} were acknowledged and are "
-            f"lost; removing {self._witness.path.name} accepts that"
+            f"lost; removing {self._commit_marker.path.name} accepts that"
         )
 
     def _read_meta(self) -> Meta:
@@ -204,7 +204,7 @@ class JournalFile(Closing):
         return sequence, written, checksum
 
     @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Hold the connection, and say in our own words what SQLite raises."""
         if os.getpid() != self._process:  # SQLite's locks do not go with a fork, and both would write
             raise JournalError(f"{self.path} was opened before this process was forked; open it anew in the child")
@@ -248,7 +248,7 @@ class JournalFile(Closing):
         """Close the file, and let another process write to it."""
         with self._lock:
             self._connection.close()
-            self._witness.close()
+            self._commit_marker.close()
             if self._copy is not None:
                 self._copy.cleanup()
             if self._file_lock is not None:

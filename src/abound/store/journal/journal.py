@@ -24,7 +24,7 @@ from abound.store.journal.rows import (
     Row,
     Skip,
     SkipRow,
-    Stored,
+    StoredRecord,
     digest_of,
     encode_key,
     key_checksum,
@@ -73,8 +73,8 @@ class Journal(JournalFile):
             raise JournalError(f"{path} is no journal: there is no such file")
         super().__init__(path, write=write)
         try:
-            with self._translated():
-                self._take_up()
+            with self._translate_errors():
+                self._read_state()
             if write and verify:
                 for found in self.damage(structure=False):
                     raise DamagedJournal(found)
@@ -98,14 +98,14 @@ class Journal(JournalFile):
     def last(self) -> int:
         """The sequence of the last record, 0 before the first."""
         if not self.writes:
-            with self._translated(), self._reading():
+            with self._translate_errors(), self._reading():
                 return self._read_last(self._read_meta())[0]
         return self._last
 
     @property
     def base(self) -> int:
         """The sequence before the first record that is still there."""
-        with self._translated(), self._reading():
+        with self._translate_errors(), self._reading():
             return self._read_meta().base
 
     # -- appending -----------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class Journal(JournalFile):
         raw, digest = encode_key(key), digest_of(encode_record(record))
         if raw is None:
             return None
-        with self._translated():
+        with self._translate_errors():
             return self._find(raw, digest, self._clock.now())
 
     def _find(self, key: bytes, digest: bytes, now: int) -> int | None:
@@ -131,7 +131,7 @@ class Journal(JournalFile):
         if row is None:
             return None
         found = KeyRow(*row)
-        if not found.is_whole():
+        if not found.is_intact():
             raise DamagedJournal(f"the idempotency key {key!r} of {self.path} does not match its checksum")
         if self._is_dead(found.time, now):
             return None
@@ -166,7 +166,7 @@ class Journal(JournalFile):
             If the disk is full or fails; nothing was acknowledged, and the same may be tried again.
         """
         self._check_writes()
-        with self._translated():
+        with self._translate_errors():
             now, wall = self._clock.now(), wall_time()
             rows, keys, receipts = self._prepared(entries, now, wall)
             if rows:
@@ -174,7 +174,7 @@ class Journal(JournalFile):
                     self._insert(rows, keys)
                     self._write_meta(self._read_meta()._replace(clock=now, wall=wall))
                 self._last, self._last_time, self._last_checksum = rows[-1].sequence, wall, rows[-1].checksum
-                self._witness.write(self.id, self._last)
+                self._commit_marker.write(self.id, self._last)
         return receipts
 
     def _check_writes(self) -> None:
@@ -200,7 +200,7 @@ class Journal(JournalFile):
                     receipts.append(Receipt(found, True))
                     continue
             sequence = self._last + len(rows) + 1
-            row = Row(sequence, wall, key, payload, b"").sealed(previous)
+            row = Row(sequence, wall, key, payload, b"").with_checksum(previous)
             rows.append(row)
             if key is not None:
                 keys[key] = KeyRow(key, sequence, now, digest, key_checksum(key, sequence, now, digest))
@@ -214,7 +214,7 @@ class Journal(JournalFile):
 
     # -- reading -------------------------------------------------------------------------------------
 
-    def read(self, after: int = 0) -> Iterator[Stored]:
+    def read(self, after: int = 0) -> Iterator[StoredRecord]:
         """Yield the records that follow a sequence, each checked against its checksum.
 
         Raises
@@ -234,7 +234,7 @@ class Journal(JournalFile):
 
     def _page(self, after: int) -> tuple[bytes, list[Row]]:
         """Return the checksum of one record and some of those that follow it."""
-        with self._translated(), self._reading():
+        with self._translate_errors(), self._reading():
             meta = self._read_meta()
             if after < meta.base:
                 raise CompactedAway(
@@ -253,17 +253,17 @@ class Journal(JournalFile):
             ).fetchall()
             return previous, [Row(*row) for row in rows]
 
-    def _checked(self, row: Row, expected: int, previous: bytes) -> Stored:
+    def _checked(self, row: Row, expected: int, previous: bytes) -> StoredRecord:
         if row.sequence != expected:
             raise DamagedJournal(f"record {expected} of {self.path} is missing; the next one is {row.sequence}")
-        if not row.is_whole(previous):
+        if not row.is_intact(previous):
             raise DamagedJournal(f"record {row.sequence} of {self.path} does not match its checksum")
         try:
             record = decode_record(row.payload)
             key = None if row.key is None else row.key.decode("utf-8", "surrogatepass")
         except ValueError as error:
             raise DamagedJournal(f"record {row.sequence} of {self.path}: {error}") from None
-        return Stored(row.sequence, row.time, key, record)
+        return StoredRecord(row.sequence, row.time, key, record)
 
     def damage(self, *, structure: bool = True) -> Iterator[str]:
         """Yield a sentence for everything that is not as it was written; a sound journal yields none.
@@ -274,11 +274,11 @@ class Journal(JournalFile):
             yield from self._damaged_records()
             yield from self._damaged_keys()
             yield from self._damaged_skips()
-            acknowledged = self._witness.read(self.id)  # before the last record is looked up: a writer may go on
+            acknowledged = self._commit_marker.read(self.id)  # before the last record is looked up: a writer may go on
             if acknowledged > self.last:
                 yield self._lost(self.last, acknowledged)
             if structure:
-                with self._translated():
+                with self._translate_errors():
                     (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
                 if found != b"ok":
                     yield f"{self.path}: {b' '.join(found.split()).decode(errors='replace')}"
@@ -293,7 +293,7 @@ class Journal(JournalFile):
             except CompactedAway:  # by a writer that goes on meanwhile
                 after = self.base
                 continue
-            with self._translated(), self._reading():
+            with self._translate_errors(), self._reading():
                 meta = self._read_meta()
             for row in rows:
                 try:
@@ -306,34 +306,34 @@ class Journal(JournalFile):
             if len(rows) < PAGE_RECORDS:
                 return
 
-    def _key_is_lost(self, meta: Meta, stored: Stored, row: Row) -> bool:
+    def _key_is_lost(self, meta: Meta, stored: StoredRecord, row: Row) -> bool:
         """Tell whether the key of a record is neither there nor may be gone."""
         if meta.version == OLD_VERSION and self._is_dead(stored.time, max(wall_time(), self._last_time)):
             return False
         if stored.sequence <= meta.keys_base:
             return False
         columns = "SELECT key, sequence, time, digest, checksum FROM key WHERE key = ?"
-        with self._translated():
+        with self._translate_errors():
             found = self._connection.execute(columns, (row.key,)).fetchone()
         if found is None:
             return stored.sequence > self._keys_base()  # a writer may have compacted meanwhile
         key = KeyRow(*found)
-        if not key.is_whole():
+        if not key.is_intact():
             raise DamagedJournal(f"the idempotency key {row.key!r} of {self.path} does not match its checksum")
         if key.sequence == row.sequence:
             return key.digest != digest_of(row.payload)
         return key.sequence < row.sequence  # a later record may have got it after its life
 
     def _keys_base(self) -> int:
-        with self._translated(), self._reading():
+        with self._translate_errors(), self._reading():
             return self._read_meta().keys_base
 
     def _damaged_skips(self) -> Iterator[str]:
         for row in self._skip_rows():
-            if not row.is_whole(self.id):
+            if not row.is_intact(self.id):
                 yield f"the skip of record {row.sequence} of {self.path} does not match its checksum"
                 continue
-            with self._translated():
+            with self._translate_errors():
                 record = self._connection.execute(
                     "SELECT checksum FROM record WHERE sequence = ?", (row.sequence,)
                 ).fetchone()
@@ -343,13 +343,13 @@ class Journal(JournalFile):
     def _damaged_keys(self) -> Iterator[str]:
         before = b""
         while True:
-            with self._translated():
+            with self._translate_errors():
                 rows = self._connection.execute(
                     "SELECT key, sequence, time, digest, checksum FROM key WHERE key > ? ORDER BY key LIMIT ?",
                     (before, PAGE_RECORDS),
                 ).fetchall()
             for row in map(KeyRow._make, rows):
-                if not row.is_whole():
+                if not row.is_intact():
                     yield f"the idempotency key {row.key!r} of {self.path} does not match its checksum"
                 if type(row.key) is not bytes or row.key <= before:
                     yield f"the idempotency keys of {self.path} are out of order"
@@ -370,13 +370,13 @@ class Journal(JournalFile):
         """
         found = {}
         for row in self._skip_rows():
-            if not row.is_whole(self.id):
+            if not row.is_intact(self.id):
                 raise DamagedJournal(f"the skip of record {row.sequence} of {self.path} does not match its checksum")
             found[row.sequence] = Skip(row.sequence, row.time, row.reason.decode(errors="replace"))
         return found
 
     def _skip_rows(self) -> list[SkipRow]:
-        with self._translated(), self._reading():
+        with self._translate_errors(), self._reading():
             if self._read_meta().version == OLD_VERSION:
                 return []
             columns = "SELECT sequence, time, record, reason, checksum FROM skip ORDER BY sequence"
@@ -397,8 +397,8 @@ class Journal(JournalFile):
         previous, rows = self._page(sequence - 1)
         self._checked(rows[0], sequence, previous)
         why = reason[:LONGEST_REASON].encode("utf-8", "replace")
-        row = SkipRow(sequence, wall_time(), rows[0].checksum, why, b"").sealed(self.id)
-        with self._translated(), self._writing():
+        row = SkipRow(sequence, wall_time(), rows[0].checksum, why, b"").with_checksum(self.id)
+        with self._translate_errors(), self._writing():
             self._write_meta(self._read_meta())
             self._connection.execute("INSERT INTO skip VALUES (?, ?, ?, ?, ?)", row)
 
@@ -412,7 +412,7 @@ class Journal(JournalFile):
         self._check_writes()
         if not 0 <= upto <= self._last:
             raise ValueError(f"a journal can be compacted up to its last record {self._last}, got {upto}")
-        with self._translated():
+        with self._translate_errors():
             meta = self._read_meta()
             if upto > meta.base:
                 previous, rows = self._page(upto - 1)

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeAlias
 from abound.errors import RefusedRecord
 from abound.store.names import Name
 
-MOST_BYTES = 1 << 20  # a record
-MOST_LABELS = 10_000  # of one list in a record
+MAX_BYTES = 1 << 20  # a record
+MAX_LABELS = 10_000  # of one list in a record
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +120,10 @@ class BandFeedback:
                 raise RefusedRecord(f"{field} must be the name of a band, of at most 100 letters, got {value!r}")
 
 
-Surgery: TypeAlias = AddLabel | RenameLabel | MergeLabels | RetireLabel
-Record: TypeAlias = Learn | Surgery | BandFeedback
-SURGERY = (AddLabel, RenameLabel, MergeLabels, RetireLabel)
-KINDS: dict[str, type[Record]] = {cls.kind: cls for cls in (Learn, *SURGERY, BandFeedback)}
+LabelEdit: TypeAlias = AddLabel | RenameLabel | MergeLabels | RetireLabel
+Record: TypeAlias = Learn | LabelEdit | BandFeedback
+LABEL_EDITS = (AddLabel, RenameLabel, MergeLabels, RetireLabel)
+KINDS: dict[str, type[Record]] = {cls.kind: cls for cls in (Learn, *LABEL_EDITS, BandFeedback)}
 _FIELDS = {kind: tuple(field.name for field in fields(cls)) for kind, cls in KINDS.items()}
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -138,8 +138,8 @@ def _labels(field: str, labels: Iterable[Any]) -> tuple[Name, ...]:
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise RefusedRecord(f"{field} must be a list of labels, got {labels!r}")
     listed = tuple(labels)
-    if len(listed) > MOST_LABELS:
-        raise RefusedRecord(f"{field} must have at most {MOST_LABELS:,} labels, got {len(listed):,}")
+    if len(listed) > MAX_LABELS:
+        raise RefusedRecord(f"{field} must have at most {MAX_LABELS:,} labels, got {len(listed):,}")
     return tuple(_label(f"each of {field}", label) for label in listed)
 
 
@@ -152,8 +152,8 @@ def encode_record(record: Record) -> bytes:
     b'{"kind":"retire label","label":"fish"}'
     """
     raw = _ENCODER.encode(describe(record)).encode("utf-8", "surrogatepass")
-    if len(raw) > MOST_BYTES:
-        raise RefusedRecord(f"a record must have at most {MOST_BYTES:,} bytes, got {len(raw):,}")
+    if len(raw) > MAX_BYTES:
+        raise RefusedRecord(f"a record must have at most {MAX_BYTES:,} bytes, got {len(raw):,}")
     return raw
 
 

@@ -21,7 +21,7 @@ class Receipt(NamedTuple):
     repeated: bool
 
 
-class Stored(NamedTuple):
+class StoredRecord(NamedTuple):
     """A record as the journal holds it; `time` counts microseconds since 1970."""
 
     sequence: int
@@ -47,12 +47,12 @@ class Row(NamedTuple):
         head = struct.pack("<qqi", self.sequence, self.time, -1 if self.key is None else len(self.key))
         return digest_of(previous, head, self.key or b"", self.payload)
 
-    def is_whole(self, previous: bytes) -> bool:
+    def is_intact(self, previous: bytes) -> bool:
         """Tell whether the row is as it was written, after another one."""
         expected = self.expected(previous)
         return expected is not None and expected == self.checksum
 
-    def sealed(self, previous: bytes) -> "Row":
+    def with_checksum(self, previous: bytes) -> "Row":
         """Return the row with its checksum."""
         checksum = self.expected(previous)
         assert checksum is not None
@@ -68,7 +68,7 @@ class KeyRow(NamedTuple):
     digest: bytes
     checksum: bytes
 
-    def is_whole(self) -> bool:
+    def is_intact(self) -> bool:
         """Tell whether the row is as it was written."""
         types = tuple(map(type, self))
         return types == (bytes, int, int, bytes, bytes) and self.checksum == key_checksum(*self[:4])
@@ -90,12 +90,12 @@ class SkipRow(NamedTuple):
         head = struct.pack("<qqi", self.sequence, self.time, len(self.record))
         return digest_of(journal.encode(), head, self.record, self.reason)
 
-    def is_whole(self, journal: str) -> bool:
+    def is_intact(self, journal: str) -> bool:
         """Tell whether the row is as it was written."""
         expected = self.expected(journal)
         return expected is not None and expected == self.checksum
 
-    def sealed(self, journal: str) -> "SkipRow":
+    def with_checksum(self, journal: str) -> "SkipRow":
         """Return the row with its checksum."""
         checksum = self.expected(journal)
         assert checksum is not None

@@ -14,15 +14,15 @@ from abound.server.writer import Writer
 from abound.store.journal import Receipt
 from abound.store.journal.records import Learn, Record
 
-MOST_WAITING = 1000  # requests of a process that wait for the journal
-MOST_WAITING_BYTES = 64 << 20  # of their texts
-MOST_BATCHES = 4  # that are ranked at a time; their answers are large
-MOST_WAITING_BATCHES = 32
+MAX_WAITING = 1000  # requests of a process that wait for the journal
+MAX_WAITING_BYTES = 64 << 20  # of their texts
+MAX_BATCHES = 4  # that are ranked at a time; their answers are large
+MAX_WAITING_BATCHES = 32
 LONGEST_WAIT = 5.0  # seconds, for a sequence, or for what the writer knows
 LONGEST_WRITE = 30.0  # seconds
 
 
-class Journalled(Protocol):
+class JournalClient(Protocol):
     """A way to the journal."""
 
     closed: bool
@@ -44,25 +44,25 @@ class Journalled(Protocol):
         """Raise JournalUnavailable if whoever writes does not answer."""
 
 
-class Served:
+class Service:
     """A replica and the way to its journal, as one process has them.
 
     Parameters
     ----------
     replica : Replica
-    journalled : Journalled
+    journal_client : JournalClient
     """
 
-    def __init__(self, replica: Replica, journalled: Journalled) -> None:
+    def __init__(self, replica: Replica, journal_client: JournalClient) -> None:
         self.replica = replica
-        self.journalled = journalled
-        self.closed = journalled.closed
+        self.journal_client = journal_client
+        self.closed = journal_client.closed
         self.version = version("abound")
         self.draining = False
         self.waiting = 0
         self.waiting_bytes = 0
         self.counts = Counts()
-        self._batches = asyncio.Semaphore(MOST_BATCHES)
+        self._batches = asyncio.Semaphore(MAX_BATCHES)
         self._n_batches = 0
         self._hashing = asyncio.Lock()
         self._hashed: tuple[str, int] | None = None
@@ -79,24 +79,24 @@ class Served:
     def refusal(self) -> str | None:
         """Why nothing can be learnt here until the server is started again, or None."""
         unapplied = self.replica.unapplied
-        return self.journalled.refusal if unapplied is None else str(unapplied)
+        return self.journal_client.refusal if unapplied is None else str(unapplied)
 
     async def facts(self) -> Facts:
         """Return what is known of all workers."""
         async with _within(LONGEST_WAIT, "the process that writes does not answer"):
-            return await self.journalled.facts(self.state())
+            return await self.journal_client.facts(self.state())
 
     async def learn(self, record: Record, key: str | None) -> Receipt:
         """Have a record written, and wait until this process knows it too."""
         size = len(record.text) if isinstance(record, Learn) else 0
-        if self.waiting >= MOST_WAITING or self.waiting_bytes + size > MOST_WAITING_BYTES:
+        if self.waiting >= MAX_WAITING or self.waiting_bytes + size > MAX_WAITING_BYTES:
             raise busy(429, f"{self.waiting:,} requests wait for the journal; try again later")
         self.waiting += 1
         self.waiting_bytes += size
         try:
             words = f"nothing was written for {LONGEST_WRITE:g} seconds; send the same again, with the same key"
             async with _within(LONGEST_WRITE, words):
-                receipt = await self.journalled.submit(record, key)
+                receipt = await self.journal_client.submit(record, key)
             await self._applied(receipt.sequence)
             return receipt
         finally:
@@ -106,7 +106,7 @@ class Served:
     @asynccontextmanager
     async def batches(self) -> AsyncIterator[None]:
         """Wait until few enough batches are being ranked."""
-        if self._n_batches >= MOST_BATCHES + MOST_WAITING_BATCHES:
+        if self._n_batches >= MAX_BATCHES + MAX_WAITING_BATCHES:
             raise busy(429, f"{self._n_batches} batches wait to be ranked; try again later")
         self._n_batches += 1
         try:
@@ -119,7 +119,7 @@ class Served:
         """Return the hash of the state and its sequence, the same to all who ask; None if a record came meanwhile."""
         async with self._hashing:
             if self._hashed is None or self._hashed[1] != self.replica.sequence:
-                self._hashed = await asyncio.to_thread(self.replica.hash_gently)
+                self._hashed = await asyncio.to_thread(self.replica.hash_in_steps)
             return self._hashed
 
     # -- waiting for a sequence ----------------------------------------------------------------------
@@ -128,12 +128,12 @@ class Served:
         """Wait until a record that a client has seen is applied here."""
         if self.replica.sequence >= sequence:
             return
-        if self.waiting >= MOST_WAITING:
-            raise busy(429, f"{MOST_WAITING:,} requests wait; try again later")
+        if self.waiting >= MAX_WAITING:
+            raise busy(429, f"{MAX_WAITING:,} requests wait; try again later")
         self.waiting += 1
         try:
             async with _within(LONGEST_WAIT, "the process that writes does not answer"):
-                last = await self.journalled.last()
+                last = await self.journal_client.last()
             if sequence > last:
                 raise Problem(412, f"the journal ends at record {last}; there is no record {sequence} yet")
             if not await self._applied(sequence):
@@ -174,7 +174,7 @@ async def _within(seconds: float, words: str) -> AsyncIterator[None]:
         raise busy(503, words) from None
 
 
-class InProcess:
+class LocalJournalClient:
     """The writer of this very process."""
 
     def __init__(self, writer: Writer) -> None:

@@ -8,7 +8,7 @@ import pytest
 from abound import Tagger
 from abound.components.rows import Rows
 from abound.server import Home
-from abound.server.http.inside import MOST_WORDS
+from abound.server.http.introspection import MAX_WORDS
 from abound.server.http.pages import Pages
 from tests.server.http.asgi import talk
 
@@ -32,7 +32,7 @@ def conversation(tagger, tmp_path, *asks):
 def test_a_word_votes_as_in_a_text_of_its_own(tagger, tmp_path):
     (answer,) = conversation(tagger, tmp_path, ("GET", "/v1/word?word=apple", None))
     found = answer.json()
-    alone = [(entry.label, entry.score) for entry in tagger.rank("apple", MOST_WORDS) if entry.score > 0]
+    alone = [(entry.label, entry.score) for entry in tagger.rank("apple", MAX_WORDS) if entry.score > 0]
     assert [(entry["label"], entry["vote"]) for entry in found["labels"]] == alone
     assert next(entry for entry in found["labels"] if entry["label"] == "fruit")["name"] == "fruits"
     assert found["count"] > 0
@@ -65,7 +65,7 @@ def test_a_labels_words_are_those_that_vote_for_it(tagger, tmp_path):
             expected[tagger.encoder.name(term)] = vote
     shown = {entry["word"]: entry["vote"] for entry in found["words"]}
     assert shown == pytest.approx({word: expected[word] for word in shown})
-    assert len(shown) == min(MOST_WORDS, len(expected))
+    assert len(shown) == min(MAX_WORDS, len(expected))
     assert found["names"] == ["fruits", "fruit of trees"]
     assert found["count"] == 9
     assert (found["accepted"], found["rejected"], found["examples"]) == (0, 0, [])

@@ -7,7 +7,7 @@ import numpy as np
 
 from abound.components.rows import Rows
 from abound.server.merged import rank_rows
-from abound.server.replica import Replica, together
+from abound.server.replica import Replica, merge_explanations
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation
 
@@ -47,8 +47,8 @@ class Reasons:
     def __init__(self, replica: Replica, text: str, labels: Sequence[Name], check: Callable[[int, int], None]) -> None:
         self._replica = replica
         with replica.reading() as self.sequence:
-            self._names = replica.resolved(labels)
-            self._groups = replica.heard(text, self._names)
+            self._names = replica.resolve_labels(labels)
+            self._groups = replica.voted_parts(text, self._names)
             self._positions = replica.tagger.encoder.count_places(text)
             members = [member for members in self._groups for member in members]
             check(self._positions, len(members))
@@ -77,7 +77,7 @@ class Reasons:
             done = []
             while groups and len(parts) >= len(groups[0][1]):
                 name, members = groups.popleft()
-                done.append(together(name, parts[: len(members)]))
+                done.append(merge_explanations(name, parts[: len(members)]))
                 del parts[: len(members)]
             yield done
 

@@ -8,15 +8,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from abound.server.history import WINDOW, Trend
 from abound.server.http.endpoints import Call, Endpoint
 from abound.server.http.problems import Problem
-from abound.server.inside import Votes, find_label, rivals, word_votes
+from abound.server.introspection import Votes, find_label, rivals, word_votes
 from abound.server.replica import Replica
 from abound.store.names import Name
 
-MOST_WORDS = 20
+MAX_WORDS = 20
 AnyName = str | int | float
 
 
-class LabelAsk(Struct, forbid_unknown_fields=True):
+class LabelRequest(Struct, forbid_unknown_fields=True):
     """A label, under any of its names."""
 
     name: Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -45,7 +45,7 @@ class TaughtText(Struct):
     decision: str
 
 
-class LabelInside(Struct):
+class LabelDetails(Struct):
     """What is known of a label; decisions are counted from the first record on that the journal still holds."""
 
     sequence: int
@@ -60,7 +60,7 @@ class LabelInside(Struct):
     examples: list[TaughtText]
 
 
-class WordAsk(Struct, forbid_unknown_fields=True):
+class WordRequest(Struct, forbid_unknown_fields=True):
     """A word, or a run of words."""
 
     word: Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -74,7 +74,7 @@ class VotedLabel(Struct, omit_defaults=True):
     name: str | UnsetType = UNSET
 
 
-class WordInside(Struct):
+class WordDetails(Struct):
     """How many texts have a word, and what it votes for."""
 
     sequence: int
@@ -83,7 +83,7 @@ class WordInside(Struct):
     labels: list[VotedLabel]
 
 
-class ProgressAsk(Struct, forbid_unknown_fields=True):
+class ProgressRequest(Struct, forbid_unknown_fields=True):
     """Nothing is asked."""
 
 
@@ -125,21 +125,21 @@ class Progress(Struct):
     workers: list[WorkerAt]
 
 
-async def label(call: Call[LabelAsk]) -> LabelInside:
+async def label(call: Call[LabelRequest]) -> LabelDetails:
     """Say what votes for a label, whom it fights with, and what people said of it."""
-    replica = call.served.replica
-    found = find_label(replica, call.ask.name)
+    replica = call.service.replica
+    found = find_label(replica, call.request.name)
     if found is None or found in replica.labels.retired:
-        raise Problem(404, f"label {call.ask.name!r} is {'not known' if found is None else 'retired'}")
+        raise Problem(404, f"label {call.request.name!r} is {'not known' if found is None else 'retired'}")
     votes = Votes(replica, found)
     for _ in votes.gather():
         await asyncio.sleep(0)
     with replica.reading():
         labels, name = replica.labels, replica.tagger.encoder.name
-        words = votes.best(MOST_WORDS)
+        words = votes.best(MAX_WORDS)
         aliases = sorted((alias for alias, target in labels.aliases.items() if target == found), key=str)
-        accepted, rejected, examples = replica.history.said([found, *aliases])
-        return LabelInside(
+        accepted, rejected, examples = replica.history.decisions([found, *aliases])
+        return LabelDetails(
             sequence=replica.sequence,
             label=found,
             names=replica.tagger.label_names.get(str(found), []),
@@ -156,22 +156,22 @@ async def label(call: Call[LabelAsk]) -> LabelInside:
         )
 
 
-def word(call: Call[WordAsk]) -> WordInside:
+def word(call: Call[WordRequest]) -> WordDetails:
     """Say what a word votes for."""
-    replica, asked = call.served.replica, call.ask.word
+    replica, asked = call.service.replica, call.request.word
     with replica.reading() as sequence:
-        found = word_votes(replica, asked, MOST_WORDS)
+        found = word_votes(replica, asked, MAX_WORDS)
         if found is None:
             raise Problem(404, f"the word {asked!r} is not known")
         count, entries = found
         labels = [VotedLabel(entry.label, entry.score, _name(replica, entry.label)) for entry in entries]
-    return WordInside(sequence, asked, count, labels)
+    return WordDetails(sequence, asked, count, labels)
 
 
-async def progress(call: Call[ProgressAsk]) -> Progress:
+async def progress(call: Call[ProgressRequest]) -> Progress:
     """Say how often the first label was right before it was taught."""
-    replica = call.served.replica
-    facts = await call.served.facts()
+    replica = call.service.replica
+    facts = await call.service.facts()
     with replica.reading():
         history, tagger = replica.history, replica.tagger
         better, worse = history.trends()
@@ -199,7 +199,7 @@ def _name(replica: Replica, label: Name) -> str | UnsetType:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/label", label, LabelAsk, LabelInside, "Look inside a label", errors=(404,)),
-    Endpoint("GET", "/v1/word", word, WordAsk, WordInside, "Say what a word votes for", errors=(404,)),
-    Endpoint("GET", "/v1/progress", progress, ProgressAsk, Progress, "Say how well the model does"),
+    Endpoint("GET", "/v1/label", label, LabelRequest, LabelDetails, "Look inside a label", errors=(404,)),
+    Endpoint("GET", "/v1/word", word, WordRequest, WordDetails, "Say what a word votes for", errors=(404,)),
+    Endpoint("GET", "/v1/progress", progress, ProgressRequest, Progress, "Say how well the model does"),
 )

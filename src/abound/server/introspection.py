@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.components.rows import Rows
-from abound.server.asking import rank_features
+from abound.server.queries import rank_features
 from abound.server.replica import Replica
 from abound.store.names import Name
 from abound.tagger import Entry
 
 CHUNK = 1 << 16  # terms that are looked through while nobody may rank
-LEAST_CHUNK = 1 << 10  # for a label that is merged of very many
+MIN_CHUNK = 1 << 10  # for a label that is merged of very many
 SHARED_WORDS = 20  # of a label, by which its rivals are found
-RIVALS_A_WORD = 6
+RIVALS_PER_WORD = 6
 
 
 class Rival(NamedTuple):
@@ -43,7 +43,7 @@ class Votes:
         while start < self._replica.tagger.n_features:
             with self._replica.reading():
                 parts = len(self._replica.labels.members(self._replica.labels.resolve(self._label)))
-                stop = min(start + max(LEAST_CHUNK, CHUNK // parts), self._replica.tagger.n_features)
+                stop = min(start + max(MIN_CHUNK, CHUNK // parts), self._replica.tagger.n_features)
                 self._look_through(start, stop)
             start = stop
             yield
@@ -75,7 +75,7 @@ def rivals(replica: Replica, label: Name, words: list[tuple[int, float]], most: 
     shared: dict[Name, dict[int, float]] = {}
     tagger, labels = replica.tagger, replica.labels
     for term, vote in words[:SHARED_WORDS]:
-        found = tagger.rank_rows(_alone(np.array([term], np.int32)), RIVALS_A_WORD)
+        found = tagger.rank_rows(_alone(np.array([term], np.int32)), RIVALS_PER_WORD)
         for number, score in zip(found.indices[0].tolist(), found.scores[0].tolist(), strict=True):
             other = labels.resolve(labels.book.names[number]) if number >= 0 else label
             if other != label and other not in labels.retired and score > 0:

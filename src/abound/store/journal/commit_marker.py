@@ -14,7 +14,7 @@ HEADER = "abound journal head 1"
 LONGEST = 200  # bytes of a witness's line
 
 
-class Witness:
+class CommitMarker:
     """Say, and remember, the last sequence that was committed to a journal.
 
     Parameters
