@@ -31,7 +31,7 @@ class Visit:
 
     def open(self, part="tag"):
         self.page.goto(f"{self.address}/#/{part}")
-        self.page.wait_for_function("() => document.getElementById('foot').textContent.includes('record')")
+        self.page.wait_for_function("() => document.getElementById('foot').textContent.includes('revision')")
 
     def type(self, text):
         self.page.locator("#text").fill(text)
@@ -74,7 +74,7 @@ class Visit:
 
     def settled(self, sequence):
         """Wait until what was decided is learnt, and nothing is held any more."""
-        self.page.wait_for_selector("#held", state="hidden", timeout=15_000)
+        self.page.wait_for_selector("#pending", state="hidden", timeout=15_000)
         assert self.sequence >= sequence
 
 

@@ -61,8 +61,8 @@ def states(visit, file):
     page.wait_for_selector("[role=option]")
     yield "deciding"
     visit.press("Escape")
-    page.locator("#held button").first.click()
-    page.locator("#held button").first.click()
+    page.locator("#pending button").first.click()
+    page.locator("#pending button").first.click()
     page.locator("#open-help").click()
     page.wait_for_selector("dialog[open]")
     yield "help"
@@ -115,14 +115,14 @@ def test_every_action_has_its_place_in_the_tab_order(visit):
     found = " | ".join(walk(page))
     for action in ("A skip", "A Tag", "Queue", "Labels", "Progress", "open-key", "open-help", "TEXTAREA text",
                    "Clear", "Add a label", "forest fires", "Accept forest fires", "Reject forest fires",
-                   "Look inside forest fires"):  # fmt: skip
+                   "Details of forest fires"):  # fmt: skip
         assert action in found, found
     # The arrows move among the labels, and take the actions along.
     page.locator(".pick").first.focus()
     visit.press("ArrowDown", "Tab")
     assert page.evaluate(FOCUSED) == f"BUTTON Accept {visit.names[1]}"
     visit.press("Enter")
-    page.locator(".chip.accept.held").wait_for()
+    page.locator(".chip.accept.pending").wait_for()
     visit.press("u")
     visit.press("End")
     visit.open("label?name=11855")

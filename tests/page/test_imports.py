@@ -22,7 +22,7 @@ def test_modules_do_not_import_each_other_in_a_circle():
 
 
 def test_a_circle_is_noticed(tmp_path):
-    (tmp_path / "queue.js").write_text('import {\n  takeFile,\n} from "./tag.js";\n')
+    (tmp_path / "queue.js").write_text('import {\n  importFile,\n} from "./tag.js";\n')
     (tmp_path / "tag.js").write_text('export { startQueue } from "./queue.js";\n')
     with pytest.raises(graphlib.CycleError):
         graphlib.TopologicalSorter(imports(tmp_path)).prepare()

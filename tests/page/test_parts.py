@@ -42,15 +42,15 @@ def test_a_label_is_merged_and_retired_after_a_look_at_what_changes(visit):
     page.keyboard.type("rowing boats of w")
     page.wait_for_selector("[role=option]")
     visit.press("Enter")
-    page.get_by_text("It has been learnt with 2 texts").wait_for()
-    page.get_by_role("button", name="Do it").click()
+    page.get_by_text("It was learned from 2 texts").wait_for()
+    page.get_by_role("button", name="Confirm").click()
     page.locator("h1", has_text="rowing boats of wood").wait_for()
     page.wait_for_selector(".facts")
-    assert "Also sail boats of wood" in page.locator("main").text_content()
+    assert "Also called sail boats of wood" in page.locator("main").text_content()
     page.get_by_role("button", name="Retire").click()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Retire").click()
-    page.get_by_role("button", name="Do it").click()
+    page.get_by_role("button", name="Confirm").click()
     page.locator("h1", has_text="Labels").wait_for()
     assert "rowing boats of wood" not in [entry["label"] for entry in visit.rank("a book on rowing boats of wood")]
 
@@ -73,7 +73,7 @@ def test_progress_follows_what_is_learnt(visit, stage_of_titles):
     values = page.locator(".fact-value").all_text_contents()
     assert values[0] == f"{found['rows']:,}"
     assert values[3] == f"{round(found['points'][-1]['p1'] * 100)}%"
-    assert f"record {found['sequence']:,}" in page.locator("main").text_content()
+    assert f"revision {found['sequence']:,}" in page.locator("main").text_content()
     assert page.locator(".plain").last.locator("tbody tr").count() == len(found["workers"]) == 1
 
 
@@ -91,7 +91,7 @@ def test_files_become_queues(visit, name, content, texts):
     page = visit.page
     page.evaluate(DROP, [name, content])
     if name.endswith(".txt"):
-        page.get_by_role("button", name="2 texts, one a line").click()
+        page.get_by_role("button", name="2 texts, one per line").click()
     texts = texts or ["a text that is far longer", "another one of these texts"]
     for i, text in enumerate(texts):
         page.get_by_text(f"{i + 1} of {len(texts)}", exact=True).wait_for()
@@ -105,9 +105,9 @@ def test_a_file_may_be_one_text_or_none(visit):
     page.get_by_role("button", name="One text").click()
     page.wait_for_function("() => document.getElementById('text').value.startsWith('Dear sir')")
     for name, content, words in (
-        ("x.pdf", "%PDF", "x.pdf is no .txt, .csv, .tsv or .jsonl file."),
-        ("x.jsonl", "{oops", "Line 1 is no JSON."),
-        ("x.csv", "", "x.csv has no text in it."),
+        ("x.pdf", "%PDF", "x.pdf is not a .txt, .csv, .tsv or .jsonl file."),
+        ("x.jsonl", "{oops", "Line 1 is not valid JSON."),
+        ("x.csv", "", "x.csv contains no text."),
     ):
         page.evaluate(DROP, [name, content])
         page.locator("#notice", has_text=words).wait_for()
@@ -123,7 +123,7 @@ def problem(status, **headers):
     [
         (413, "This text is too long for the server."),
         (429, "Too many requests. The page waits and tries again."),
-        (401, "The server asks for a key."),
+        (401, "The server requires a key."),
         (422, "a sentence of the server"),
     ],
 )
@@ -134,7 +134,7 @@ def test_refusals_are_said(visit, status, words):
     page.locator("#state", has_text=words).wait_for()
     page.unroute("**/v1/rank")
     if status == 401:
-        page.get_by_role("button", name="Give a key").click()
+        page.get_by_role("button", name="Enter a key").click()
         page.locator("#key").fill("secret")
         with page.expect_request("**/v1/rank") as request:
             visit.press("Enter")
@@ -152,7 +152,7 @@ def test_a_server_that_is_gone_loses_no_decision(visit):
     page.locator("#notice", has_text="The server does not answer.").wait_for()
     page.locator(".chip.accept.waiting").wait_for()
     page.unroute("**/v1/**")
-    page.wait_for_selector(".chip.accept.learnt")
+    page.wait_for_selector(".chip.accept.learned")
     assert visit.sequence == before + 1
     page.wait_for_selector("#notice", state="hidden")
     visit.problems.clear()
@@ -163,7 +163,7 @@ def test_what_the_server_refuses_is_said_and_dropped(visit):
     visit.type("Gardens of the south")
     page.route("**/v1/learn", lambda route: route.fulfill(**problem(422)))
     visit.press("Escape", "a", "s")
-    page.locator("#notice", has_text="Not learnt: a sentence of the server").wait_for()
-    page.wait_for_selector("#held", state="hidden")
+    page.locator("#notice", has_text="Not learned: a sentence of the server").wait_for()
+    page.wait_for_selector("#pending", state="hidden")
     assert page.locator(".chip").count() == 0
     visit.problems.clear()

@@ -42,7 +42,7 @@ def test_type_read_reject_add_and_come_back(visit):
     rejected = visit.names[0]
     visit.press("Escape", "r")
     page.wait_for_selector(".row.is-rejected")
-    assert page.locator("#held").is_visible()
+    assert page.locator("#pending").is_visible()
     assert visit.sequence == before
     visit.press("s")
     visit.settled(before + 1)
@@ -72,8 +72,8 @@ def test_type_read_reject_add_and_come_back(visit):
     page.get_by_role("button", name="Rename").click()
     page.locator("#new-name").fill("wild fires in woods")
     visit.press("Enter")
-    page.get_by_text("It has been learnt with 1 text").wait_for()
-    page.get_by_role("button", name="Do it").click()
+    page.get_by_text("It was learned from 1 text").wait_for()
+    page.get_by_role("button", name="Confirm").click()
     page.locator("h1", has_text="wild fires in woods").wait_for()
     page.wait_for_selector(".facts")
     assert "burning woods" in page.locator("main").text_content()
@@ -86,9 +86,9 @@ def test_type_read_reject_add_and_come_back(visit):
     assert page.locator("#text").input_value() == similar
     assert "wild fires in woods" in visit.names[:3]
     visit.type(TITLE)
-    assert page.locator(".chip.add.learnt").count() == 1
+    assert page.locator(".chip.add.learned").count() == 1
     visit.type(CLOSE)
-    assert page.locator(".chip.reject.learnt").count() == 1
+    assert page.locator(".chip.reject.learned").count() == 1
 
 
 def test_a_name_that_people_read_can_change_and_the_number_stays(visit):
@@ -98,7 +98,7 @@ def test_a_name_that_people_read_can_change_and_the_number_stays(visit):
     page.get_by_role("button", name="Rename").click()
     page.locator("#new-name").fill("easy reading")
     visit.press("Enter")
-    page.get_by_role("button", name="Do it").click()
+    page.get_by_role("button", name="Confirm").click()
     page.locator("h1", has_text="easy reading").wait_for()
     page.wait_for_selector(".facts")
     assert page.locator(".label-id").text_content() == "3"
@@ -112,20 +112,20 @@ def test_what_is_held_can_be_undone_and_survives_a_reload(visit):
     text = "A cookbook of northern berries"
     visit.type(text)
     visit.press("Escape", "j", "a", "j", "r")
-    assert page.locator(".chip.held").count() == 2
+    assert page.locator(".chip.pending").count() == 2
     visit.press("u")
-    assert page.locator(".chip.held").count() == 1
+    assert page.locator(".chip.pending").count() == 1
     visit.press("u")
-    page.wait_for_selector("#held", state="hidden")
+    page.wait_for_selector("#pending", state="hidden")
     assert page.locator(".chip").count() == 0
     visit.press("k", "a")
     page.reload()  # in the middle of the five seconds
     visit.ranked(text)
-    assert page.locator("#held").is_visible()
+    assert page.locator("#pending").is_visible()
     assert visit.sequence == before
     visit.settled(before + 1)
     assert visit.sequence == before + 1  # once, and what was undone never
-    assert page.locator(".chip.accept.learnt").count() == 1
+    assert page.locator(".chip.accept.learned").count() == 1
 
 
 def test_a_decision_that_nobody_undoes_is_sent_after_five_seconds(visit):
@@ -134,7 +134,7 @@ def test_a_decision_that_nobody_undoes_is_sent_after_five_seconds(visit):
     visit.press("Escape", "a")
     page.wait_for_timeout(3500)
     assert visit.sequence == before
-    page.wait_for_selector("#held", state="hidden", timeout=5000)
+    page.wait_for_selector("#pending", state="hidden", timeout=5000)
     assert visit.sequence == before + 1
 
 

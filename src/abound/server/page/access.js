@@ -1,10 +1,10 @@
-// The key that a server may ask for.
+// The dialog for the server's key.
 import { getKey, setKey } from "./api.js";
 import { byId, h } from "./dom.js";
 import { openDialog } from "./keys.js";
 import { read } from "./store.js";
 
-export function askForKey(words = "Servers with keys tell who may rank, teach and change labels.") {
+export function askForKey(words = "A key determines whether you may rank texts, correct labels or edit the label set.") {
   if (document.querySelector("dialog[open]")) return;
   const input = h("input", { type: "password", class: "input", id: "key", autocomplete: "off", spellcheck: "false" });
   input.value = getKey();

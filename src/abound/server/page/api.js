@@ -1,10 +1,10 @@
-// The server, as everybody speaks to it.
+// A client of the server's public HTTP API.
 import { forget, read, write } from "./store.js";
 
 export class ApiError extends Error {
   constructor(status, detail, wait = 0) {
     super(detail);
-    this.status = status; // 0: nobody answered
+    this.status = status; // 0: no answer
     this.wait = wait; // seconds
   }
 
@@ -17,7 +17,7 @@ export class ApiError extends Error {
   }
 }
 
-let seen = 0; // what this page has taught: an answer must not be older
+let seen = 0; // the last record that this page has written; answers must not be older
 let newest = 0;
 const listeners = new Set();
 
@@ -56,43 +56,43 @@ async function request(method, path, { query, body, key, signal } = {}) {
     tell(gone);
     throw gone;
   }
-  const found = await answer.json().catch(() => null);
+  const content = await answer.json().catch(() => null);
   if (!answer.ok) {
     if (answer.status === 412 && seen) {
-      seen = 0; // another journal than the one this page taught: begin anew
+      seen = 0; // the server has another journal now: forget the position in the old one
       return request(method, path, { query, body, key, signal });
     }
     const wait = Number(answer.headers.get("Retry-After")) || 0;
-    const failed = new ApiError(answer.status, wordsFor(answer.status, found), wait);
+    const failed = new ApiError(answer.status, messageFor(answer.status, content), wait);
     tell(failed);
     throw failed;
   }
-  newest = Math.max(newest, Number(answer.headers.get("X-Abound-Sequence")) || found?.sequence || 0);
+  newest = Math.max(newest, Number(answer.headers.get("X-Abound-Sequence")) || content?.sequence || 0);
   tell(null);
-  return found;
+  return content;
 }
 
-function wordsFor(status, problem) {
+function messageFor(status, problem) {
   const detail = typeof problem?.detail === "string" ? problem.detail : problem?.title;
-  if (status === 401) return "The server asks for a key.";
-  if (status === 403) return "This key does not allow it.";
+  if (status === 401) return "The server requires a key.";
+  if (status === 403) return "This key does not allow this action.";
   if (status === 413) return "This text is too long for the server.";
   if (status === 429) return "Too many requests. The page waits and tries again.";
   return detail ? String(detail) : `The server answered with ${status}.`;
 }
 
-/** A text as JSON can carry it: no half characters. */
-const sound = (text) => (text.toWellFormed ? text.toWellFormed() : text);
+/** Replace lone surrogates, which JSON cannot carry. */
+const wellFormed = (text) => (text.toWellFormed ? text.toWellFormed() : text);
 
 export const rank = (text, { k = 10, bands = false, signal } = {}) =>
-  request("POST", "v1/rank", { body: { text: sound(text), k, explain: true, ...(bands ? { bands } : {}) }, signal });
+  request("POST", "v1/rank", { body: { text: wellFormed(text), k, explain: true, ...(bands ? { bands } : {}) }, signal });
 
-export const explain = (text, label) => request("POST", "v1/explain", { body: { text: sound(text), label } });
+export const explain = (text, label) => request("POST", "v1/explain", { body: { text: wellFormed(text), label } });
 
 export async function learn(batch) {
   const { text, accepted, rejected, added } = batch;
   const answer = await request("POST", "v1/learn", {
-    body: { text: sound(text), accepted, rejected, added }, key: batch.id,
+    body: { text: wellFormed(text), accepted, rejected, added }, key: batch.id,
   });
   seen = Math.max(seen, answer.sequence);
   return answer;

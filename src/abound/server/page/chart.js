@@ -1,4 +1,4 @@
-// A line over the last lessons; its points are also a table for those who do not see it.
+// A line chart of the last corrections, with a table of its points for screen readers.
 import { h, svg } from "./dom.js";
 
 const HIGH = 220;
@@ -6,7 +6,7 @@ const LEFT = 44;
 const BOTTOM = 26;
 
 export function lineChart(points, { title, from, to, table, wide }) {
-  const right = Math.max(300, Math.min(1100, wide)); // drawn as wide as it is shown, so that letters keep their size
+  const right = Math.max(300, Math.min(1100, wide)); // drawn at its display width, so that letters keep their size
   const x = (i) => LEFT + (points.length > 1 ? (i / (points.length - 1)) * (right - LEFT - 12) : 0);
   const y = (value) => 10 + (1 - value) * (HIGH - BOTTOM - 10);
   const path = points.map(({ value }, i) => `${i ? "L" : "M"}${x(i).toFixed(1)},${y(value).toFixed(1)}`).join("");

@@ -1,4 +1,4 @@
-// Find a label by a part of its name, or make a new one.
+// Find a label by a part of its name, or create one.
 import { labels } from "./api.js";
 import { count, fill, h, nameOf } from "./dom.js";
 
@@ -6,7 +6,7 @@ let made = 0;
 
 export class Completion {
   /**
-   * onPick gets {label, name, isNew}. Where `mayCreate` says so, what is typed may become a new label.
+   * onPick receives {label, name, isNew}. If `mayCreate()` is true, the typed text may become a new label.
    */
   constructor({ label, placeholder, onPick, onLeave = () => {}, mayCreate = () => false }) {
     this.onPick = onPick;
@@ -53,15 +53,15 @@ export class Completion {
     return undefined;
   }
 
-  show(found, typed, problem = "") {
-    const exact = found.some((entry) => [nameOf(entry), String(entry.label)].includes(typed));
-    this.options = found.map((entry) => ({ label: entry.label, name: nameOf(entry), count: entry.count }));
+  show(matches, typed, problem = "") {
+    const exact = matches.some((entry) => [nameOf(entry), String(entry.label)].includes(typed));
+    this.options = matches.map((entry) => ({ label: entry.label, name: nameOf(entry), count: entry.count }));
     if (typed && !exact && !problem && this.mayCreate()) this.options.push({ label: typed, name: typed, isNew: true });
     const items = this.options.map((option, i) => h("li", { role: "option", class: option.isNew ? "is-new" : null, id: `${this.list.id}-${i}`, "aria-selected": "false",
       onmousedown: (event) => { event.preventDefault(); this.pick(i); } },
       option.isNew ? [h("span", {}, "New label "), h("bdi", { class: "option-name" }, option.name)]
         : [h("bdi", { class: "option-name" }, option.name), h("span", { class: "option-count" }, count(option.count))]));
-    const none = typed && !items.length ? [h("li", { class: "empty", role: "option", "aria-disabled": "true", "aria-selected": "false" }, problem || "No label has this in its name.")] : [];
+    const none = typed && !items.length ? [h("li", { class: "empty", role: "option", "aria-disabled": "true", "aria-selected": "false" }, problem || "No label name has a word that begins like this.")] : [];
     fill(this.list, ...items, ...none);
     const open = items.length + none.length > 0;
     this.list.hidden = !open;
@@ -97,7 +97,7 @@ export class Completion {
       this.move(event.key === "ArrowDown" ? 1 : -1);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      // Who types faster than the server answers must not get what an older answer had first.
+      // If the answer to the current input has not arrived, wait for it: the options shown belong to older input.
       if (this.shown === this.input.value.trim()) this.pick(this.at);
       else this.wanted = this.input.readOnly = true;
     } else if (event.key === "Escape") {

@@ -1,21 +1,21 @@
-// What a person decides is held for five seconds, can be undone until then, and is sent as one lesson a text.
+// A decision is pending for five seconds and can be undone until then. All decisions on a text are sent as one correction.
 //
-// Everything held is kept on the device with its idempotency key: a page that is closed or reloaded in between sends
-// it later, and the server learns it once.
+// Pending decisions are stored on the device with their idempotency key: a page that is closed or reloaded in between
+// sends them later, and the server learns them once.
 import { feedback, learn } from "./api.js";
 import { keyOf } from "./dom.js";
 import { forget, names, read, write } from "./store.js";
 
-export const HOLD = 5000;
-const AGAIN = 3000; // until a server that is gone is tried again
-const ABANDONED = 30000; // what a page has not sent so long after its time belongs to a page that is gone
+export const UNDO_MS = 5000;
+const RETRY_MS = 3000; // until the next attempt if the server does not answer
+const ABANDONED_MS = 30000; // a batch that is overdue by this time belongs to a page that was closed
 const REMEMBERED = 300; // texts
 
 const FIELD = { accept: "accepted", reject: "rejected", add: "added" };
 
 const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
-/** Say in which band a label belonged; nobody waits for it. */
+/** Report in which band a label belongs; errors are ignored. */
 const teachBand = ({ label, score, band, kind }) =>
   feedback({ label, score, shown: band, wanted: kind === "reject" ? "hide" : "apply" }).catch(() => {});
 
@@ -24,29 +24,29 @@ class Decisions extends EventTarget {
     super();
     this.page = read("page", null, sessionStorage) ?? newId();
     write("page", this.page, sessionStorage);
-    this.batches = []; // oldest first: {id, text, items: [{label, name, kind}], due, state: held | sending | waiting}
-    this.learnt = new Map(read("learnt", [])); // text -> [{label, name, kind}]
+    this.batches = []; // oldest first: {id, text, items: [{label, name, kind}], due, state: pending | sending | waiting}
+    this.learned = new Map(read("learned", [])); // text -> [{label, name, kind}]
     this.adopt();
     this.schedule();
     addEventListener("storage", ({ key }) => {
-      if (key?.endsWith(":learnt")) this.learnt = new Map(read("learnt", []));
+      if (key?.endsWith(":learned")) this.learned = new Map(read("learned", []));
     });
   }
 
   adopt() {
-    for (const name of names("held:")) {
+    for (const name of names("pending:")) {
       const kept = read(name, []);
-      const own = name === `held:${this.page}`;
-      if (!own && kept.some((batch) => batch.due > Date.now() - ABANDONED)) continue;
+      const own = name === `pending:${this.page}`;
+      if (!own && kept.some((batch) => batch.due > Date.now() - ABANDONED_MS)) continue;
       if (!own) forget(name);
-      this.batches.push(...kept.map((batch) => ({ ...batch, state: "held" })));
+      this.batches.push(...kept.map((batch) => ({ ...batch, state: "pending" })));
     }
     this.keep();
   }
 
   keep() {
-    if (this.batches.length) write(`held:${this.page}`, this.batches);
-    else forget(`held:${this.page}`);
+    if (this.batches.length) write(`pending:${this.page}`, this.batches);
+    else forget(`pending:${this.page}`);
   }
 
   changed() {
@@ -55,51 +55,51 @@ class Decisions extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
-  /** Decide on a label of a text; the same decision again takes it back. */
+  /** Decide on a label of a text; the same decision again undoes it. */
   decide(text, { label, name, band, score }, kind) {
     const key = keyOf(label);
-    let batch = this.batches.find((held) => held.text === text && held.state === "held");
+    let batch = this.batches.find((other) => other.text === text && other.state === "pending");
     const before = batch?.items.find((item) => keyOf(item.label) === key);
     if (batch) batch.items = batch.items.filter((item) => item !== before);
     if (before?.kind !== kind) {
-      if (!batch) this.batches.push((batch = { id: newId(), text, items: [], state: "held" }));
+      if (!batch) this.batches.push((batch = { id: newId(), text, items: [], state: "pending" }));
       batch.items.push({ label, name, kind, band, score });
     } else {
-      this.takenBack(text, [before]);
+      this.undone(text, [before]);
     }
-    batch.due = Date.now() + HOLD;
+    batch.due = Date.now() + UNDO_MS;
     if (!batch.items.length) this.batches.splice(this.batches.indexOf(batch), 1);
     this.changed();
   }
 
-  /** Take the last decision back that has not been sent; return it and its text. */
+  /** Undo the last decision that has not been sent; return it and its text. */
   undo() {
-    const batch = this.batches.findLast((held) => held.state === "held" || held.state === "waiting");
+    const batch = this.batches.findLast((other) => other.state === "pending" || other.state === "waiting");
     if (!batch) return null;
     const item = batch.items.pop();
     if (!batch.items.length) this.batches.splice(this.batches.indexOf(batch), 1);
-    else batch.id = newId(); // it is another lesson now
-    this.takenBack(batch.text, [item]);
+    else batch.id = newId(); // it is another correction now
+    this.undone(batch.text, [item]);
     this.changed();
     return { ...item, text: batch.text };
   }
 
-  takenBack(text, items) {
-    this.dispatchEvent(new CustomEvent("takenback", { detail: { text, items } }));
+  undone(text, items) {
+    this.dispatchEvent(new CustomEvent("undone", { detail: { text, items } }));
   }
 
-  /** What was decided on a text, by label: what is learnt already and what is held. */
+  /** The decisions on a text by label, both learned and pending. */
   on(text) {
-    const found = new Map();
-    for (const item of this.learnt.get(text) ?? []) found.set(keyOf(item.label), { ...item, state: "learnt" });
+    const byLabel = new Map();
+    for (const item of this.learned.get(text) ?? []) byLabel.set(keyOf(item.label), { ...item, state: "learned" });
     for (const batch of this.batches) {
       if (batch.text !== text) continue;
-      for (const item of batch.items) found.set(keyOf(item.label), { ...item, state: batch.state });
+      for (const item of batch.items) byLabel.set(keyOf(item.label), { ...item, state: batch.state });
     }
-    return found;
+    return byLabel;
   }
 
-  get held() {
+  get pending() {
     return this.batches.filter((batch) => batch.items.length);
   }
 
@@ -124,23 +124,23 @@ class Decisions extends EventTarget {
   async send(batch) {
     batch.state = "sending";
     this.dispatchEvent(new Event("change"));
-    const lesson = { id: batch.id, text: batch.text, accepted: [], rejected: [], added: [] };
-    for (const { label, kind } of batch.items) lesson[FIELD[kind]].push(label);
+    const correction = { id: batch.id, text: batch.text, accepted: [], rejected: [], added: [] };
+    for (const { label, kind } of batch.items) correction[FIELD[kind]].push(label);
     try {
-      const answer = await learn(lesson);
+      const answer = await learn(correction);
       this.drop(batch);
       this.remember(batch);
       this.changed();
-      this.dispatchEvent(new CustomEvent("learnt", { detail: { ...answer, batch } }));
+      this.dispatchEvent(new CustomEvent("learned", { detail: { ...answer, batch } }));
       for (const item of batch.items) if (item.band) teachBand(item);
     } catch (error) {
       if (error.mayPass || error.needsKey) {
         batch.state = "waiting";
         batch.why = error.message;
-        batch.due = Date.now() + (error.needsKey ? HOLD * 2 : Math.max(AGAIN, error.wait * 1000));
+        batch.due = Date.now() + (error.needsKey ? UNDO_MS * 2 : Math.max(RETRY_MS, error.wait * 1000));
       } else {
         this.drop(batch);
-        this.takenBack(batch.text, batch.items);
+        this.undone(batch.text, batch.items);
       }
       this.changed();
       this.dispatchEvent(new CustomEvent("refused", { detail: { error, batch, kept: batch.state === "waiting" } }));
@@ -153,12 +153,12 @@ class Decisions extends EventTarget {
   }
 
   remember(batch) {
-    const known = new Map((this.learnt.get(batch.text) ?? []).map((item) => [keyOf(item.label), item]));
+    const known = new Map((this.learned.get(batch.text) ?? []).map((item) => [keyOf(item.label), item]));
     for (const item of batch.items) known.set(keyOf(item.label), item);
-    this.learnt.delete(batch.text);
-    this.learnt.set(batch.text, [...known.values()]);
-    while (this.learnt.size > REMEMBERED) this.learnt.delete(this.learnt.keys().next().value);
-    while (!write("learnt", [...this.learnt]) && this.learnt.size) this.learnt.delete(this.learnt.keys().next().value);
+    this.learned.delete(batch.text);
+    this.learned.set(batch.text, [...known.values()]);
+    while (this.learned.size > REMEMBERED) this.learned.delete(this.learned.keys().next().value);
+    while (!write("learned", [...this.learned]) && this.learned.size) this.learned.delete(this.learned.keys().next().value);
   }
 }
 

@@ -1,4 +1,4 @@
-// Elements from plain values. Strings become text nodes, never markup.
+// Create elements from plain values. Strings become text nodes, never markup.
 
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -31,7 +31,7 @@ export function svg(tag, props = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** A name that may run in either direction, kept apart from the sentence around it. */
+/** A name that may be left-to-right or right-to-left, isolated from the sentence around it. */
 export const bdi = (text, cls) => h("bdi", { class: cls }, String(text));
 
 export const labelLink = (entry, props = {}) =>
@@ -40,23 +40,23 @@ export const labelLink = (entry, props = {}) =>
 export const wordLink = (word, props = {}) =>
   h("a", { href: `#/word?word=${encodeURIComponent(word)}`, dir: "auto", ...props }, word);
 
-/** What a person reads for a label. */
+/** The displayed name of a label. */
 export const nameOf = (entry) => String(entry.name ?? entry.label);
 
-/** A label may be a text or a number; both have one key. */
+/** A map key for a label, which may be a string or a number. */
 export const keyOf = (label) => JSON.stringify(label);
 
 const whole = new Intl.NumberFormat("en");
 export const count = (n) => (n === null || n === undefined ? "–" : whole.format(n));
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
-/** Say something to those who listen; sparingly. */
+/** Announce something to screen readers; use it sparingly. */
 export function say(words) {
   const spoken = byId("spoken");
   spoken.textContent = spoken.textContent === words ? `${words}\u00a0` : words;
 }
 
-/** Open a part; also the one that is open, anew. */
+/** Open a section, or reload it if it is already open. */
 export function go(hash) {
   if (location.hash === hash) dispatchEvent(new HashChangeEvent("hashchange"));
   else location.hash = hash;

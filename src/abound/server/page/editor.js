@@ -1,5 +1,5 @@
-// A text field with marks behind its letters. The marks lie in a copy of the text of the same size, so typing stays
-// the browser's own, and nothing moves when marks change.
+// A text field with highlighted words. The highlights are in a copy of the text behind the field, so the browser
+// handles the typing and nothing moves when the highlights change.
 import { fill, h } from "./dom.js";
 import { cut, follow } from "./highlight.js";
 
@@ -32,7 +32,7 @@ export class Editor {
     this.paint();
   }
 
-  /** Mark the words of the text that was ranked; the field may have moved on since. */
+  /** Highlight the words of the ranked text; the field may have changed since. */
   mark(text, words) {
     this.words = text === this.text ? words : follow(text, this.text, words);
     this.paint();
@@ -43,6 +43,6 @@ export class Editor {
       const part = this.text.slice(start, stop);
       return level ? h("mark", { class: `${level > 0 ? "for" : "against"}-${Math.abs(level)}` }, part) : part;
     });
-    fill(this.marks, ...pieces, "\u200b"); // so that a last empty line has its height
+    fill(this.marks, ...pieces, "\u200b"); // gives a last empty line its height
   }
 }

@@ -1,15 +1,15 @@
-// A dropped file as rows of text.
-const MOST = 50 * 1024 * 1024;
+// Parse a file into rows of text.
+const MAX_BYTES = 50 * 1024 * 1024;
 const TEXT_FIELDS = ["text", "title", "body", "content", "document", "description", "abstract", "summary", "name"];
 
 export async function readRows(file) {
-  if (file.size > MOST) throw new Error(`${file.name} has more than 50 MB. Cut it into smaller files.`);
+  if (file.size > MAX_BYTES) throw new Error(`${file.name} is larger than 50 MB. Split it into smaller files.`);
   const content = (await file.text()).replace(/^\ufeff/, "");
   const ending = file.name.toLowerCase().match(/\.([a-z]+)$/)?.[1] ?? "";
   const read = { jsonl: fromJsonLines, ndjson: fromJsonLines, csv: fromCsv, tsv: (text) => fromCsv(text, "\t"), txt: fromLines }[ending];
-  if (!read) throw new Error(`${file.name} is no .txt, .csv, .tsv or .jsonl file.`);
+  if (!read) throw new Error(`${file.name} is not a .txt, .csv, .tsv or .jsonl file.`);
   const rows = read(content).filter((row) => row.text.trim());
-  if (!rows.length) throw new Error(`${file.name} has no text in it.`);
+  if (!rows.length) throw new Error(`${file.name} contains no text.`);
   return { name: file.name, rows, content, isPlain: ending === "txt" };
 }
 
@@ -18,16 +18,16 @@ export const fromLines = (content) => content.split(/\r?\n/).map((text) => ({ te
 export function fromJsonLines(content) {
   return content.split(/\r?\n/).flatMap((line, i) => {
     if (!line.trim()) return [];
-    let found;
+    let parsed;
     try {
-      found = JSON.parse(line);
+      parsed = JSON.parse(line);
     } catch {
-      throw new Error(`Line ${i + 1} is no JSON.`);
+      throw new Error(`Line ${i + 1} is not valid JSON.`);
     }
-    if (typeof found === "string") return [{ text: found }];
-    const field = found && typeof found === "object" ? textField(Object.keys(found), [found]) : null;
-    if (!field) throw new Error(`Line ${i + 1} has no text. Give each line a field "text".`);
-    return [{ text: String(found[field]), source: found }];
+    if (typeof parsed === "string") return [{ text: parsed }];
+    const field = parsed && typeof parsed === "object" ? textField(Object.keys(parsed), [parsed]) : null;
+    if (!field) throw new Error(`Line ${i + 1} has no text. Each line needs a field "text".`);
+    return [{ text: String(parsed[field]), source: parsed }];
   });
 }
 
@@ -48,7 +48,7 @@ function guess(content) {
   return [",", ";", "\t"].sort((a, b) => line.split(b).length - line.split(a).length)[0];
 }
 
-/** The field that is called so, or else the one with the longest texts. */
+/** The first known text field or, if there is none, the field with the longest texts. */
 function textField(names, records) {
   const called = TEXT_FIELDS.find((name) => names.includes(name) && records.some((record) => typeof record[name] === "string"));
   if (called) return called;

@@ -1,7 +1,7 @@
-// Which parts of a text speak for a label, and how strongly.
+// Which parts of a text vote for a label, and how strongly.
 const LEVELS = 4;
 
-/** Places that count code points, as places that count UTF-16 units. */
+/** Convert spans in code points to spans in UTF-16 units. */
 export function toUnits(text, words) {
   if (!/[\ud800-\udfff]/.test(text)) return words;
   const units = [0];
@@ -10,7 +10,7 @@ export function toUnits(text, words) {
   return words.map((word) => ({ ...word, spans: (word.spans ?? []).map(([start, stop]) => [at(start), at(stop)]) }));
 }
 
-/** Cut a text into pieces; each has the sum of the votes that cover it. */
+/** Split a text into pieces, each with the sum of the votes that cover it. */
 export function cut(text, words) {
   const steps = new Map();
   const add = (place, vote) => steps.set(place, (steps.get(place) ?? 0) + vote);
@@ -39,7 +39,7 @@ export function cut(text, words) {
   return pieces;
 }
 
-/** Move places along with an edit; what the edit touches is dropped until the next ranking. */
+/** Shift spans after an edit; spans that the edit touches are dropped until the next ranking. */
 export function follow(before, after, words) {
   let same = 0;
   const shorter = Math.min(before.length, after.length);
@@ -54,7 +54,7 @@ export function follow(before, after, words) {
   return words.map((word) => ({ ...word, spans: kept(word.spans ?? []) }));
 }
 
-/** Round votes so that what is shown adds up to the score that is shown. */
+/** Round votes so that the displayed votes add up to the displayed score. */
 export function rounded(votes, score, digits) {
   const scale = 10 ** digits;
   const down = votes.map((vote) => Math.floor(vote * scale));

@@ -1,4 +1,4 @@
-// All labels, the most frequent first, and those with a word in their name.
+// All labels, the most frequent first, with a search by words of their names.
 import * as api from "./api.js";
 import { count, fill, h, labelLink, plural } from "./dom.js";
 import { bind } from "./keys.js";
@@ -17,11 +17,11 @@ export async function openLabels(main) {
     asking = new AbortController();
     try {
       const typed = input.value.trim();
-      const found = await api.labels(typed, SHOWN, asking.signal);
-      const all = found.total ?? found.labels.length;
-      total.textContent = found.labels.length < all ? `The ${count(found.labels.length)} most frequent of ${plural(all, "label")}` : plural(all, "label");
-      fill(list, found.labels.map((entry) => h("li", {}, labelLink(entry), h("span", { class: "figure", title: plural(entry.count, "text") }, count(entry.count)))));
-      if (!found.labels.length) total.textContent = typed ? "No label has this in its name." : "No label is known yet. Add one to a text.";
+      const matches = await api.labels(typed, SHOWN, asking.signal);
+      const all = matches.total ?? matches.labels.length;
+      total.textContent = matches.labels.length < all ? `The ${count(matches.labels.length)} most frequent of ${plural(all, "label")}` : plural(all, "label");
+      fill(list, matches.labels.map((entry) => h("li", {}, labelLink(entry), h("span", { class: "figure", title: plural(entry.count, "text") }, count(entry.count)))));
+      if (!matches.labels.length) total.textContent = typed ? "No label name has a word that begins like this." : "There are no labels yet. Add one to a text.";
     } catch (error) {
       if (error.name !== "AbortError") total.textContent = error.message;
     }

@@ -1,9 +1,9 @@
-// The parts of the page, by the address behind the #.
+// The sections of the page, chosen by the part of the address after the #.
 import * as api from "./api.js";
 import { askForKey, setUpAccess } from "./access.js";
 import { byId, count, fill, h, plural } from "./dom.js";
-import { setUpHeld } from "./held.js";
-import { openLabel, openWord } from "./inside.js";
+import { setUpPending } from "./pending.js";
+import { openLabel, openWord } from "./details.js";
 import { bindAlways, setUpHelp } from "./keys.js";
 import { openLabels } from "./labels.js";
 import { notice, noticeIs } from "./notice.js";
@@ -46,7 +46,7 @@ async function about() {
   try {
     Object.assign(info, await api.model());
   } catch {
-    return; // the notice says why
+    return; // the notice shows the error
   }
   drawFoot();
 }
@@ -54,7 +54,7 @@ async function about() {
 function drawFoot() {
   if (info.rows === undefined) return;
   fill(byId("foot"), h("span", {}, `${plural(info.rows, "text")} · ${plural(info.labels, "label")} · ${plural(info.features, "word and pair", "words and pairs")}`),
-    h("span", {}, `record ${count(Math.max(api.sequence(), info.sequence ?? 0))}`), h("span", {}, `abound ${info.version ?? ""}`));
+    h("span", {}, `revision ${count(Math.max(api.sequence(), info.sequence ?? 0))}`), h("span", {}, `abound ${info.version ?? ""}`));
 }
 
 let trouble = "";
@@ -65,9 +65,9 @@ api.onConnection((error) => {
     drawFoot();
   } else if (error.needsKey) {
     trouble = error.message;
-    notice(trouble, { act: () => askForKey(), name: "Give a key" });
+    notice(trouble, { act: () => askForKey(), name: "Enter a key" });
   } else if (error.mayPass) {
-    trouble = error.status === 0 ? "The server does not answer. What you decide is kept here and sent when it is back." : error.message;
+    trouble = error.status === 0 ? "The server does not answer. Your decisions are stored in this browser and sent when it is back." : error.message;
     notice(trouble);
   }
 });
@@ -82,7 +82,7 @@ const to = (part) => () => {
 bindAlways({ t: to("tag"), q: to("queue"), l: to("labels"), g: to("progress") });
 setUpAccess();
 setUpHelp();
-setUpHeld();
+setUpPending();
 addEventListener("hashchange", open);
 addEventListener("abound:key", () => about().then(open));
 await about();

@@ -1,4 +1,4 @@
-// One line above everything for what a person should know.
+// A one-line message at the top of the page.
 import { byId, fill, h } from "./dom.js";
 
 let current = "";

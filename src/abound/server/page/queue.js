@@ -1,10 +1,10 @@
-// Walk through the texts of a file; the place and the decisions stay when the page is closed.
+// Work through the texts of a file. The position and the decisions are kept when the page is closed.
 import { decisions } from "./decisions.js";
 import { count, fill, h, keyOf, plural } from "./dom.js";
 import { download } from "./files.js";
 import { bind } from "./keys.js";
 import { forget, forgetLarge, read, readLarge, write } from "./store.js";
-import { takeFile } from "./taking.js";
+import { importFile } from "./import_file.js";
 import { Workbench } from "./workbench.js";
 
 export async function openQueue(main, info) {
@@ -14,14 +14,14 @@ export async function openQueue(main, info) {
 }
 
 function chooser() {
-  const input = h("input", { type: "file", id: "file", class: "unseen", accept: ".txt,.csv,.tsv,.jsonl,.ndjson", onchange: () => input.files[0] && takeFile(input.files[0]) });
+  const input = h("input", { type: "file", id: "file", class: "unseen", accept: ".txt,.csv,.tsv,.jsonl,.ndjson", onchange: () => input.files[0] && importFile(input.files[0]) });
   return h("span", { class: "chooser" }, input, h("label", { for: "file", class: "button primary" }, "Choose a file"));
 }
 
 function openEmpty(main) {
   bind({});
   const place = h("section", { class: "card drop" }, h("h2", {}, "Drop a file here"),
-    h("p", {}, "A text a line (.txt), a table (.csv, .tsv) or JSON lines (.jsonl). It stays in this browser; a text is sent only to be ranked and learnt."),
+    h("p", {}, "One text per line (.txt), a table (.csv, .tsv) or JSON Lines (.jsonl). The file stays in this browser; texts are sent only to be ranked and learned."),
     chooser());
   place.addEventListener("dragover", (event) => {
     event.preventDefault();
@@ -31,7 +31,7 @@ function openEmpty(main) {
   place.addEventListener("drop", (event) => {
     event.preventDefault();
     place.classList.remove("is-over");
-    if (event.dataTransfer.files[0]) takeFile(event.dataTransfer.files[0]);
+    if (event.dataTransfer.files[0]) importFile(event.dataTransfer.files[0]);
   });
   fill(main, h("h1", {}, "Queue"), place);
   return () => {};
@@ -40,10 +40,10 @@ function openEmpty(main) {
 function openFile(main, info, { name, rows }) {
   let at = Math.min(read("queue-at", 0), rows.length - 1);
   const decided = read("queue-decided", {}); // row -> {text, items}
-  const bench = new Workbench({ info, onFile: (file) => takeFile(file) });
+  const bench = new Workbench({ info, onFile: (file) => importFile(file) });
   const place = h("output", { class: "place", "aria-live": "off" });
   const done = h("span", { class: "hint" });
-  const back = h("button", { type: "button", class: "button", onclick: () => go(at - 1), "aria-keyshortcuts": "p" }, "← Before");
+  const back = h("button", { type: "button", class: "button", onclick: () => go(at - 1), "aria-keyshortcuts": "p" }, "← Previous");
   const next = h("button", { type: "button", class: "button primary", onclick: () => go(at + 1), "aria-keyshortcuts": "n" }, "Next →");
   const out = h("button", { type: "button", class: "button", onclick: () => save(), "aria-keyshortcuts": "x" }, "Export");
   const end = h("button", { type: "button", class: "quiet", onclick: () => leave() }, "Close file");
@@ -63,7 +63,7 @@ function openFile(main, info, { name, rows }) {
     draw();
   }
 
-  /** Keep what was decided on the row that is shown, beside what was decided on it before. */
+  /** Store the decisions on the current row, in addition to its earlier ones. */
   function note() {
     const items = new Map();
     const before = decided[at]?.text === bench.text ? decided[at].items : [];
@@ -73,13 +73,13 @@ function openFile(main, info, { name, rows }) {
     draw();
   }
 
-  /** What is undone may belong to a row that is not shown any more. */
+  /** Remove decisions that were undone; they may belong to a row that is no longer shown. */
   function forgetDecision({ detail: { text, items } }) {
     const gone = new Set(items.map(({ label }) => keyOf(label)));
-    for (const [row, found] of Object.entries(decided)) {
-      if (found.text !== text) continue;
-      found.items = found.items.filter(({ label }) => !gone.has(keyOf(label)));
-      if (!found.items.length) delete decided[row];
+    for (const [row, entry] of Object.entries(decided)) {
+      if (entry.text !== text) continue;
+      entry.items = entry.items.filter(({ label }) => !gone.has(keyOf(label)));
+      if (!entry.items.length) delete decided[row];
     }
   }
 
@@ -102,10 +102,10 @@ function openFile(main, info, { name, rows }) {
     openEmpty(main);
   }
 
-  decisions.addEventListener("takenback", forgetDecision);
+  decisions.addEventListener("undone", forgetDecision);
   decisions.addEventListener("change", note);
   const close = () => {
-    decisions.removeEventListener("takenback", forgetDecision);
+    decisions.removeEventListener("undone", forgetDecision);
     decisions.removeEventListener("change", note);
     bench.close();
   };

@@ -1,12 +1,12 @@
-// The ranked labels: rows that stay where they are, one of them current.
+// The ranked labels. Rows keep their position; one row is current.
 import { fill, h, keyOf, nameOf } from "./dom.js";
 
 const DONE = { accept: "accepted", reject: "rejected", add: "added" };
 const BAND = { apply: "Apply", suggest: "Suggest", hide: "Hide" };
 
-const MIN_CHANGE = 0.03; // share of a score that is told
+const MIN_CHANGE = 0.03; // relative change of a score that is shown
 
-/** What a lesson did to a label: its place if that changed, or else its score. */
+/** What a correction did to a label: the change of its rank or, if there is none, of its score. */
 function change(entry, before) {
   if (!before) return { cls: "came", mark: "new", said: "new in the list" };
   const places = before.rank - entry.rank;
@@ -36,7 +36,7 @@ export class RankingList {
     return this.entries[this.at];
   }
 
-  /** Show a ranking; `before` gives the entries of an older one, to tell what moved. */
+  /** Show a ranking; `before` has the entries of an older one, to show what moved. */
   show(entries, decided, before = null) {
     this.entries = entries;
     this.at = Math.min(this.at, Math.max(0, entries.length - 1));
@@ -110,7 +110,7 @@ export class RankingList {
     this.onCurrent(this.current);
   }
 
-  /** Begin with the first label again, which nobody has chosen yet. */
+  /** Make the first label current, as not yet chosen by the user. */
   toStart() {
     this.at = 0;
     this.touched = false;

@@ -1,10 +1,10 @@
-// What the page remembers on this device. Nothing breaks where nothing may be kept.
+// Storage on this device. The page also works if the browser allows no storage.
 const PREFIX = "abound:";
 
 export function read(name, otherwise = null, place = localStorage) {
   try {
-    const found = place.getItem(PREFIX + name);
-    return found === null ? otherwise : JSON.parse(found);
+    const stored = place.getItem(PREFIX + name);
+    return stored === null ? otherwise : JSON.parse(stored);
   } catch {
     return otherwise;
   }
@@ -23,7 +23,7 @@ export function forget(name, place = localStorage) {
   try {
     place.removeItem(PREFIX + name);
   } catch {
-    // nothing was kept
+    // nothing was stored
   }
 }
 
@@ -35,7 +35,7 @@ export function names(prefix, place = localStorage) {
   }
 }
 
-// A file's rows may be larger than localStorage takes.
+// The rows of a file may be too large for localStorage.
 const opened = new Promise((resolve) => {
   try {
     const asked = indexedDB.open("abound", 1);

@@ -1,11 +1,11 @@
-// Type a text, see its labels, correct them. What was typed is still there the next time.
+// Type a text, see its labels and correct them. The text is kept for the next visit.
 import { h } from "./dom.js";
 import { read, write } from "./store.js";
-import { takeFile } from "./taking.js";
+import { importFile } from "./import_file.js";
 import { Workbench } from "./workbench.js";
 
 export function openTag(main, info) {
-  const bench = new Workbench({ info, onText: (text) => write("draft", text), onFile: (file) => takeFile(file, bench) });
+  const bench = new Workbench({ info, onText: (text) => write("draft", text), onFile: (file) => importFile(file, bench) });
   main.replaceChildren(h("h1", { class: "unseen" }, "Tag a text"), bench.element);
   bench.setText(read("draft", ""));
   bench.bindKeys();

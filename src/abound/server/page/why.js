@@ -1,11 +1,11 @@
-// Exactly which words voted for a label, and how much.
+// The words that voted for a label, and each vote.
 import { bdi, fill, h, labelLink, nameOf, wordLink } from "./dom.js";
 import { rounded } from "./highlight.js";
 
 const DIGITS = 3;
 const figure = (value) => (value < 0 ? "\u2212" : "") + Math.abs(value).toFixed(DIGITS);
 
-/** A row of a table of votes. */
+/** One row of a table of votes. */
 export function voteRow(name, vote, shown, most) {
   const share = most > 0 ? Math.abs(vote) / most : 0;
   return h("tr", { class: vote < 0 ? "against" : "for", data: { vote: String(vote) } },
@@ -23,7 +23,7 @@ export class Why {
       h("div", { class: "card-head" }, this.title, this.link), this.body);
   }
 
-  clear(words = "Each label’s score is the sum of votes by words of the text. They will stand here.") {
+  clear(words = "Each label’s score is the sum of the votes of the text’s words. The votes appear here.") {
     fill(this.title, "Why");
     fill(this.link);
     fill(this.body, h("p", { class: "empty" }, words));
@@ -31,13 +31,13 @@ export class Why {
 
   show(entry) {
     fill(this.title, "Why ", bdi(nameOf(entry), "why-name"));
-    fill(this.link, labelLink(entry, { class: "more", "aria-label": `Look inside ${nameOf(entry)}` }));
-    this.link.firstChild.textContent = "Look inside";
+    fill(this.link, labelLink(entry, { class: "more", "aria-label": `Details of ${nameOf(entry)}` }));
+    this.link.firstChild.textContent = "Details";
     const words = entry.words ?? [];
     const votes = words.map((word) => word.vote);
     const rest = entry.score - votes.reduce((sum, vote) => sum + vote, 0);
     const named = words.map(({ word, vote }) => ({ name: wordLink(word), vote }));
-    if (Math.abs(rest) > 1e-9 * Math.max(1, Math.abs(entry.score))) named.push({ name: "before any word", vote: rest });
+    if (Math.abs(rest) > 1e-9 * Math.max(1, Math.abs(entry.score))) named.push({ name: "bias, the same for every text", vote: rest });
     const shown = rounded(named.map(({ vote }) => vote), entry.score, DIGITS);
     const rows = named.map((row, i) => ({ ...row, shown: shown[i] })).sort((a, b) => Math.abs(b.vote) - Math.abs(a.vote));
     const most = Math.max(0, ...rows.map(({ vote }) => Math.abs(vote)));
@@ -46,7 +46,7 @@ export class Why {
       h("thead", { class: "unseen" }, h("tr", {}, h("th", { scope: "col" }, "Word"), h("td", {}), h("th", { scope: "col" }, "Vote"))),
       h("tbody", {}, rows.map(({ name, vote, shown: value }) => voteRow(name, vote, value, most))),
       h("tfoot", {}, h("tr", { data: { score: String(entry.score) } },
-        h("th", { scope: "row", colspan: "2" }, "Score, the sum"),
+        h("th", { scope: "row", colspan: "2" }, "Score (sum)"),
         h("td", { class: "figure", title: String(entry.score) }, figure(Math.round(entry.score * 10 ** DIGITS) / 10 ** DIGITS))))));
   }
 }

@@ -1,4 +1,4 @@
-// A text, its ranked labels, why, and what is decided on them: the work of Tag and of Queue.
+// A text, its ranked labels, the reasons and the decisions: shared by Tag and Queue.
 import * as api from "./api.js";
 import { Completion } from "./completion.js";
 import { decisions } from "./decisions.js";
@@ -14,8 +14,8 @@ const KEPT_TIMES = 1000;
 const ON_LABELS = new Set(["j", "k", "ArrowDown", "ArrowUp", "a", "r", "o"]);
 const narrow = matchMedia("(max-width: 46rem)");
 
-/** Note how long each key had to wait until its labels were painted. */
-function timed(pressed) {
+/** Measure the time from each key press until its labels were painted. */
+function measureLatency(pressed) {
   const end = performance.now();
   if (performance.getEntriesByName("abound:rank").length > KEPT_TIMES) performance.clearMeasures("abound:rank");
   for (const start of pressed) performance.measure("abound:rank", { start, end });
@@ -27,7 +27,7 @@ export class Workbench {
     this.info = info;
     this.ranked = { text: "", labels: [], sequence: 0 };
     this.before = null;
-    this.pressed = []; // when the keys were pressed whose labels are not shown yet
+    this.pressed = []; // times of the key presses whose labels are not shown yet
     this.editor = new Editor({ label: "Text to rank", onInput: (event) => this.typed(event) });
     this.list = new RankingList({
       onCurrent: (entry) => this.showWhy(entry),
@@ -53,10 +53,10 @@ export class Workbench {
     });
     this.acceptFiles(onFile);
     this.onDecisions = () => this.redraw();
-    this.onLearnt = ({ detail }) => this.learnt(detail);
+    this.onLearned = ({ detail }) => this.learned(detail);
     this.onWidth = () => this.placeWhy();
     decisions.addEventListener("change", this.onDecisions);
-    decisions.addEventListener("learnt", this.onLearnt);
+    decisions.addEventListener("learned", this.onLearned);
     narrow.addEventListener("change", this.onWidth);
     this.why.clear();
     this.show();
@@ -64,7 +64,7 @@ export class Workbench {
 
   close() {
     decisions.removeEventListener("change", this.onDecisions);
-    decisions.removeEventListener("learnt", this.onLearnt);
+    decisions.removeEventListener("learned", this.onLearned);
     narrow.removeEventListener("change", this.onWidth);
     this.asking?.abort();
     this.closed = true;
@@ -74,12 +74,12 @@ export class Workbench {
     return this.editor.value;
   }
 
-  /** Whether the labels that are shown are still those of another text. */
+  /** Whether the labels shown belong to an older text. */
   get isBehind() {
     return this.ranked.text !== this.text;
   }
 
-  /** Bind the keys of the labels, and those of the part. */
+  /** Bind the keys of the labels and of the section. */
   bindKeys(others = {}) {
     const list = this.list;
     const keys = {
@@ -124,7 +124,7 @@ export class Workbench {
     this.textCard.addEventListener("drop", (event) => {
       const [file] = event.dataTransfer.files;
       drop(false);
-      if (!file) return; // a piece of text: the field takes it
+      if (!file) return; // dropped text: the field handles it
       event.preventDefault();
       onFile(file);
     });
@@ -132,7 +132,7 @@ export class Workbench {
 
   // -- ranking ----------------------------------------------------------------------------------------------------
 
-  /** Rank what stands in the field: one request at a time, and the newest text next. */
+  /** Rank the text of the field: one request at a time, then the newest text. */
   async rank() {
     this.again = this.busy;
     if (this.busy) return;
@@ -152,7 +152,7 @@ export class Workbench {
       this.ranked = { text, labels, sequence: answer.sequence, note: answer.note };
       this.problem = null;
       this.show();
-      requestAnimationFrame(() => setTimeout(() => timed(pressed)));
+      requestAnimationFrame(() => setTimeout(() => measureLatency(pressed)));
     } catch (error) {
       if (error.name === "AbortError") return;
       this.ranked = this.isBehind ? { text, labels: [], sequence: 0 } : this.ranked;
@@ -169,7 +169,7 @@ export class Workbench {
     this.redraw();
     this.length.textContent = this.text.trim() ? plural([...this.text.matchAll(/\S+/g)].length, "word") : "";
     this.clearButton.hidden = !this.text;
-    fill(this.state, this.stateWords());
+    fill(this.state, this.stateMessage());
     this.state.classList.toggle("is-problem", Boolean(this.problem));
     if (!this.ranked.labels.length) {
       this.editor.mark(this.ranked.text, []);
@@ -181,21 +181,21 @@ export class Workbench {
     resume();
   }
 
-  stateWords() {
+  stateMessage() {
     if (this.problem) return this.problem.message;
     if (this.ranked.labels.length) return "";
     if (!this.text.trim()) return "Labels appear here as you type.";
     const why = this.ranked.note ? ` (${this.ranked.note})` : "";
-    return `No word of this text votes for a label yet${why}. Add one with / and the next text like it will have it.`;
+    return `No word of this text votes for a label yet${why}. Press / to add a label; similar texts will get it from then on.`;
   }
 
   redraw() {
-    const decided = decisions.on(this.text); // also while the ranking is still that of a moment ago
+    const decided = decisions.on(this.text); // shown even while the ranking is of an older text
     this.list.show(this.ranked.labels, decided, this.before);
     const items = [...decided.values()];
     fill(this.chips, items.map((item) => h("span", { class: `chip ${item.kind} ${item.state}` },
       h("span", { class: "chip-kind" }, { accept: "✓", reject: "✕", add: "+" }[item.kind]), h("bdi", {}, nameOf(item)),
-      h("span", { class: "chip-state" }, { learnt: "learnt", held: "held", sending: "sending", waiting: "waiting" }[item.state]))));
+      h("span", { class: "chip-state" }, { learned: "learned", pending: "not sent yet", sending: "sending", waiting: "retrying" }[item.state]))));
     this.chips.hidden = !items.length;
   }
 
@@ -206,7 +206,7 @@ export class Workbench {
     this.placeWhy();
   }
 
-  /** On a narrow screen the reasons stand below the label they belong to. */
+  /** On a narrow screen, put the reasons below their label. */
   placeWhy() {
     const row = this.list.rows[this.list.at]?.element;
     const inRow = narrow.matches && row && this.list.touched;
@@ -218,10 +218,10 @@ export class Workbench {
   // -- deciding ---------------------------------------------------------------------------------------------------
 
   decide(entry, kind) {
-    if (this.isBehind) return; // clicked on a label of the text before
+    if (this.isBehind) return; // the clicked label belongs to an older text
     if (kind === "reject" && this.info.learns_wrong === false) {
       say("This model cannot learn from wrong labels.");
-      this.problem = { message: "This model cannot learn from wrong labels. Add the right one instead." };
+      this.problem = { message: "This model cannot learn from wrong labels. Add the right label instead." };
       this.show();
       this.problem = null;
       return;
@@ -232,21 +232,21 @@ export class Workbench {
   add(option) {
     const { text } = this;
     if (!text.trim()) {
-      fill(this.state, "Give a text first: a label is learnt with a text.");
+      fill(this.state, "Enter a text first. A label is learned from a text.");
       return;
     }
     decisions.decide(text, option, "add");
     this.list.focus();
   }
 
-  /** A lesson was learnt: rank again, and show what moved. */
-  async learnt({ batch }) {
+  /** A correction was learned: rank again and show what moved. */
+  async learned({ batch }) {
     if (batch.text !== this.text) return;
     this.before = new Map(this.ranked.labels.map((entry) => [keyOf(entry.label), entry]));
     const first = this.ranked.labels[0];
     await this.rank();
     const now = this.ranked.labels[0];
-    if (now && (!first || keyOf(now.label) !== keyOf(first.label))) say(`Learnt. First is now ${nameOf(now)}.`);
-    else say("Learnt.");
+    if (now && (!first || keyOf(now.label) !== keyOf(first.label))) say(`Learned. The first label is now ${nameOf(now)}.`);
+    else say("Learned.");
   }
 }

@@ -1,15 +1,15 @@
-// Rename, merge and retire a label: first what would change, then the change.
+// Rename, merge or retire a label. The page first shows what would change and asks for confirmation.
 import * as api from "./api.js";
 import { askForKey } from "./access.js";
 import { Completion } from "./completion.js";
 import { bdi, fill, go, h, nameOf, plural } from "./dom.js";
 
-export function surgery({ label, names, shown }) {
-  const form = h("div", { class: "surgery-form" });
+export function labelEdit({ label, names, shown }) {
+  const form = h("div", { class: "label-edit-form" });
   const button = (words, open) => h("button", { type: "button", class: "button", onclick: open }, words);
-  const card = h("section", { class: "card surgery", "aria-labelledby": "surgery-title" },
-    h("h2", { id: "surgery-title" }, "Change it"),
-    h("p", { class: "hint" }, "For all users, and behind the admin key where the server has keys."),
+  const card = h("section", { class: "card label-edit", "aria-labelledby": "label-edit-title" },
+    h("h2", { id: "label-edit-title" }, "Edit this label"),
+    h("p", { class: "hint" }, "Changes apply to all users. If the server has keys, they need the admin key."),
     h("div", { class: "acts-line" }, button("Rename", rename), button("Merge", merge), button("Retire", retire)), form);
 
   function rename() {
@@ -18,8 +18,8 @@ export function surgery({ label, names, shown }) {
     const act = h("form", { class: "line-form", onsubmit: (event) => {
       event.preventDefault();
       const to = input.value.trim();
-      if (!to || to === shown) return fill(form, act, h("p", { class: "problem" }, "Give another name."));
-      // A label with names keeps its number; what people read is the first of its names.
+      if (!to || to === shown) return fill(form, act, h("p", { class: "problem" }, "Enter a different name."));
+      // A label with names keeps its number; the first of its names is displayed.
       const change = names.length ? { add: { label, names: [to, ...names.filter((name) => name !== to)] } } : { rename: { label, to } };
       return ask(change, ["Rename ", bdi(shown), " to ", bdi(to)], names.length ? label : to);
     } }, h("label", { for: "new-name" }, "New name"), input, h("button", { class: "button primary" }, "Check"));
@@ -28,7 +28,7 @@ export function surgery({ label, names, shown }) {
   }
 
   function merge() {
-    const into = new Completion({ label: "Merge into", placeholder: "Merge into which label", onPick: (option) =>
+    const into = new Completion({ label: "Merge into", placeholder: "Merge into which label?", onPick: (option) =>
       ask({ merge: { label, into: option.label } }, ["Merge ", bdi(shown), " into ", bdi(nameOf(option))], option.label) });
     fill(form, into.element);
     into.focus();
@@ -41,9 +41,9 @@ export function surgery({ label, names, shown }) {
   async function ask(change, words, then) {
     try {
       const { changes } = await api.changeLabel(change, true);
-      const confirm = h("button", { type: "button", class: "button primary", onclick: () => make(change, then) }, "Do it");
+      const confirm = h("button", { type: "button", class: "button primary", onclick: () => make(change, then) }, "Confirm");
       fill(form, h("p", {}, ...words, "?"),
-        h("p", { class: "hint" }, `It has been learnt with ${plural(changes?.texts ?? 0, "text")}, and ${plural(changes?.words ?? 0, "word")} ${changes?.words === 1 ? "votes" : "vote"} for it.`),
+        h("p", { class: "hint" }, `It was learned from ${plural(changes?.texts ?? 0, "text")}, and ${plural(changes?.words ?? 0, "word")} ${changes?.words === 1 ? "votes" : "vote"} for it.`),
         h("div", { class: "acts-line" }, confirm, h("button", { type: "button", class: "button", onclick: () => fill(form) }, "Cancel")));
       confirm.focus();
     } catch (error) {

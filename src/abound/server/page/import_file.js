@@ -1,19 +1,19 @@
-// Take a file in: a table becomes a queue, a plain text may be one text or many.
+// Import a file. A table becomes a queue; a plain text file may be one text or many.
 import { go, h, plural } from "./dom.js";
 import { readRows } from "./files.js";
 import { openDialog } from "./keys.js";
 import { notice } from "./notice.js";
 import { write, writeLarge } from "./store.js";
 
-/** Show a file's texts as a queue, or as the one text of a workbench, if there is one and it is one text. */
-export async function takeFile(file, bench = null) {
+/** Show a file's texts as a queue, or a single text in the workbench if there is one. */
+export async function importFile(file, bench = null) {
   try {
-    const found = await readRows(file);
-    if (found.isPlain && bench && (found.rows.length === 1 || await isOneText(found))) {
-      bench.setText(found.content);
-      bench.onText(found.content);
+    const parsed = await readRows(file);
+    if (parsed.isPlain && bench && (parsed.rows.length === 1 || await isOneText(parsed))) {
+      bench.setText(parsed.content);
+      bench.onText(parsed.content);
     } else {
-      await startQueue(found);
+      await startQueue(parsed);
       go("#/queue");
     }
   } catch (error) {
@@ -35,10 +35,10 @@ function isOneText({ name, rows }) {
     };
     const dialog = h("dialog", { class: "dialog", "aria-labelledby": "file-title" },
       h("h2", { id: "file-title" }, h("bdi", {}, name)),
-      h("p", {}, "Is this file one text, or a text a line?"),
+      h("p", {}, "Is this file one text, or one text per line?"),
       h("div", { class: "dialog-acts" },
         h("button", { type: "button", class: "button", onclick: choose(true) }, "One text"),
-        h("button", { type: "button", class: "button primary", onclick: choose(false) }, `${plural(rows.length, "text")}, one a line`)));
+        h("button", { type: "button", class: "button primary", onclick: choose(false) }, `${plural(rows.length, "text")}, one per line`)));
     openDialog(dialog);
   });
 }
