@@ -75,7 +75,7 @@ def test_what_is_no_home_is_said(run, tmp_path):
     for command in ("verify", "show", "compact", "export"):
         result = run("journal", command, tmp_path)
         assert result.code == 1
-        assert "is no home of a served model" in result.err
+        assert "is not the home of a served model" in result.err
 
 
 def test_a_record_is_skipped_and_that_is_shown(run, home):

@@ -30,7 +30,7 @@ CALLS = {
     "append": (Journal, "append", None),
     "insert": (Journal, "_insert", None),
     "commit": (Journal, "_commit", None),
-    "commit marker": (CommitMarker, "write", None),
+    "marker": (CommitMarker, "write", None),
     "apply": (Replica, "apply", None),
     "change": (Replica, "_apply", None),
     "file": (directory, "write_array", None),

@@ -40,7 +40,7 @@ def records():
 @pytest.mark.parametrize("kind", records())
 def test_what_takes_too_long_is_refused_before_it_is_written(tmp_path, kind):
     with Writer(Home.create(tmp_path / "home", base()), snapshot_every=None) as writer:
-        wanted = "give fewer or shorter names" if "names" in kind else "give fewer labels or a shorter text"
+        wanted = "send fewer or shorter names" if "names" in kind else "send fewer labels or a shorter text"
         with pytest.raises(RecordTooLarge, match=wanted):
             writer.submit(records()[kind], "key").result(30)
         assert writer.journal.last == 0
@@ -120,5 +120,5 @@ def test_a_request_that_bricked_a_home_is_refused_with_413(tmp_path):
 
     *refused, learnt = talk(home, conversation)
     assert [answer.status_code for answer in refused] == [413, 422, 422]  # names have limits of their own
-    assert "give fewer labels or a shorter text" in refused[0].json()["detail"]
+    assert "send fewer labels or a shorter text" in refused[0].json()["detail"]
     assert learnt.json()["sequence"] == 1

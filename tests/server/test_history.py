@@ -24,7 +24,7 @@ def test_the_prediction_is_the_one_before_learning():
     replica.apply(2, Learn("a red apple", added=["cider"]))
     replica.apply(3, Learn("a red apple", added=["cider"]))
     assert [outcome.right for outcome in replica.history.outcomes] == [True, False, True]
-    assert replica.history.learnt == 3
+    assert replica.history.learned == 3
 
 
 def test_a_rejection_counts_only_against_the_first_label():
@@ -51,7 +51,7 @@ def test_the_window_holds_a_thousand():
     history = history_of(*[False] * 200, *[True] * WINDOW)
     assert len(history.outcomes) == WINDOW
     assert {share for _, share in history.curve()} == {1.0}
-    assert history.learnt == WINDOW + 200
+    assert history.learned == WINDOW + 200
 
 
 def test_labels_that_get_better_and_worse():
@@ -90,6 +90,6 @@ def test_a_restart_remembers_what_the_journal_holds(tmp_path):
     with Writer(home, snapshot_every=None) as writer:
         history = writer.replica.history
         assert writer.replica.state_hash() == state
-        assert history.learnt == 4
+        assert history.learned == 4
         assert history.decisions(["fruit", "fruits"])[:2] == (4, 0)
         assert [outcome.sequence for outcome in history.outcomes] == [5]  # after the snapshot

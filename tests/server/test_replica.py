@@ -77,7 +77,7 @@ def test_a_replica_that_broke_off_says_so(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         replica.apply(4, lesson(9))
     for call in (lambda: replica.rank("red"), replica.state_hash, lambda: replica.apply(4, lesson(9))):
-        with pytest.raises(AboundError, match="broke off in record 4"):
+        with pytest.raises(AboundError, match="failed at record 4"):
             call()
 
 
@@ -149,18 +149,18 @@ def test_a_rejection_reaches_all_parts_of_a_merged_label():
     [
         (AddLabel("old"), "'old' is another name of label 'new'"),
         (RenameLabel("unknown", "x"), "label 'unknown' is not known"),
-        (RenameLabel("new", "fruit"), "label 'fruit' is known already; merge the two"),
-        (RenameLabel("new", "new"), "known already"),
-        (RenameLabel("fruit", "old"), "label 'old' is known already"),
-        (RenameLabel("vehicle", "sport"), "was merged or is the label's name"),
+        (RenameLabel("new", "fruit"), "label 'fruit' exists already; merge the two"),
+        (RenameLabel("new", "new"), "exists already"),
+        (RenameLabel("fruit", "old"), "label 'old' exists already"),
+        (RenameLabel("vehicle", "sport"), "was merged, or is already the label's name"),
         (MergeLabels("new", "unknown"), "label 'unknown' is not known"),
-        (MergeLabels("old", "new"), "'old' and 'new' are one already"),
+        (MergeLabels("old", "new"), "'old' and 'new' are already merged"),
         (MergeLabels("new", "gone"), "label 'gone' is retired"),
         (RetireLabel("gone"), "label 'gone' is retired"),
         (BandFeedback("unknown", 0.1, "a", "b"), "label 'unknown' is not known"),
         (Learn("x", added=["gone"]), "label 'gone' is retired"),
-        (Learn("x", added=["old"], rejected=["new"]), "'new' is said to be right and wrong for the same text"),
-        (Learn("x", added=["vehicle"], rejected=["sport"]), "right and wrong"),
+        (Learn("x", added=["old"], rejected=["new"]), "'new' is given as both right and wrong for the same text"),
+        (Learn("x", added=["vehicle"], rejected=["sport"]), "both right and wrong"),
     ],
 )
 def test_what_cannot_be_applied_is_refused(record, words):

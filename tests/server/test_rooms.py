@@ -118,7 +118,7 @@ def test_a_disk_that_may_only_be_read_is_ranked_from_verified_and_exported(disk,
         assert writer.replica.state_hash() == follower.replica.state_hash() == trained(stream(12)).state_hash()
         with pytest.raises(JournalUnavailable, match="no way to write"):
             writer.submit(lesson(50)).result(30)
-    assert "the home is opened to rank only" in said[0]
+    assert "the server only ranks" in said[0]
     assert before == sorted((file.name, file.stat().st_size) for file in home.path.rglob("*"))
     assert remount("rw")
     with Writer(home) as writer:
@@ -136,7 +136,7 @@ def test_every_worker_says_that_nothing_is_learnt_from_a_disk_that_may_only_be_r
             assert time.monotonic() < ends, ready.text
             time.sleep(0.05)
         assert ready.json()["status"] == "ranks only"
-        assert "there was no way to write when the server was started" in ready.json()["detail"]
+        assert "the home was not writable when the server was started" in ready.json()["detail"]
         assert "abound_journal_learns 0.0" in httpx.get(server.url + "/metrics").text
         assert httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}).status_code == 200
 
@@ -172,7 +172,7 @@ def test_a_home_that_could_be_read_is_made_private_and_that_is_said(tmp_path):
         path.chmod(0o755 if path.is_dir() else 0o644)
     with Writer(home, report=said.append):
         assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in (home.path, *home.path.iterdir())} == {0}
-    assert said == [f"{home.path} could be read by others; it is private now"]
+    assert said == [f"other users could read {home.path}; it is private now"]
     with Writer(home, report=said.append):
         assert len(said) == 1
 

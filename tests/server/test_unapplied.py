@@ -276,7 +276,7 @@ def test_a_replica_that_cannot_be_loaded_again_says_so(home, monkeypatch):
         (home.snapshot_path(0) / "manifest.json").unlink()
         with pytest.raises(JournalUnavailable):
             writer.submit(IMPOSSIBLE).result(30)
-        with pytest.raises(Exception, match="broke off"):
+        with pytest.raises(Exception, match="failed at record"):
             writer.replica.rank("apple")
     assert "the state before record 4 cannot be loaded" in said[1]
 
@@ -287,9 +287,9 @@ def test_learn_is_what_people_taught(home):
     write(home, Learn("a pear", added=["fruit"]))
     home.skip(4)
     with Writer(home, snapshot_every=None) as writer:
-        assert writer.replica.history.learnt == trained(stream(3)).history.learnt
+        assert writer.replica.history.learned == trained(stream(3)).history.learned
         writer.submit(lesson(5)).result(30)
     write_snapshot(home, 5)
     with Writer(home, snapshot_every=None) as writer:  # which remembers what the snapshot had learnt
         assert writer.replica.snapshot == 5
-        assert writer.replica.history.learnt == trained([*stream(3), lesson(5)]).history.learnt
+        assert writer.replica.history.learned == trained([*stream(3), lesson(5)]).history.learned

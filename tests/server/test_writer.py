@@ -186,7 +186,7 @@ def test_a_snapshot_that_fails_is_reported(home, monkeypatch):
         assert not writer.snapshot(3)
         send(writer, stream(6))
     assert "the snapshot of record 3 failed" in words[0]
-    assert "no sound snapshot" in words[0]
+    assert "no intact snapshot" in words[0]
 
 
 def test_a_damaged_snapshot_gives_way_to_the_one_before(home):
@@ -206,7 +206,7 @@ def test_a_damaged_snapshot_gives_way_to_the_one_before(home):
     assert "snapshot 20" in words[0]
     assert "does not match its checksum" in words[0]
     (home.snapshot_path(10) / "manifest.json").unlink()
-    with pytest.raises(ModelError, match="no sound snapshot; snapshot 20"):
+    with pytest.raises(ModelError, match="no intact snapshot; snapshot 20"):
         Writer(home)
 
 
@@ -310,7 +310,7 @@ def test_a_home_is_made_once_and_in_an_empty_directory(tmp_path, home):
     (tmp_path / "other" / "file").touch()
     with pytest.raises(FileExistsError, match="is not empty"):
         Home.create(tmp_path / "other", base())
-    with pytest.raises(JournalError, match=r"is no home of a served model: it has no journal.sqlite"):
+    with pytest.raises(JournalError, match=r"is not the home of a served model: it has no journal.sqlite"):
         Home(tmp_path / "other")
 
 

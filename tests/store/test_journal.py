@@ -83,7 +83,7 @@ def test_a_record_comes_back_as_it_was(text, labels, name):
         (lambda: Learn("text", added="fruit"), "added must be a list of labels, got 'fruit'"),
         (lambda: Learn("text", added=[None]), "each of added must be a string or a finite number, got None"),
         (lambda: Learn("text", added=[float("nan")]), "finite number, got nan"),
-        (lambda: Learn("text", added=["a"], rejected=["a"]), "'a' is said to be right and wrong"),
+        (lambda: Learn("text", added=["a"], rejected=["a"]), "'a' is given as both right and wrong"),
         (lambda: Learn("text", added=map(str, range(10_001))), "at most 10,000 labels, got 10,001"),
         (lambda: AddLabel("a", [1]), "the names of label 'a' must be strings"),
         (lambda: RenameLabel("a", ["b"]), "to must be a string"),

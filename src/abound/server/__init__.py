@@ -1,4 +1,4 @@
-"""A model that is served: a journal of what it is taught, snapshots, and replicas that follow the journal."""
+"""Serve a model: a journal of its corrections, snapshots, and replicas that follow the journal."""
 
 from abound.server.follower import Follower
 from abound.server.home import Home

@@ -1,8 +1,8 @@
-"""What it costs to apply a record, told before it is written, and by counts alone.
+"""Estimate the cost of applying a record before it is written, from counts alone.
 
-A record that is in the journal is applied by every replica at every replay, so one that takes too long or too much
-memory must never get there. Clocks and free memory would refuse on one machine what another one took; terms and labels
-are the same everywhere. A unit is about a microsecond of a small machine.
+Every replica applies each record of the journal at every replay, so a record that takes too long or too much memory
+must not be written. Time and free memory differ between machines; the numbers of terms and labels do not. One unit is
+about a microsecond on a small machine.
 """
 
 from abound.errors import RecordTooLarge
@@ -11,14 +11,14 @@ from abound.store.journal.records import AddLabel, Learn, Record
 from abound.tagger import Tagger
 
 MAX_COST = 150_000  # of a record: it holds the replica's lock for less than 250 ms
-LABEL_OVERHEAD = 40  # terms that a label costs as much as, however short the text
-TEXT_OVERHEAD = 2  # labels that a text costs as much as, however few it has
-CHARACTERS_PER_TERM = 3  # about, where pairs of words are terms
-RECORD_OVERHEAD = 500  # to read, check and note a record
+LABEL_OVERHEAD = 40  # fixed cost of a label, in terms
+TEXT_OVERHEAD = 2  # fixed cost of a text, in labels
+CHARACTERS_PER_TERM = 3  # approximately, if pairs of words are terms
+RECORD_OVERHEAD = 500  # to read, validate and note a record
 
 
 def cost_of(record: Record, tagger: Tagger, labels: LabelTable) -> int:
-    """Return what a record costs at the most; one that is surely cheap is not looked at word by word."""
+    """Return an upper bound of a record's cost; the words of a surely cheap record are not counted."""
     if isinstance(record, Learn):
         right = len({*record.accepted, *record.added})
         wrong = sum(len(labels.members(label)) for label in labels.resolve_all(record.rejected))
@@ -29,7 +29,7 @@ def cost_of(record: Record, tagger: Tagger, labels: LabelTable) -> int:
 
 
 def replay_cost(record: Record) -> int:
-    """Return about what a record costs at a replay, without a look at its words."""
+    """Return the approximate cost of a record at a replay, without counting its words."""
     if isinstance(record, Learn):
         labels = len(record.accepted) + len(record.added) + len(record.rejected)
         return RECORD_OVERHEAD + _cost(len(record.text) // CHARACTERS_PER_TERM, labels)
@@ -37,14 +37,14 @@ def replay_cost(record: Record) -> int:
 
 
 def check_cost(record: Record, tagger: Tagger, labels: LabelTable) -> None:
-    """Raise RecordTooLarge if a record costs more than one may."""
+    """Raise RecordTooLarge if a record costs more than `MAX_COST`."""
     cost = cost_of(record, tagger, labels)
     if cost <= MAX_COST + RECORD_OVERHEAD:
         return
-    share = f"{cost / MAX_COST:,.1f} times as much as a record may"
+    excess = f"{cost / MAX_COST:,.1f} times the limit of a record"
     if isinstance(record, AddLabel):
-        raise RecordTooLarge(f"the names of label {record.label!r} take {share}; give fewer or shorter names")
-    raise RecordTooLarge(f"this text with so many labels takes {share}; give fewer labels or a shorter text")
+        raise RecordTooLarge(f"the names of label {record.label!r} cost {excess}; send fewer or shorter names")
+    raise RecordTooLarge(f"this text with so many labels costs {excess}; send fewer labels or a shorter text")
 
 
 def _cost(terms: int, labels: int) -> int:

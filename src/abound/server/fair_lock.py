@@ -1,14 +1,14 @@
-"""A lock that is given out in the order in which it was asked for."""
+"""A lock that threads get in the order in which they requested it."""
 
 import threading
 from collections import deque
 
 
 class FairLock:
-    """Let one thread in at a time, first come, first served; a thread that is in may come in again.
+    """A reentrant lock that serves threads first come, first served.
 
-    Python's own lock goes to whoever is awake when it is let go: a thread that applies record after record would
-    take it again and again, and those that rank would wait for the end of the group.
+    Python's own lock goes to any thread that is awake when it is released. A thread that applies record after record
+    would get it again and again, and the threads that rank would wait for the end of the group.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class FairLock:
 
     def __enter__(self) -> None:
         thread = threading.get_ident()
-        if self._owner == thread:  # nobody else can set it to this thread
+        if self._owner == thread:  # only this thread can have set it
             self._depth += 1
             return
         with self._mutex:
@@ -33,7 +33,7 @@ class FairLock:
             self._waiting.append(gate)
         try:
             gate.acquire()
-        except BaseException:  # interrupted while it waited: whoever is next must not wait for us
+        except BaseException:  # interrupted while it waited: the next thread must not wait for this one
             with self._mutex:
                 if gate in self._waiting:
                     self._waiting.remove(gate)
@@ -49,6 +49,6 @@ class FairLock:
         with self._mutex:
             self._owner = 0
             if self._waiting:
-                self._waiting.popleft().release()  # it stays held, by the next one
+                self._waiting.popleft().release()  # the lock stays held, by the next thread
             else:
                 self._held = False

@@ -1,4 +1,4 @@
-"""A process that ranks beside the writer: a replica that reads the same journal."""
+"""A replica in another process than the writer, which follows the same journal."""
 
 from abound.closing import Closing
 from abound.errors import CompactedAway
@@ -6,7 +6,7 @@ from abound.server.home import Home
 from abound.server.replay import Progress
 from abound.store.journal import Journal
 
-LEASE_EVERY = 1000  # records after which older ones are let go
+LEASE_EVERY = 1000  # records after which the lease moves on
 
 
 class Follower(Closing):
@@ -16,12 +16,12 @@ class Follower(Closing):
     ----------
     home : Home
     progress : callable, optional
-        Told of each record that is applied while this opens, and of the last one that there is.
+        Called for each record that is applied while this opens, with its sequence and that of the last record.
 
     Attributes
     ----------
     replica : Replica
-        At the last record that was there when it was opened, or last caught up with.
+        Has applied all records up to the last one at opening, or at the last `catch_up`.
     """
 
     def __init__(self, home: Home, progress: Progress | None = None) -> None:
@@ -35,13 +35,13 @@ class Follower(Closing):
         self._lease.move(self.replica.sequence)
 
     def catch_up(self, upto: int | None = None) -> int:
-        """Apply what has come since, up to a sequence or to the end; return the sequence of the last record.
+        """Apply new records, up to a sequence or to the end; return the sequence of the last applied record.
 
-        It stops before a record that cannot be applied; `replica.unapplied` tells of it.
+        This stops before a record that cannot be applied; `replica.unapplied` is then its error.
         """
         try:
             self._home.catch_up(self.replica, self._journal, upto)
-        except CompactedAway:  # there was no room for its lease: a snapshot has what is gone
+        except CompactedAway:  # the lease could not be written: reload from a snapshot
             self._home.reload(self.replica, self._journal)
             self._home.catch_up(self.replica, self._journal, upto)
         if self.replica.sequence - self._lease.sequence >= LEASE_EVERY:
@@ -49,6 +49,6 @@ class Follower(Closing):
         return self.replica.sequence
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Release the lease and close the journal."""
         self._lease.release()
         self._journal.close()

@@ -1,9 +1,9 @@
-"""Where a served model lives: its journal, its snapshots, and who reads them.
+"""The data directory of a served model: its journal, its snapshots and the leases of its readers.
 
-journal.sqlite              and what belongs to it
+journal.sqlite              the journal, with SQLite's files
 snapshots/<sequence>/       model directories
-snapshots.lock              held by who writes a snapshot
-in-use/<sequence>-<token>   held by each process that needs the records after a sequence
+snapshots.lock              locked while a snapshot is written
+in-use/<sequence>-<token>   locked by each process that needs the records after a sequence
 """
 
 import contextlib
@@ -23,25 +23,25 @@ from abound.store.journal import KEY_LIFE, Journal
 from abound.store.locks import FileLock
 from abound.tagger import Tagger
 
-KEPT_SNAPSHOTS = 2  # the second is there for the day on which the first turns out to be damaged
+KEPT_SNAPSHOTS = 2  # the older one is a backup in case the newer one is damaged
 SNAPSHOT_NAME = re.compile(r"\d{20}")
 LEASE_NAME = re.compile(r"(\d{20})-[0-9a-f]+")
-PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600  # what people taught is nobody else's to read
+PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600  # other users must not read the corrections
 OTHERS = 0o077
 
 
 class Lease:
-    """Keep the records after a sequence from being compacted away, for as long as this process lives.
+    """Prevent the compaction of the records after a sequence while this process lives.
 
-    Where nothing can be written nothing is compacted either, as a rule, and there is no lease.
+    There is no lease if the directory is not writable; usually nothing is compacted there either.
     """
 
     def __init__(self, folder: Path, sequence: int) -> None:
         self._folder = folder
-        self._lock = self._take(sequence)
+        self._lock = self._acquire(sequence)
         self.sequence = sequence
 
-    def _take(self, sequence: int) -> FileLock | None:
+    def _acquire(self, sequence: int) -> FileLock | None:
         while True:
             path = self._folder / f"{sequence:020d}-{secrets.token_hex(8)}"
             try:
@@ -49,44 +49,44 @@ class Lease:
                 lock = FileLock(path)
             except BlockingIOError:
                 continue
-            except OSError:  # a full disk, or one that may not be written to
+            except OSError:  # the disk is full or read-only
                 return None
             if path.exists():
                 return lock
-            lock.release()  # the writer took it for one that was left behind, and removed it
+            lock.release()  # the writer removed the file, because it was not locked yet
 
     def move(self, sequence: int) -> None:
-        """Let go of the records up to a later sequence."""
-        before, self._lock = self._lock, self._take(sequence)
+        """Release the records up to a later sequence."""
+        before, self._lock = self._lock, self._acquire(sequence)
         self.sequence = sequence
         if before is not None:
             _drop(before)
 
     def release(self) -> None:
-        """Let go of everything."""
+        """Release all records."""
         if self._lock is not None:
             _drop(self._lock)
 
 
 def _drop(lock: FileLock) -> None:
-    with contextlib.suppress(OSError):  # Windows removes no file that is open: the writer will, later
+    with contextlib.suppress(OSError):  # Windows does not remove an open file; the writer removes it later
         lock.path.unlink()
     lock.release()
 
 
 class Home:
-    """A directory in which a model is served.
+    """The data directory of a served model.
 
     Parameters
     ----------
     path : path
-        A directory that `Home.create` made.
+        A directory that was created by `Home.create`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if not self.journal_path.is_file():
-            raise JournalError(f"{self.path} is no home of a served model: it has no {self.journal_path.name}")
+            raise JournalError(f"{self.path} is not the home of a served model: it has no {self.journal_path.name}")
 
     @property
     def journal_path(self) -> Path:
@@ -103,9 +103,9 @@ class Home:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], tagger: Tagger, *, key_life: int = KEY_LIFE) -> "Home":
-        """Make a home for a model: an empty journal, and the model as its first snapshot.
+        """Create a home for a model: an empty journal, and the model as its first snapshot.
 
-        A home whose making was cut short is finished.
+        A home whose creation was interrupted is completed.
         """
         path = Path(path)
         path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
@@ -113,18 +113,18 @@ class Home:
         home.path = path
         is_there = Journal.was_made(home.journal_path)
         if not is_there and not all(p.name.startswith(home.journal_path.name) for p in path.iterdir()):
-            raise FileExistsError(f"{path} is not empty; give a new or an empty directory")
+            raise FileExistsError(f"{path} is not empty; name a new or an empty directory")
         home.make_private()
         with (
             Journal(home.journal_path, write=True) if is_there else Journal.create(home.journal_path, key_life=key_life)
         ) as journal:
             if home.snapshots() or journal.last:
-                raise FileExistsError(f"{path} is the home of a served model already")
+                raise FileExistsError(f"{path} is already the home of a served model")
             home.write_snapshot(Replica(tagger, journal=journal.id))
         return home
 
     def make_private(self) -> str | None:
-        """Let nobody else read what was taught; return what an operator should know of it."""
+        """Remove the access of other users; return a message for the operator if there is something to report."""
         if os.name != "posix":
             return None
         try:
@@ -132,28 +132,28 @@ class Home:
             if was_open:
                 self.path.chmod(PRIVATE_DIRECTORY)
             for path in self.path.iterdir():
-                with contextlib.suppress(FileNotFoundError):  # SQLite removes its own when it likes
+                with contextlib.suppress(FileNotFoundError):  # SQLite may remove its files at any time
                     if not path.is_symlink() and path.stat().st_mode & OTHERS:
                         path.chmod(PRIVATE_DIRECTORY if path.is_dir() else PRIVATE_FILE)
         except OSError as error:
-            return f"{self.path} may be read by others, and that cannot be changed: {error}"
-        return f"{self.path} could be read by others; it is private now" if was_open else None
+            return f"other users may read {self.path}, and its permissions cannot be changed: {error}"
+        return f"other users could read {self.path}; it is private now" if was_open else None
 
     # -- snapshots -----------------------------------------------------------------------------------
 
     def snapshot_path(self, sequence: int) -> Path:
-        """Return where the snapshot of a sequence is."""
+        """Return the path of the snapshot of a sequence."""
         return self._snapshots / f"{sequence:020d}"
 
     def snapshots(self) -> list[int]:
-        """Return the sequences of all snapshots, ascending; one that was not finished does not count."""
+        """Return the sequences of all complete snapshots in ascending order."""
         if not self._snapshots.is_dir():
             return []
         names = (path.name for path in self._snapshots.iterdir() if (path / MANIFEST).exists())
         return sorted(int(name) for name in names if SNAPSHOT_NAME.fullmatch(name))
 
     def write_snapshot(self, replica: Replica) -> Path:
-        """Write a snapshot of a replica; it is on the disk, and counts, when this returns."""
+        """Write a snapshot of a replica; it is complete and on disk when this returns."""
         with self._writing_snapshots():
             self._snapshots.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
             sync_directory(self.path)
@@ -176,20 +176,20 @@ class Home:
                 shutil.rmtree(path)
 
     def load_replica(self, journal: Journal, problems: list[str] | None = None) -> Replica:
-        """Load the newest snapshot that is sound; what is wrong with newer ones is added to `problems`."""
-        found: list[str] = []
+        """Load the newest intact snapshot; append to `problems` why newer ones were not used."""
+        rejected: list[str] = []
         for sequence in reversed(self.snapshots()):
             path = self.snapshot_path(sequence)
             try:
                 replica = Replica.load(path)
             except (ModelError, OSError) as error:
-                found.append(f"snapshot {sequence}: {error}")
+                rejected.append(f"snapshot {sequence}: {error}")
                 continue
             if (replica.journal, replica.sequence) != (journal.id, sequence):
-                found.append(f"snapshot {sequence} is of record {replica.sequence} of journal {replica.journal!r}")
+                rejected.append(f"snapshot {sequence} is of record {replica.sequence} of journal {replica.journal!r}")
                 continue
             if replica.skipped != _skips_upto(journal, sequence):
-                found.append(f"snapshot {sequence} was made before a record was skipped")
+                rejected.append(f"snapshot {sequence} was written before a record was skipped")
                 continue
             if sequence > journal.last:
                 raise DamagedJournal(
@@ -197,14 +197,14 @@ class Home:
                     f"records {journal.last + 1} to {sequence} are lost from the journal"
                 )
             if problems is not None:
-                problems += found
+                problems += rejected
             return replica
-        raise ModelError(f"{self.path} has no sound snapshot" + "".join(f"; {words}" for words in found))
+        raise ModelError(f"{self.path} has no intact snapshot" + "".join(f"; {reason}" for reason in rejected))
 
     def open_replica(
         self, journal: Journal, problems: list[str] | None = None, progress: Progress | None = None
     ) -> tuple[Replica, Lease]:
-        """Load a replica and bring it to the end of the journal; its lease keeps the journal from passing it by."""
+        """Load a replica and replay the journal to its end; the lease keeps the records that the replica needs."""
         while True:
             newest = max(self.snapshots(), default=-1)
             replica = self.load_replica(journal, problems)
@@ -213,9 +213,9 @@ class Home:
             if base <= replica.sequence:
                 break
             lease.release()
-            if newest == max(self.snapshots(), default=-1):  # else it was compacted between two of our steps
+            if newest == max(self.snapshots(), default=-1):  # otherwise the journal was compacted meanwhile
                 raise DamagedJournal(
-                    f"{journal.path} begins after record {base}, but the newest sound snapshot is of record "
+                    f"{journal.path} begins after record {base}, but the newest intact snapshot is of record "
                     f"{replica.sequence}"
                 )
         try:
@@ -229,10 +229,11 @@ class Home:
     def catch_up(
         self, replica: Replica, journal: Journal, upto: int | None = None, progress: Progress | None = None
     ) -> None:
-        """Apply what a replica does not have yet, up to a sequence or to the journal's end.
+        """Apply the records that a replica has not applied yet, up to a sequence or to the journal's end.
 
-        A record that cannot be applied ends it: the state, which may be half changed, is loaded anew up to the record
-        before, and `unapplied` says which one it is. The same is done if records were skipped that the replica knows.
+        A record that cannot be applied ends this. The state, which may be partly changed, is then reloaded up to the
+        record before it, and `unapplied` has the error. The state is also reloaded if a record was skipped that the
+        replica has already applied.
         """
         if replica.skipped != _skips_upto(journal, replica.sequence):
             self.reload(replica, journal)
@@ -246,9 +247,9 @@ class Home:
             self.reload(replica, journal, error)
 
     def reload(self, replica: Replica, journal: Journal, error: UnappliedRecord | None = None) -> None:
-        """Have a replica begin again with a snapshot and go on to where it was, before a record that failed."""
+        """Reload a replica from a snapshot and replay the journal to its sequence, before a record that failed."""
         before = replica.sequence
-        replica.release_state()  # first: there may be no memory for two
+        replica.release_state()  # first, because there may not be enough memory for two states
         fresh = self.load_replica(journal)
         restore_history(fresh, journal)
         if fresh.sequence < before:
@@ -259,32 +260,32 @@ class Home:
     # -- skipping ------------------------------------------------------------------------------------
 
     def skip(self, sequence: int, reason: str = "") -> list[int]:
-        """Have no replica apply a record; no server may be running. Return the snapshots that had to go for it.
+        """Mark a record as skipped, while no server is running; return the snapshots that were removed.
 
         Raises
         ------
         JournalError
-            If the record is not there, or no snapshot is left from before it.
+            If the journal does not have the record, or no older snapshot is left.
         """
         with Journal(self.journal_path, write=True) as journal:
-            before = [found for found in self.snapshots() if journal.base <= found < sequence]
-            if journal.base < sequence <= journal.last and not any(map(self._is_sound, reversed(before))):
+            before = [snapshot for snapshot in self.snapshots() if journal.base <= snapshot < sequence]
+            if journal.base < sequence <= journal.last and not any(map(self._is_intact, reversed(before))):
                 raise JournalError(f"record {sequence} cannot be skipped: every snapshot already includes it")
             journal.skip(sequence, reason)
-            return self._remove_overtaken(journal)
+            return self._remove_outdated(journal)
 
-    def _is_sound(self, sequence: int) -> bool:
+    def _is_intact(self, sequence: int) -> bool:
         try:
             read_model(self.snapshot_path(sequence))
         except (ModelError, OSError):
             return False
         return True
 
-    def _remove_overtaken(self, journal: Journal) -> list[int]:
-        """Remove the snapshots that hold a record which was skipped later."""
+    def _remove_outdated(self, journal: Journal) -> list[int]:
+        """Remove the snapshots that include a record that was skipped later."""
         removed = []
         for sequence in self.snapshots() if journal.skips() else ():
-            with contextlib.suppress(ModelError, OSError):  # what cannot be read is not ours to judge
+            with contextlib.suppress(ModelError, OSError):  # leave a snapshot that cannot be read
                 served = read_model(self.snapshot_path(sequence), verify=False).content.get("served", {})
                 if sorted(served.get("skipped", [])) != _skips_upto(journal, sequence):
                     self._remove_snapshot(sequence)
@@ -294,7 +295,7 @@ class Home:
     # -- compaction ----------------------------------------------------------------------------------
 
     def _leased(self) -> Iterator[int]:
-        """Yield the sequences that living processes need; what dead ones left behind is removed."""
+        """Yield the sequences that running processes need; remove the leases of dead ones."""
         for path in self._leases.iterdir() if self._leases.is_dir() else ():
             match = LEASE_NAME.fullmatch(path.name)
             if match is None:
@@ -305,22 +306,22 @@ class Home:
                 yield int(match[1])
 
     def remove_leftovers(self, journal: Journal) -> None:
-        """Remove what a process that died has left: snapshots that were not finished, or hold what was skipped."""
+        """Remove snapshots that a dead process left: incomplete ones, and those that include a skipped record."""
         if self._snapshots.is_dir():
-            with contextlib.suppress(OSError), self._writing_snapshots():  # held, or the disk is full: another time
+            with contextlib.suppress(OSError), self._writing_snapshots():  # if locked or the disk is full: next time
                 self._remove_unfinished()
-                self._remove_overtaken(journal)
+                self._remove_outdated(journal)
 
     def _remove_snapshot(self, sequence: int) -> None:
         path = self.snapshot_path(sequence)
         with contextlib.suppress(FileNotFoundError):
-            (path / MANIFEST).unlink()  # first, so that half a snapshot is never taken for a whole one
+            (path / MANIFEST).unlink()  # first, so that a partly removed snapshot counts as incomplete
         shutil.rmtree(path, ignore_errors=True)
 
     def compact(self, journal: Journal, needed: int | None = None) -> int:
-        """Drop old snapshots and the records that none of the others needs; return how many records went.
+        """Remove old snapshots and the records that no other snapshot needs; return the number of records removed.
 
-        `needed` is a snapshot that is kept in any case.
+        `needed` is a snapshot that is always kept.
         """
         snapshots, leased = self.snapshots(), {*self._leased(), *([] if needed is None else [needed])}
         kept = [sequence for sequence in snapshots if sequence in snapshots[-KEPT_SNAPSHOTS:] or sequence in leased]

@@ -1,7 +1,7 @@
-"""Rank with labels that were merged or retired, for about what a ranking costs without them.
+"""Rank with merged or retired labels, at about the cost of a plain ranking.
 
-A merged label has the sum of its parts' scores. Parts that do not stand near the top are needed for it, too: they are
-taken from the same votes, all at once, so that neither many merges nor long texts make anybody wait.
+The score of a merged label is the sum of its parts' scores. This includes parts that are not near the top. Their scores
+come from the same votes, all in one pass, so that many merges or long texts stay fast.
 """
 
 from typing import NamedTuple
@@ -14,20 +14,20 @@ from abound.server.labels import LabelTable
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger
 
-SPARE = 32  # places beside those asked for, for labels that are not shown; at least as many as a cascade weighs again
-WIDER = 4  # times as many, if they were not enough
+SPARE = 32  # extra ranks for labels that are not shown; at least the number of candidates that a cascade re-ranks
+WIDER = 4  # factor by which the width grows if it was too small
 
 
 class _Scored(NamedTuple):
     score: float
-    number: int  # breaks ties, as in any ranking
+    number: int  # breaks ties, as in all rankings
     label: Name
 
 
 def rank_rows(tagger: Tagger, labels: LabelTable, rows: Rows, k: int) -> list[list[Entry]]:
-    """Rank the best labels of each row as they are shown: merged ones as one, and without the retired.
+    """Rank the best labels of each row as they are shown: merged labels as one, without retired ones.
 
-    A merged label is found if one of its parts gets a vote. Of its parts, those that speak for it are added.
+    A merged label is ranked if one of its parts has a vote. Its score is the sum of its parts' positive scores.
     """
     groups = labels.merged
     parts = tagger.score_rows(rows, groups.members) if len(groups.members) else np.zeros((rows.n_rows, 0))
@@ -37,11 +37,13 @@ def rank_rows(tagger: Tagger, labels: LabelTable, rows: Rows, k: int) -> list[li
 def _rank_row(tagger: Tagger, labels: LabelTable, row: Rows, parts: NDArray[np.float64], k: int) -> list[Entry]:
     width, n_labels = k + SPARE, max(1, tagger.n_labels)
     while True:
-        found = tagger.rank_rows(row, width)
-        ids, scores = found.indices[0].tolist(), found.scores[0].tolist()
+        ranking = tagger.rank_rows(row, width)
+        ids, scores = ranking.indices[0].tolist(), ranking.scores[0].tolist()
         ranked = [(number, score) for number, score in zip(ids, scores, strict=True) if number >= 0]
         is_cut = len(ranked) == width < n_labels
-        plain = [_Scored(score, number, found.names[number]) for number, score in ranked if number not in labels.hidden]
+        plain = [
+            _Scored(score, number, ranking.names[number]) for number, score in ranked if number not in labels.hidden
+        ]
         if len(plain) >= k or not is_cut:
             break
         width *= WIDER
@@ -49,26 +51,26 @@ def _rank_row(tagger: Tagger, labels: LabelTable, row: Rows, parts: NDArray[np.f
     if len(parts):
         best += _merged(labels, dict(ranked), scores[len(ranked) - 1] if is_cut else np.inf, parts, k)
         best.sort(key=lambda one: (-one.score, one.number))
-    return [Entry(one.label, one.score, place) for place, one in enumerate(best[:k], 1)]
+    return [Entry(one.label, one.score, rank) for rank, one in enumerate(best[:k], 1)]
 
 
 def _merged(
     labels: LabelTable, ranked: dict[int, float], most: float, parts: NDArray[np.float64], k: int
 ) -> list[_Scored]:
-    """Return the best of the merged labels.
+    """Return the best merged labels.
 
-    A part has the score with which it is ranked, also where that was weighed again; one that stands behind all of the
-    ranked has its votes, and no more than the last of them.
+    A ranked part has the score of the ranking, including the second stage. A part that is not ranked has the sum of
+    its votes, at most the score of the last ranked label.
     """
     groups = labels.merged
     parts = np.minimum(parts, most)
-    for number in ranked.keys() & groups.place_of.keys():
-        parts[groups.place_of[number]] = ranked[number]
-    speaking = np.add.reduceat(np.where(parts > 0, parts, 0.0), groups.starts)
-    together = np.where(speaking > 0, speaking, np.fmax.reduceat(parts, groups.starts))
-    order = np.lexsort((groups.numbers, -together))[:k]  # what is not found comes last
+    for number in ranked.keys() & groups.position_of.keys():
+        parts[groups.position_of[number]] = ranked[number]
+    positive = np.add.reduceat(np.where(parts > 0, parts, 0.0), groups.starts)
+    scores = np.where(positive > 0, positive, np.fmax.reduceat(parts, groups.starts))
+    order = np.lexsort((groups.numbers, -scores))[:k]  # NaN, a label without votes, comes last
     return [
-        _Scored(float(together[i]), int(groups.numbers[i]), groups.labels[i])
+        _Scored(float(scores[i]), int(groups.numbers[i]), groups.labels[i])
         for i in order.tolist()
-        if not np.isnan(together[i])
+        if not np.isnan(scores[i])
     ]

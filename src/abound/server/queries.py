@@ -1,4 +1,4 @@
-"""What may be asked of a replica beside a plain ranking: with reasons, in bands, by features."""
+"""Queries of a replica beyond a plain ranking: with explanations, in bands, by features."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,35 +13,35 @@ from abound.tagger import BandedEntry, Entry, TextExplanation
 
 
 def rank_pairs(replica: Replica, text: str, k: int) -> list[tuple[Name, float]]:
-    """Rank the labels of a text as pairs of label and score: what a server does most often, and nothing else."""
+    """Rank the labels of a text as pairs of label and score: the fast path for the most frequent request."""
     with replica.reading():
         if replica.labels.n_hidden:
             return [(entry.label, entry.score) for entry in replica.rank_many([text], k)[0]]
-        found = replica.tagger.rank_arrays([text], k)
-        names = found.names
-        pairs = zip(found.indices[0].tolist(), found.scores[0].tolist(), strict=True)
+        ranking = replica.tagger.rank_arrays([text], k)
+        names = ranking.names
+        pairs = zip(ranking.indices[0].tolist(), ranking.scores[0].tolist(), strict=True)
         return [(names[label], score) for label, score in pairs if label >= 0]
 
 
 class Reasons:
-    """The votes of a text for some labels, all of one state; their words are looked up in steps.
+    """The votes of a text for some labels, computed in one state; their words are looked up in steps.
 
     Parameters
     ----------
     replica : Replica
     text : str
     labels : sequence of names
-        ValueError if one is not known or retired.
+        ValueError if one is unknown or retired.
     check : callable
-        Takes the number of positions with known words, and the number of labels to explain, parts of merged ones
-        counted; what it raises ends the work before any vote is computed.
+        Called before any vote is computed, with the number of positions of known words and the number of labels to
+        explain, including the parts of merged labels. It may raise to refuse the work.
 
     Attributes
     ----------
     sequence : int
         The last record of the state.
     cost : int
-        Positions with known words times labels to explain.
+        Positions of known words times labels to explain.
     """
 
     def __init__(self, replica: Replica, text: str, labels: Sequence[Name], check: Callable[[int, int], None]) -> None:
@@ -60,9 +60,10 @@ class Reasons:
         return [explanation for step in self.steps(max(1, self.cost)) for explanation in step]
 
     def steps(self, most: int) -> Iterator[list[TextExplanation]]:
-        """Yield explanations in order, those of each step together; a step costs at most `most`, or is one label.
+        """Yield the explanations of each step, in order; a step costs at most `most`, or is one label.
 
-        A step may yield none: the first one finds the words in the text, and a merged label may take several steps.
+        A step may yield an empty list: the first step locates the words in the text, and a merged label may take
+        several steps.
         """
         with self._replica.reading():
             self._votes.locate()
@@ -83,21 +84,21 @@ class Reasons:
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:
-    """Rank the labels of texts and cut them into bands; a merged label has the band of its best part."""
+    """Rank the labels of texts in bands; a merged label has the band of its best part."""
     with replica.reading():
-        labels, found = replica.labels, []
+        labels, banded = replica.labels, []
         for entries in replica.tagger.cut_many(texts):
             kept: dict[Name, BandedEntry] = {}
             for entry in entries:
                 label = labels.resolve(entry.label)
                 if label not in labels.retired and label not in kept:
                     kept[label] = entry._replace(label=label, rank=len(kept) + 1)
-            found.append(list(kept.values()))
-        return found
+            banded.append(list(kept.values()))
+        return banded
 
 
 def rank_features(replica: Replica, features: Mapping[str, float], k: int) -> list[Entry]:
-    """Rank the labels of a row that is given as terms and their weights; unknown terms have no say."""
+    """Rank the labels of a row given as terms and weights; unknown terms are ignored."""
     with replica.reading():
         row = FeatureRow(replica)
         row.add(features.items())
@@ -105,7 +106,7 @@ def rank_features(replica: Replica, features: Mapping[str, float], k: int) -> li
 
 
 class FeatureRow:
-    """A row that is given as terms and their weights, put together a piece at a time: looking terms up takes long.
+    """A row given as terms and weights, built in pieces, because looking up many terms takes long.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class FeatureRow:
         self._weights: dict[int, float] = {}
 
     def add(self, features: Iterable[tuple[str, float]]) -> None:
-        """Add terms, each with its weight."""
+        """Add terms with their weights."""
         with self._replica.reading():
             encoder, weights = self._replica.tagger.encoder, self._weights
             for name, value in features:
@@ -136,7 +137,7 @@ class FeatureRow:
 
 
 class TextRow:
-    """The row of a long text, which is cut into words in one piece and ranked in another.
+    """The row of a long text, which is tokenized in one step and ranked in another.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ class TextRow:
             self._rows = replica.tagger.rows_of([text])
 
     def rank(self, k: int) -> list[Entry]:
-        """Rank the labels of the row; if a record came in between, its words are weighed again."""
+        """Rank the labels of the row; if a record was applied in between, the row is computed again."""
         with self._replica.reading() as now:
             tagger = self._replica.tagger
             rows = self._rows if now == self._sequence else tagger.rows_of([self._text])

@@ -1,7 +1,7 @@
 """A replica: a model that applies a journal's records in order, and ranks.
 
-Everything that a record changes is decided by the record and the state before it, so that all replicas hold the same
-state at the same sequence, whichever snapshot they began with.
+The effect of a record depends only on the record and the state before it. All replicas therefore have the same state at
+the same sequence, whichever snapshot they started from.
 """
 
 import math
@@ -29,47 +29,47 @@ from abound.tagger.answers import entries_of
 
 
 class Replica:
-    """Hold a tagger at one sequence of a journal.
+    """A tagger at one sequence of a journal.
 
-    Ranking and applying exclude each other, in the order in which they come, so that nobody sees half a record.
+    Ranking and applying exclude each other, first come, first served, so that no reader sees a partly applied record.
 
     Parameters
     ----------
     tagger : Tagger
-        From now on the replica's own.
+        The replica takes ownership of it.
     journal : str
         The id of the journal.
     sequence : int
-        The last record that the tagger knows.
+        The last record that the tagger has learned.
     """
 
     def __init__(self, tagger: Tagger, *, journal: str = "", sequence: int = 0) -> None:
         self.tagger = tagger
         self.journal = journal
         self.sequence = sequence
-        self.snapshot = sequence  # that it began with
+        self.snapshot = sequence  # the snapshot that it started from
         self.skipped: list[int] = []  # of the records up to `sequence`
         self.cost = 0  # of the records that were applied here; see `cost.py`
-        self.unapplied: UnappliedRecord | None = None  # the record that comes next, and could not be applied
+        self.unapplied: UnappliedRecord | None = None  # the error if the next record could not be applied
         self.labels = LabelTable(tagger.ranker.labels_)
-        self.bands: dict[tuple[str, str], int] = {}  # how often a label was shown in one and belonged in another
+        self.bands: dict[tuple[str, str], int] = {}  # (shown, wanted) -> number of labels
         self.search = LabelSearch(self.labels, lambda: tagger.label_names)
         self.history = History()
-        self.listeners: list[Callable[[int], None]] = []  # told of each sequence that was reached
+        self.listeners: list[Callable[[int], None]] = []  # called with each new sequence
         self._lock = FairLock()
         self._applied = threading.Condition()
-        self._broken: str | None = None  # words, since the exception would keep what it met in memory
+        self._broken: str | None = None  # a message; an exception would keep its frames in memory
 
     # -- learning ------------------------------------------------------------------------------------
 
     def check(self, record: Record, *, closed: bool = False) -> None:
-        """Raise RefusedRecord if a record could not be applied next, or would take too long; see `cost.py`.
+        """Raise RefusedRecord if a record cannot be applied next, or would take too long; see `cost.py`.
 
         Parameters
         ----------
         record : Record
         closed : bool
-            Whether labels must have been added before they are learnt.
+            Whether labels must be added before they are learned.
         """
         check_cost(record, self.tagger, self.labels)
         if isinstance(record, Learn):
@@ -88,7 +88,7 @@ class Replica:
             if closed and label not in self.labels.book:
                 raise RefusedRecord(f"label {label!r} is not known, and the vocabulary is closed")
             if label in wrong:
-                raise RefusedRecord(f"label {label!r} is said to be right and wrong for the same text, after a merge")
+                raise RefusedRecord(f"label {label!r} is given as both right and wrong for the same text, because of a merge")
         if wrong and not self.tagger.ranker.learns_wrong:
             raise RefusedRecord(f"a {self.tagger.ranker.kind} ranker cannot learn from wrong labels; a cascade can")
 
@@ -96,7 +96,7 @@ class Replica:
         return self.labels.resolve_all((*record.accepted, *record.added))
 
     def _wrong(self, record: Learn) -> list[Name]:
-        """Return every label whose votes speak for one that was rejected."""
+        """Return every label whose votes count for a rejected label."""
         rejected = self.labels.resolve_all(record.rejected)
         return [member for label in rejected for member in self.labels.members(label)]
 
@@ -110,45 +110,45 @@ class Replica:
                 self.history.evaluate(sequence, record, self._first_labels)
                 self._apply(record)
                 self.history.note(sequence, record)
-            except BaseException as error:  # half a record may have been learnt
+            except BaseException as error:  # the record may be partly applied
                 self._broken = repr(error)
                 raise
             self.sequence = sequence
             self.cost += replay_cost(record)
-        self._tell()
+        self._notify()
 
     def skip(self, sequence: int) -> None:
-        """Pass over the next record, which is not to be applied."""
+        """Skip the next record without applying it."""
         with self._lock:
             self.check_usable()
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             self.sequence = sequence
             self.skipped.append(sequence)
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         with self._applied:
             self._applied.notify_all()
         for listener in self.listeners:
             listener(self.sequence)
 
     def release_state(self) -> None:
-        """Give the memory of the state back; until `replace_state`, whoever reads hears that it is loaded anew."""
+        """Free the memory of the state; until `replace_state`, reading raises an error."""
         with self._lock:
-            self._broken = self._broken or "it is loaded anew"
-            self._take(Replica(Tagger(), journal=self.journal, sequence=self.sequence))
+            self._broken = self._broken or "it is being reloaded"
+            self._adopt(Replica(Tagger(), journal=self.journal, sequence=self.sequence))
 
     def replace_state(self, other: "Replica") -> None:
-        """Take up the state of another replica, which is not used any more."""
+        """Take over the state of another replica, which must not be used afterwards."""
         with self._lock:
-            self._take(other)
+            self._adopt(other)
             self.sequence, self.snapshot = other.sequence, other.snapshot
             self.skipped, self.cost = other.skipped, other.cost
             self._broken = None
-        self._tell()
+        self._notify()
 
-    def _take(self, other: "Replica") -> None:
+    def _adopt(self, other: "Replica") -> None:
         self.tagger, self.labels, self.bands = other.tagger, other.labels, other.bands
         self.search, self.history = other.search, other.history
 
@@ -156,8 +156,8 @@ class Replica:
         if isinstance(record, Learn):
             self.tagger.learn(record.text, self._right(record), wrong=self._wrong(record), insist=True)
         elif isinstance(record, BandFeedback):
-            place = (record.shown, record.wanted)
-            self.bands[place] = self.bands.get(place, 0) + 1
+            pair = (record.shown, record.wanted)
+            self.bands[pair] = self.bands.get(pair, 0) + 1
         else:
             before = self.labels.resolve(record.label)
             self.labels.apply(record)
@@ -166,31 +166,31 @@ class Replica:
                 names[str(record.to)] = names.pop(str(before))
             if isinstance(record, AddLabel) and record.names:
                 self.tagger.learn_names({record.label: record.names})
-            self.search.changed(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
+            self.search.update(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
 
     def _first_labels(self, text: str, k: int) -> list[Name]:
         return [entry.label for entry in self._rank_many([text], k)[0]]
 
     def check_usable(self) -> None:
-        """Raise AboundError if a record broke off; the lock is not taken, so nobody waits."""
+        """Raise AboundError if applying a record failed; this does not take the lock."""
         if self._broken is not None:
-            raise AboundError(f"this replica broke off in record {self.sequence + 1}: {self._broken}; open it anew")
+            raise AboundError(f"this replica failed at record {self.sequence + 1}: {self._broken}; open it again")
 
     def wait_for(self, sequence: int, timeout: float | None = None) -> bool:
-        """Wait until a record has been applied, by another thread; tell whether it has."""
+        """Wait until another thread has applied a record; return whether it has."""
         with self._applied:
             return self._applied.wait_for(lambda: self.sequence >= sequence, timeout)
 
     # -- ranking -------------------------------------------------------------------------------------
 
     def reading(self) -> "_Reading":
-        """Keep records from being applied for as long as something is read; ``with`` gives the sequence."""
+        """Return a context manager that locks the state and gives its sequence."""
         return _Reading(self, self._lock)
 
     def rank(self, text: str, k: int = 10) -> list[Entry]:
         """Rank the best labels of a text; merged labels count as one, retired ones are left out.
 
-        The votes of labels that were merged are added where they speak for the label; see `merged.py`.
+        The positive scores of a merged label's parts are added; see `merged.py`.
         """
         return self.rank_many([text], k)[0]
 
@@ -212,7 +212,7 @@ class Replica:
         return self.explain_many(text, [label])[0]
 
     def explain_many(self, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
-        """Explain several labels of a text; ValueError if one is not known or retired."""
+        """Explain several labels of a text; raise ValueError if one is unknown or retired."""
         with self.reading():
             names = self.resolve_labels(labels)
             groups = self.voted_parts(text, names)
@@ -223,7 +223,7 @@ class Replica:
             ]
 
     def resolve_labels(self, labels: Sequence[Name]) -> list[Name]:
-        """Return the labels that some labels were merged into; ValueError if one is retired."""
+        """Return the current labels for names; raise ValueError if one is retired."""
         names = [self.labels.resolve(label) for label in labels]
         for name, label in zip(names, labels, strict=True):
             if name in self.labels.retired:
@@ -231,7 +231,7 @@ class Replica:
         return names
 
     def voted_parts(self, text: str, labels: Sequence[Name]) -> list[list[Name]]:
-        """Return, for each label, the parts that a text has votes for, or else the first one."""
+        """Return, for each label, the parts that have votes in a text, or the first part if none has."""
         groups = [self.labels.members(label) for label in labels]
         members = [member for group in groups if len(group) > 1 for member in group]
         if not members:
@@ -243,26 +243,26 @@ class Replica:
             for group in groups
         ]
 
-    # -- keeping -------------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def _arrays(self) -> dict[str, Source]:
-        places = sorted(self.bands)
-        names, offsets = encode_names(name for place in places for name in place)
-        counts = np.array([self.bands[place] for place in places], np.int64)
+        pairs = sorted(self.bands)
+        names, offsets = encode_names(name for pair in pairs for name in pair)
+        counts = np.array([self.bands[pair] for pair in pairs], np.int64)
         bands: dict[str, Source] = {"served_band_names": names, "served_band_offsets": offsets}
         return {**self.labels.arrays(), **bands, "served_band_counts": counts}
 
     def state_hash(self) -> str:
-        """Return a hash of the state; replicas at the same sequence have the same."""
+        """Return a hash of the state; it is the same for all replicas at the same sequence."""
         return self.hash_and_sequence()[0]
 
     def hash_and_sequence(self) -> tuple[str, int]:
-        """Return a hash of the state and the sequence that it belongs to."""
+        """Return a hash of the state and its sequence."""
         with self.reading():
             return state_hash(self.tagger.kind, {**self.tagger.arrays(), **self._arrays()}), self.sequence
 
     def hash_in_steps(self) -> tuple[str, int] | None:
-        """Return the hash and its sequence, letting others in after each piece; None if a record came in between."""
+        """Return the hash and its sequence, releasing the lock after each piece; None if a record came in between."""
         with self.reading() as sequence:
             steps = hash_steps(self.tagger.kind, {**self.tagger.arrays(), **self._arrays()})
         while True:
@@ -275,7 +275,7 @@ class Replica:
                     return end.value, sequence
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a snapshot: a model directory that says at which sequence of which journal it is."""
+        """Write a snapshot: a model directory with the id of its journal and its sequence."""
         with self._lock:
             self.check_usable()
             served = {"journal": self.journal, "sequence": self.sequence, "skipped": self.skipped}
@@ -284,10 +284,10 @@ class Replica:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load a snapshot, or a tagger that was never served, which is at sequence 0 of no journal."""
+        """Load a snapshot, or a tagger that was never served; it is at sequence 0 of no journal."""
         model = read_model(path)
         if model.content.get("kind") != Tagger.kind:
-            raise UnknownFormat(f"{path} holds a {model.content.get('kind')!r}; only a tagger can be served")
+            raise UnknownFormat(f"{path} contains a {model.content.get('kind')!r}; only a tagger can be served")
         return cls.from_model(model)
 
     @classmethod
@@ -297,16 +297,16 @@ class Replica:
         try:
             journal, sequence = served["journal"], served["sequence"]
             if type(journal) is not str or type(sequence) is not int or not 0 <= sequence < 1 << 62:
-                raise ValueError(f"it stands at record {sequence!r} of journal {journal!r}")
+                raise ValueError(f"it is at record {sequence!r} of journal {journal!r}")
             skipped = served.get("skipped", [])
             if type(skipped) is not list or not all(type(n) is int and 0 < n <= sequence for n in skipped):
-                raise ValueError(f"it says that it skipped records {skipped!r}")
+                raise ValueError(f"its skipped records are {skipped!r}")
             replica = cls(Tagger.from_model(model), journal=journal, sequence=sequence)
             replica.skipped = sorted(skipped)
             replica.labels.restore(model.arrays)
             replica._restore_bands(model.arrays)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise DamagedModel(f"the model does not hold what a snapshot needs: {error}") from None
+            raise DamagedModel(f"the model is not a valid snapshot: {error}") from None
         return replica
 
     def _restore_bands(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -314,12 +314,12 @@ class Replica:
             return
         names = decode_names(arrays["served_band_names"], arrays["served_band_offsets"], unique=False)
         counts = Model({}, dict(arrays)).take_counts("served_band_counts", len(names) // 2)
-        places = zip(map(str, names[::2]), map(str, names[1::2]), strict=True)
-        self.bands = dict(zip(places, counts, strict=True))
+        pairs = zip(map(str, names[::2]), map(str, names[1::2]), strict=True)
+        self.bands = dict(zip(pairs, counts, strict=True))
 
 
 class _Reading:
-    """The lock of a replica, after a look at whether it is whole; a generator would take as long as both."""
+    """Lock a replica and check that it is usable. A class, because a generator would double the time."""
 
     __slots__ = ("_lock", "_replica")
 
@@ -341,12 +341,12 @@ class _Reading:
 
 
 def merge_explanations(name: Name, parts: list[TextExplanation]) -> TextExplanation:
-    """Return the reasons of a label that is merged of several."""
-    heard = [parts[i] for i in supporting_parts([part.score for part in parts])]
-    words = [word for part in heard for word in part.words]
-    return TextExplanation(name, sum(part.score for part in heard), words, sum(part.prior for part in heard))
+    """Merge the explanations of a merged label's parts into one."""
+    counted = [parts[i] for i in supporting_parts([part.score for part in parts])]
+    words = [word for part in counted for word in part.words]
+    return TextExplanation(name, sum(part.score for part in counted), words, sum(part.prior for part in counted))
 
 
 def supporting_parts(scores: list[float]) -> list[int]:
-    """Return which parts of a merged label are counted: those that speak for it, or else the least adverse."""
+    """Return the parts of a merged label that count: those with a positive score or, if none has, the best one."""
     return [i for i, score in enumerate(scores) if score > 0] or [scores.index(max(scores))]

@@ -1,4 +1,4 @@
-"""Labels by the beginning of a word in any of their names, the most frequent first."""
+"""Find labels by the beginning of a word in any of their names, the most frequent first."""
 
 import re
 from bisect import bisect_left, bisect_right, insort
@@ -10,14 +10,14 @@ import numpy as np
 from abound.server.labels import LabelTable
 from abound.store.names import Name
 
-MAX_WORDS = 12  # of a name that are looked up by
-FEW_KEYS = 100  # that are put into their places one by one
+MAX_WORDS = 12  # words of a name that are indexed
+FEW_KEYS = 100  # up to this number, keys are inserted one by one
 WORD = re.compile(r"\w+")
 Key = tuple[str, int]
 
 
 class LabelMatch(NamedTuple):
-    """A label, the name that a person reads if it has one, and how many texts it had."""
+    """A label, its displayed name if it has one, and the number of its texts."""
 
     label: Name
     name: str | None
@@ -25,27 +25,27 @@ class LabelMatch(NamedTuple):
 
 
 class LabelSearch:
-    """Keep the words of all names in order beside a table of labels.
+    """A sorted index of the words of all label names.
 
-    Labels that were learnt since are taken up by the next search; those that surgery touched must be named to
-    `changed`. It is used under the lock of the replica that it belongs to.
+    The next search adds labels that were learned since. Labels that were edited must be passed to `update`. Use this
+    under the lock of its replica.
 
     Parameters
     ----------
     labels : LabelTable
     names : callable
-        Returns the names that people read, by label.
+        Returns the displayed names by label.
     """
 
     def __init__(self, labels: LabelTable, names: Callable[[], Mapping[str, list[str]]]) -> None:
         self._labels = labels
         self._names = names
-        self._keys: list[Key] = []  # rests of names from a word on, and the label's number
+        self._keys: list[Key] = []  # suffixes of names that begin with a word, with the label's number
         self._of: list[list[Key]] = []  # the keys of each label of the book
         self._aliases: dict[Name, list[Name]] | None = None
 
-    def changed(self, *names: Name) -> None:
-        """Take note of labels that were added, renamed, merged or retired."""
+    def update(self, *names: Name) -> None:
+        """Update the keys of labels that were added, renamed, merged or retired."""
         self._aliases = None
         for name in dict.fromkeys(names):
             for label in (name, self._labels.resolve(name)):
@@ -55,7 +55,7 @@ class LabelSearch:
     def _refresh(self, number: int) -> None:
         before, self._of[number] = self._of[number], self._keys_of(number)
         gone, fresh = set(before).difference(self._of[number]), set(self._of[number]).difference(before)
-        if len(gone) + len(fresh) > FEW_KEYS:  # each alone would move all that follow
+        if len(gone) + len(fresh) > FEW_KEYS:  # each single insertion would move all keys after it
             self._keys = sorted([*(key for key in self._keys if key not in gone), *fresh])
             return
         for key in gone:
@@ -81,12 +81,12 @@ class LabelSearch:
         if label in self._labels.aliases or label in self._labels.retired:
             return []
         known = (str(label), *self._names().get(str(label), ()), *map(str, self._aliases_of(label)))
-        rests: set[str] = set()
+        suffixes: set[str] = set()
         for name in known:
             folded = name.casefold()
             starts = [match.start() for _, match in zip(range(MAX_WORDS), WORD.finditer(folded), strict=False)]
-            rests |= {folded, *(folded[start:] for start in starts)}
-        return [(rest, number) for rest in rests]
+            suffixes |= {folded, *(folded[start:] for start in starts)}
+        return [(suffix, number) for suffix in suffixes]
 
     def _aliases_of(self, label: Name) -> list[Name]:
         if self._aliases is None:
@@ -96,12 +96,12 @@ class LabelSearch:
         return self._aliases.get(label, [])
 
     def count(self, label: Name) -> int:
-        """Return how many texts a label had, all of its parts together."""
+        """Return the number of texts of a label, summed over its parts."""
         book = self._labels.book
         return sum(int(book.counts[book.id_of(member)]) for member in self._labels.members(label))
 
     def find(self, prefix: str, limit: int) -> tuple[int, list[LabelMatch]]:
-        """Return how many labels have a word that begins so, and the most frequent of them."""
+        """Return how many labels have a word that begins with `prefix`, and the most frequent of them."""
         self._add_new_labels()
         book, folded = self._labels.book, prefix.strip().casefold()
         if folded:
@@ -113,11 +113,11 @@ class LabelSearch:
         counts = np.array(book.counts[numbers])
         for label in self._labels.groups:
             counts[numbers == book.id_of(label)] = self.count(label)
-        best = numbers[np.lexsort((numbers, -counts))[:limit]]  # by number, as first seen, if equally frequent
+        best = numbers[np.lexsort((numbers, -counts))[:limit]]  # ties by number, the order in which they were seen
         names = self._names()
-        found = []
+        matches = []
         for number in best.tolist():
             label = book.names[number]
             known = names.get(str(label))
-            found.append(LabelMatch(label, known[0] if known else None, self.count(label)))
-        return len(numbers), found
+            matches.append(LabelMatch(label, known[0] if known else None, self.count(label)))
+        return len(numbers), matches

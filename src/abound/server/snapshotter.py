@@ -1,7 +1,7 @@
-"""Write a snapshot in a process of its own: the last snapshot and the journal give the same state as the writer's.
+"""Write a snapshot in a separate process: the last snapshot and the journal give the same state as the writer's.
 
-So the writer neither stops for it nor holds its state twice, and each snapshot proves that snapshot and journal can
-be read.
+The writer therefore does not stop and needs no second copy of its state. Each snapshot also proves that the last
+snapshot and the journal can be read.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from abound.store.journal import Journal
 
 
 def write_snapshot(home: Home, sequence: int) -> None:
-    """Bring a fresh replica to a sequence, and write its snapshot, in this process."""
+    """Load a replica, replay the journal to a sequence and write its snapshot, in this process."""
     with Journal(home.journal_path) as journal:
         replica = home.load_replica(journal)
         follow(replica, journal, sequence)
@@ -23,7 +23,7 @@ def write_snapshot(home: Home, sequence: int) -> None:
 
 
 def start_snapshot(home: Home, sequence: int) -> "subprocess.Popen[bytes]":
-    """Begin to write a snapshot in another process; what goes wrong stands on its stderr."""
+    """Start a process that writes a snapshot; it reports errors on its stderr."""
     command = [sys.executable, "-m", "abound.server.snapshotter", str(home.path), str(sequence)]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 

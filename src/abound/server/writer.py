@@ -1,4 +1,4 @@
-"""The one process that writes: it commits records in groups, applies them, and has snapshots made."""
+"""The only process that writes: it commits records in groups, applies them and starts snapshots."""
 
 import logging
 import queue
@@ -11,17 +11,17 @@ from typing import NamedTuple
 from abound.closing import Closing
 from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
 from abound.server.home import Home
-from abound.server.replay import Progress, unapplied
+from abound.server.replay import Progress, unapplied_error
 from abound.server.snapshotter import start_snapshot
 from abound.store.journal import Journal, Receipt
 from abound.store.journal.records import LABEL_EDITS, Record
 
 LOG = logging.getLogger(__name__)
-GROUP_SIZE = 64  # records that share a commit
-MAX_QUEUED = 10_000  # records that may wait for one
+GROUP_SIZE = 64  # records per commit
+MAX_QUEUED = 10_000  # records that may wait for a commit
 SNAPSHOT_EVERY = 10_000
-SNAPSHOT_COST = 3_000_000  # of records to replay, see `cost.py`: some seconds
-BYTES_PER_COST = 200  # a large model, which takes long to load and to write, may have more to replay
+SNAPSHOT_COST = 3_000_000  # of the records to replay, see `cost.py`: a few seconds
+BYTES_PER_COST = 200  # a large model takes long to load and to write, so it may have more records to replay
 
 
 class _Request(NamedTuple):
@@ -31,28 +31,27 @@ class _Request(NamedTuple):
 
 
 class Writer(Closing):
-    """Own a journal: a record that `submit` answered is on the disk, and the replica knows it.
+    """Own a journal: when `submit` has answered, the record is on disk and the replica has applied it.
 
-    Records that arrive while a commit is under way share the next one. A record that could not be applied is refused
-    before it is written. While a disk is full or fails, submitting raises JournalUnavailable and ranking goes on; so it
-    does over a home that cannot be written to at all when it is opened. A record that is written and cannot be applied
-    after all, for want of memory as an example, is treated the same way: the replica goes back to the record before,
-    and nothing is learnt until the record is skipped.
+    Records that arrive during a commit share the next one. A record that cannot be applied is refused before it is
+    written. If the disk is full or fails, `submit` raises JournalUnavailable and ranking continues; the same holds for
+    a home that is read-only when it is opened. If a written record cannot be applied, for example for lack of memory,
+    the replica returns to the record before it, and nothing is learned until the record is skipped.
 
     Parameters
     ----------
     home : Home
     closed : bool
-        Whether labels must be added before they are learnt.
+        Whether labels must be added before they are learned.
     snapshot_every : int or None
-        After how many records a snapshot is written in the background and the journal compacted, or earlier, if they
-        would take some seconds to replay; None for never.
+        Number of records after which a snapshot is written in the background and the journal is compacted. This
+        happens earlier if their replay would take a few seconds. None means never.
     report : callable, optional
-        Called with a sentence for what an operator should know: a snapshot that failed, or was found damaged. Such
-        sentences go to the log if it is left out.
+        Called with a message for the operator, such as a failed or a damaged snapshot. By default, messages go to the
+        log.
     progress : callable, optional
-        Told of each record that is applied while this opens, and of the last one that there is; what it raises ends
-        the opening.
+        Called for each record that is applied while this opens, with its sequence and that of the last record. If it
+        raises, the writer is not opened.
 
     Examples
     --------
@@ -79,7 +78,7 @@ class Writer(Closing):
         self.closed = closed
         self.snapshot_every = snapshot_every
         self._report = report or LOG.warning
-        self._refusal: JournalUnavailable | None = None  # why nothing can be learnt
+        self._refusal: JournalUnavailable | None = None  # why nothing can be learned
         problems: list[str] = []
         self.journal = self._open_journal(problems)
         try:
@@ -87,7 +86,7 @@ class Writer(Closing):
                 problems += filter(None, [home.make_private()])
                 home.remove_leftovers(self.journal)
             self.replica, lease = home.open_replica(self.journal, problems, progress)
-            lease.release()  # the writer is the one who compacts, and has applied all there is
+            lease.release()  # only the writer compacts, and it has applied all records
             if self.journal.writes:
                 self._compact(problems)
         except BaseException:
@@ -96,13 +95,13 @@ class Writer(Closing):
         if self.replica.unapplied is not None:
             self._refusal = self.replica.unapplied
             problems.append(str(self._refusal))
-        for words in problems:
-            self._report(words)
+        for problem in problems:
+            self._report(problem)
         self._waiting: queue.Queue[_Request | None] = queue.Queue(MAX_QUEUED)
         self._closing = threading.Lock()
         self._closed = False
         self._snapshots_tried = max(home.snapshots())
-        self._cost_tried = 0  # what `replica.cost` was then
+        self._cost_tried = 0  # `replica.cost` at that time
         self._snapshot: threading.Thread | None = None
         self._snapshot_process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._run, name="abound-writer", daemon=True)
@@ -115,26 +114,26 @@ class Writer(Closing):
             raise
         except JournalUnavailable as error:
             journal = Journal(self.home.journal_path)
-            self._refusal = JournalUnavailable(f"{error}; there was no way to write when the server was started")
-            problems.append(f"{error}; the home is opened to rank only, and nothing is learnt until the next start")
+            self._refusal = JournalUnavailable(f"{error}; the home was not writable when the server was started")
+            problems.append(f"{error}; the server only ranks, and learns nothing until it is started again")
             return journal
 
     def _compact(self, problems: list[str]) -> None:
-        """Drop what processes that died had no time to drop, or crash after crash would fill the disk."""
+        """Remove what dead processes left behind, so that repeated crashes do not fill the disk."""
         try:
             self.home.compact(self.journal, needed=self.replica.snapshot)
         except (AboundError, OSError) as error:
-            problems.append(f"what is not needed any more could not be dropped: {error}")
+            problems.append(f"old snapshots and records could not be removed: {error}")
 
-    # -- what others call ----------------------------------------------------------------------------
+    # -- called by other threads ---------------------------------------------------------------------
 
     def submit(self, record: Record, key: str | None = None) -> "Future[Receipt]":
-        """Have a record written and applied; the future gives its receipt, or says why not.
+        """Write and apply a record in the background; return a future with its receipt or its error.
 
         Raises
         ------
         JournalBusy
-            If too many records wait.
+            If too many records are waiting.
         JournalUnavailable
             If the writer is closed.
         """
@@ -145,21 +144,21 @@ class Writer(Closing):
             try:
                 self._waiting.put_nowait(request)
             except queue.Full:
-                raise JournalBusy(f"{MAX_QUEUED:,} records wait to be written; try again later") from None
+                raise JournalBusy(f"{MAX_QUEUED:,} records are waiting to be written; try again later") from None
         return request.answer
 
     @property
     def refusal(self) -> JournalUnavailable | None:
-        """Why nothing can be learnt until the server is started again, or None."""
+        """Why nothing can be learned until the server is started again, or None."""
         return self._refusal
 
     @property
     def queued(self) -> int:
-        """How many records wait to be written."""
+        """How many records are waiting to be written."""
         return self._waiting.qsize()
 
     def close(self) -> None:
-        """Write and apply what waits, then let another process write; a snapshot under way is given up."""
+        """Write and apply the waiting records and release the journal; cancel a running snapshot."""
         with self._closing:
             if self._closed:
                 return
@@ -176,7 +175,7 @@ class Writer(Closing):
 
     def _run(self) -> None:
         is_open = True
-        self._snapshot_if_due()  # what was replayed just now need not be replayed again
+        self._snapshot_if_due()  # so that the next start need not replay these records
         while is_open:
             requests = [self._waiting.get()]
             while len(requests) < GROUP_SIZE and requests[-1] is not None:
@@ -185,29 +184,29 @@ class Writer(Closing):
                 except queue.Empty:
                     break
             is_open = requests[-1] is not None
-            self._take([request for request in requests if request is not None])
+            self._process([request for request in requests if request is not None])
             self._snapshot_if_due()
 
-    def _take(self, requests: list[_Request]) -> None:
-        """Write and apply requests in order, in as few commits as can be."""
+    def _process(self, requests: list[_Request]) -> None:
+        """Write and apply requests in order, in as few commits as possible."""
         group: list[_Request] = []
         for request in requests:
             if not request.answer.set_running_or_notify_cancel():
                 continue
-            is_surgery = isinstance(request.record, LABEL_EDITS)
-            if is_surgery or any(request.key is not None and request.key == other.key for other in group):
-                # Whether it can be applied, or was written before, shows only when those before it have been.
+            is_label_edit = isinstance(request.record, LABEL_EDITS)
+            if is_label_edit or any(request.key is not None and request.key == other.key for other in group):
+                # The records before it must be applied first, to tell whether it is valid or a repetition.
                 self._commit(group)
                 group = []
             if self._is_new(request):
                 group.append(request)
-                if is_surgery:
+                if is_label_edit:
                     self._commit(group)
                     group = []
         self._commit(group)
 
     def _is_new(self, request: _Request) -> bool:
-        """Answer a request that was written before or is refused; tell whether it is neither."""
+        """Answer a request that was written before or is refused; return whether it is neither."""
         try:
             if self._refusal is not None:
                 raise self._refusal
@@ -235,21 +234,21 @@ class Writer(Closing):
                 self._apply(receipt.sequence, request.record)
             if self._refusal is None:
                 request.answer.set_result(receipt)
-            else:  # it is committed, and waits with the one that could not be applied
+            else:  # it is committed, but comes after a record that could not be applied
                 request.answer.set_exception(self._refusal)
 
     def _apply(self, sequence: int, record: Record) -> None:
-        """Apply a record that was committed; if that fails, go back to the state before it, and learn no more."""
+        """Apply a committed record; if that fails, return to the state before it and stop learning."""
         try:
             self.replica.apply(sequence, record)
             return
         except Exception as error:
-            words = repr(error)
-        self._refusal = unapplied(self.journal, sequence, words)
+            cause = repr(error)
+        self._refusal = unapplied_error(self.journal, sequence, cause)
         self._report(str(self._refusal))
         try:
             self.home.reload(self.replica, self.journal, self._refusal)
-        except Exception as error:  # the replica stays broken, and says so to whoever ranks
+        except Exception as error:  # the replica stays unusable, and requests get its error
             self._report(f"the state before record {sequence} cannot be loaded: {error!r}")
 
     # -- snapshots -----------------------------------------------------------------------------------
@@ -269,13 +268,13 @@ class Writer(Closing):
         )
 
     def _snapshot_until_done(self) -> None:
-        """Have snapshots written until none is due: records that come meanwhile may be many, and the last for long."""
+        """Write snapshots until none is due: many records may arrive during a snapshot, and none for long after it."""
         while self._is_due():
             self._snapshots_tried, self._cost_tried = self.replica.sequence, self.replica.cost
             self.snapshot(self._snapshots_tried)
 
     def snapshot(self, sequence: int) -> bool:
-        """Have a snapshot of a sequence written by another process, then compact; tell whether it was."""
+        """Write a snapshot of a sequence in another process, then compact; return whether it was written."""
         try:
             with self._closing:
                 if self._closed:
@@ -286,8 +285,8 @@ class Writer(Closing):
             if self._closed:
                 return False
             if process.returncode != 0:
-                words = errors.decode(errors="replace").strip().splitlines()[-1:] or [f"exit {process.returncode}"]
-                self._report(f"the snapshot of record {sequence} failed: {words[0]}")
+                cause = errors.decode(errors="replace").strip().splitlines()[-1:] or [f"exit {process.returncode}"]
+                self._report(f"the snapshot of record {sequence} failed: {cause[0]}")
                 return False
             self.home.compact(self.journal)
         except (AboundError, OSError, subprocess.SubprocessError) as error:

@@ -119,7 +119,7 @@ def test_what_a_replica_remembers_is_no_part_of_its_state(tagger, tmp_path):
 
     async def run(client):
         before = (await client.get("/v1/model?hash=1")).json()["state_hash"]
-        client.writer.replica.history.learnt += 5
+        client.writer.replica.history.learned += 5
         return before, (await client.get("/v1/model?hash=1")).json()["state_hash"]
 
     before, after = talk(home, run)

@@ -184,7 +184,7 @@ async def progress(call: Call[ProgressRequest]) -> Progress:
             worsening=[_trend(replica, trend) for trend in worse],
             rows=tagger.n_rows,
             labels=tagger.n_labels - replica.labels.n_hidden,
-            learnt=history.learnt,
+            learnt=history.learned,
             workers=[WorkerAt(worker.pid, worker.sequence) for worker in facts.workers],
         )
 

@@ -44,7 +44,7 @@ class Learn:
             raise RefusedRecord("a text must be given at least one label that is right or wrong for it")
         for label in self.rejected:
             if label in right:
-                raise RefusedRecord(f"label {label!r} is said to be right and wrong for the same text")
+                raise RefusedRecord(f"label {label!r} is given as both right and wrong for the same text")
 
 
 @dataclass(frozen=True, slots=True)
