@@ -239,7 +239,7 @@ def test_a_broken_replica_is_said_to_be_one(home):
         return [*answers, await client.post("/v1/rank", json={"text": "a"})]
 
     for answer in talk(home, conversation):
-        check_problem(answer, 503, "open it anew")
+        check_problem(answer, 503, "open it again")
 
 
 def test_what_is_not_there_is_a_problem(home):
