@@ -33,7 +33,7 @@ def taught():
 
 
 def test_what_is_sure_is_applied_and_what_is_not_is_not(taught):
-    found = {entry.label: entry for entry in taught.cut("apple plum pear apple")}
+    found = {entry.label: entry for entry in taught.rank_with_bands("apple plum pear apple")}
     assert found["fruit"].band == "apply"
     assert found["fruit"].probability > 0.9
     assert found["chance"].band == "suggest"
@@ -55,7 +55,7 @@ def test_bands_are_kept_with_the_model(taught, tmp_path):
     taught.save(tmp_path / "m")
     loaded = Tagger.load(tmp_path / "m")
     assert loaded.state_hash() == taught.state_hash()
-    assert loaded.cut("a race car") == taught.cut("a race car")
+    assert loaded.rank_with_bands("a race car") == taught.rank_with_bands("a race car")
     loaded.feedback("a race car", ["sport"])
     assert loaded.state_hash() != taught.state_hash()
     plain = Tagger().fit(*documents(20))
@@ -88,7 +88,7 @@ def test_bands_that_do_not_fit_together_are_refused(taught, tmp_path):
 def test_what_is_missing_is_said():
     tagger = Tagger().fit(*documents(10))
     with pytest.raises(ValueError, match="the tagger has no bands yet: teach them with feedback"):
-        tagger.cut("apple")
+        tagger.rank_with_bands("apple")
     with pytest.raises(ValueError, match="there are 1 texts; give accepted and rejected labels for each"):
         tagger.feedback_many(["apple"], [])
     with pytest.raises(TypeError, match="labels must be a list for each text, got the text 'fruit'"):

@@ -16,8 +16,8 @@ def tagger():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("zebra", "no known word: its only word does not occur in what was learnt"),
-        ("zebras and giraffes", "no known word: none of its 3 words occurs in what was learnt"),
+        ("zebra", "no known word: its only word does not occur in what was learned"),
+        ("zebras and giraffes", "no known word: none of its 3 words occurs in what was learned"),
         (" ... ", "the text has no words"),
     ],
 )
@@ -36,7 +36,7 @@ def test_many_empty_rankings_are_one_warning(tagger):
 
 
 def test_a_tagger_that_has_learnt_nothing_says_so():
-    with pytest.warns(EmptyRanking, match="has not learnt any label yet"):
+    with pytest.warns(EmptyRanking, match="has not learned any label yet"):
         assert Tagger().rank("a text") == []
 
 

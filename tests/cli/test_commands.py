@@ -82,7 +82,7 @@ def test_an_explanation_is_drawn(run: Run, model: Path) -> None:
     assert "score" in out
     nothing = run("explain", model, "qqqq", "--table")
     assert (nothing.code, nothing.out) == (0, "")
-    assert nothing.err == "no label to explain: no known word: its only word does not occur in what was learnt\n"
+    assert nothing.err == "no label to explain: no known word: its only word does not occur in what was learned\n"
 
 
 def test_an_unknown_label_is_told(run: Run, model: Path) -> None:

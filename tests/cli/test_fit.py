@@ -94,7 +94,7 @@ def test_the_language_and_what_follows_from_it_are_told(run: Run, docs: Path, tm
     table = run("fit", docs, "--model", tmp_path / "m", "--force", "--language", "none", "--table").out
     assert "none: whole words" in table
     streamed = run("fit", "-", "--format", "jsonl", "--model", tmp_path / "s", stdin=docs.read_text())
-    assert "rows from stdin are learnt in one pass" in streamed.err
+    assert "rows from stdin are learned in one pass" in streamed.err
 
 
 def test_a_model_is_named_after_its_input(

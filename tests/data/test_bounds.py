@@ -125,7 +125,7 @@ def test_a_table_from_a_pipe_is_bounded(tmp_path, monkeypatch):
     path = tmp_path / "docs.parquet.zst"
     data.write(path, DOCUMENTS)
     assert list(data.read(path)) == DOCUMENTS
-    monkeypatch.setattr(parquet, "MOST_HELD", 500)
+    monkeypatch.setattr(parquet, "MAX_HELD_BYTES", 500)
     with pytest.raises(data.DataError, match="a table of more than 500 bytes cannot be read from a pipe; save it"):
         list(data.read(path))
 

@@ -314,7 +314,7 @@ def tagger(session):
                 "feedback", model.feedback, text, values.names(ch), values.names(ch) if ch.integers(2) else None
             )
         elif how == 15:
-            session.call("cut", model.cut, text)
+            session.call("rank_with_bands", model.rank_with_bands, text)
         elif how == 16:
             session.call("prune", model.prune, choose(ch, (0, 1, 1000, 10**9, -1, None, 2.5, "x", 2**70)))
         elif how == 17:

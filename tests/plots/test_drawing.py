@@ -16,7 +16,7 @@ from abound import Ranking, Tagger, plots
 from abound.metrics import judge
 from abound.plots.colouring import ColouredText
 from abound.plots.confusions import Confusion
-from abound.plots.style import DARK, LIGHT, background, elided, theme_of
+from abound.plots.style import DARK, LIGHT, background, shorten, theme_of
 from abound.tagger import TextExplanation, WordVote
 from abound.tuning import Setting, Trial
 
@@ -99,11 +99,11 @@ def test_what_the_pictures_say():
 
 
 def test_names_of_lines_do_not_overlap():
-    from abound.plots.style import name_lines
+    from abound.plots.style import label_lines
 
     ax = Figure().subplots()
     ax.set_ylim(0, 1)
-    name_lines(ax, [(1, 0.5, "a", "k"), (1, 0.501, "b", "k"), (1, 0.502, "c", "k")], room=0.05)
+    label_lines(ax, [(1, 0.5, "a", "k"), (1, 0.501, "b", "k"), (1, 0.502, "c", "k")], room=0.05)
     heights = sorted(text.xy[1] for text in ax.texts)
     assert np.diff(heights).min() >= 0.05 - 1e-9
 
@@ -132,8 +132,8 @@ def test_the_background_that_is_there_decides():
 
 
 def test_long_names_keep_both_ends():
-    assert elided("short") == "short"
-    assert elided("a" * 30 + "b" * 30, 20) == "a" * 12 + "…" + "b" * 8
+    assert shorten("short") == "short"
+    assert shorten("a" * 30 + "b" * 30, 20) == "a" * 12 + "…" + "b" * 8
 
 
 def test_an_explanation_is_escaped_html():
@@ -156,11 +156,11 @@ def test_an_explanation_has_a_terminals_colours(monkeypatch):
 
 
 def test_explained_texts_are_folded_and_cut():
-    from abound.plots.explained import COLUMNS, MOST_LINES, wrapped
+    from abound.plots.explained import COLUMNS, MAX_LINES, wrapped
 
     assert wrapped([("one two", 0), (" three", 2)]) == [[("one two", 0), (" three", 2)]]
     lines = wrapped([("word " * 200, 0), ("last", 4)])
-    assert len(lines) == MOST_LINES
+    assert len(lines) == MAX_LINES
     assert all(sum(len(piece) for piece, _ in line) <= COLUMNS for line in lines)
     assert lines[-1][-1][0].endswith("…")
     assert wrapped([("x" * 300, 1)]) == [[("x" * COLUMNS, 1)]]

@@ -121,7 +121,7 @@ class Unclustered:
 @pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("case", CASES)
 def test_blocks_and_buckets_do_not_change_the_model(case, shards, lists, passes, tmp_path, monkeypatch):
-    monkeypatch.setattr(layouts, "LISTS_A_BLOCK", lists)
+    monkeypatch.setattr(layouts, "LISTS_PER_BLOCK", lists)
     ranker, params = CASES[case]
     cluster = Unclustered(tmp_path, ranker, {**params, "passes": passes}, shards)
     for _ in range(passes):

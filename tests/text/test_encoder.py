@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from abound.kernels.text import log_for_tests
 from abound.text import TextEncoder, prepare, stemming
-from abound.text.words import places, words_of
+from abound.text.words import original_offsets, words_of
 from tests.reference.text import FORM, TextOracle, terms, words
 
 pytestmark = pytest.mark.kernel
@@ -83,7 +83,7 @@ def test_spans_point_at_the_words_as_they_were_written(parts):
     for span in encoder.spans(text):
         assert prepare(text[span.start : span.stop]).split()[0].startswith(encoder.name(span.term)[0])
         assert words(text[span.start : span.stop]) == encoder.name(span.term).split()
-    assert len(places(text)) == len(prepare(text)) + 1
+    assert len(original_offsets(text)) == len(prepare(text)) + 1
 
 
 @given(st.floats(1e-3, 1e12))
@@ -184,7 +184,7 @@ def test_parts_of_stems_stand_in_the_word_as_it_was_written():
 def test_the_memory_of_stems_is_bounded_and_forgetting_changes_nothing(monkeypatch):
     texts = ["running fires", "connected flies", "running connections"]
     expected = as_dicts(TextEncoder(stem="english").rows(texts, learn=True))
-    monkeypatch.setattr(stemming, "MOST_STEMS", 2)
+    monkeypatch.setattr(stemming, "MAX_STEMS", 2)
     stems = stemming.Stems("english")
     assert [stems[word] for word in ("flies", "fires", "running", "flies")] == ["fli", "fire", "run", "fli"]
     assert len(stems) <= 2

@@ -3,7 +3,7 @@
 import pytest
 
 from abound.text import TextEncoder, language
-from abound.text.language import STEMMERS, Detected, choice_of, detect, main_code, sampled
+from abound.text.language import STEMMERS, DetectedLanguage, detect, primary_subtag, sample_texts, settings_for_language
 
 ENGLISH = [
     "Forest fires and climate change",
@@ -67,21 +67,21 @@ def test_odd_texts_are_survived():
 def test_the_sample_is_drawn_from_all_texts_and_by_the_seed(monkeypatch):
     monkeypatch.setattr(language, "SAMPLE_TEXTS", 50)
     texts = [str(number) for number in range(5000)]
-    first, again, other = sampled(iter(texts)), sampled(texts), sampled(texts, seed=1)
+    first, again, other = sample_texts(iter(texts)), sample_texts(texts), sample_texts(texts, seed=1)
     assert first == again != other
     assert len(set(first)) == 50
     numbers = sorted(map(int, first))
     assert numbers[0] < 800
     assert numbers[-1] > 4200
     assert 1800 < sum(numbers) / 50 < 3200
-    assert sampled(texts[:7]) == texts[:7]
-    assert sampled(["x" * 5000]) == ["x" * 1000]
+    assert sample_texts(texts[:7]) == texts[:7]
+    assert sample_texts(["x" * 5000]) == ["x" * 1000]
 
 
 def test_every_language_has_a_stemmer_that_there_is():
     for code, name in STEMMERS.items():
-        assert choice_of(code).stem == name
-        TextEncoder(**choice_of(code)._asdict()).rows(["a text"], learn=True)
+        assert settings_for_language(code).stem == name
+        TextEncoder(**settings_for_language(code)._asdict()).rows(["a text"], learn=True)
 
 
 @pytest.mark.parametrize(
@@ -97,16 +97,16 @@ def test_every_language_has_a_stemmer_that_there_is():
     ],
 )
 def test_a_language_chooses_stems_parts_and_weights(code, stem, parts, weights):
-    assert choice_of(code) == (stem, parts, *weights)
+    assert settings_for_language(code) == (stem, parts, *weights)
 
 
 def test_what_was_chosen_is_said():
-    assert choice_of("fi").sentence() == "stem=finnish, char_ngrams=5-5"
-    assert choice_of("zh").sentence() == "whole words"
-    assert Detected("en", "en", 0.994, 1000).sentence() == "en in 99% of 1,000 sampled texts"
+    assert settings_for_language("fi").sentence() == "stem=finnish, char_ngrams=5-5"
+    assert settings_for_language("zh").sentence() == "whole words"
+    assert DetectedLanguage("en", "en", 0.994, 1000).sentence() == "en in 99% of 1,000 sampled texts"
 
 
 @pytest.mark.parametrize("code", ["english", "e", "12", "e n", ""])
 def test_a_name_that_is_no_code_is_refused(code):
     with pytest.raises(ValueError, match="or a code such as 'en' or 'fi'"):
-        main_code(code)
+        primary_subtag(code)

@@ -10,11 +10,11 @@ import pytest
 
 from abound.metrics import Interval
 from abound.tuning import Rows, Setting, tune
-from abound.tuning import bench as bench_module
+from abound.tuning import runner as bench_module
 from abound.tuning import tuner as tuner_module
-from abound.tuning.bench import Bench, learn
 from abound.tuning.halving import N_CANDIDATES, rungs
 from abound.tuning.settings import space
+from abound.tuning.trials import TrialRunner, learn
 
 FRUIT, CARS = ["apple", "pear", "plum", "quince", "cherry"], ["car", "lorry", "wheel", "engine", "road"]
 
@@ -85,48 +85,48 @@ def test_held_out_rows_are_never_learnt_and_rows_to_choose_by_only_at_the_end(mo
 
 def test_what_is_chosen_learns_all_rows_in_the_end(monkeypatch):
     clock, rows, chosen = Clock(monkeypatch, 0.005), make_rows(300), Setting({"ngrams": 1})
-    monkeypatch.setattr(Bench, "best", lambda *_: chosen)
+    monkeypatch.setattr(TrialRunner, "best", lambda *_: chosen)
     found = tune(rows, make_rows(60, 1), seconds=10, clock=clock)
     assert found.best.setting == chosen
     assert clock.learnt[-1] == (chosen, tuple(rows.texts))
 
 
-def make_bench(rows: Rows, **more: Any) -> Bench:
-    return Bench(rows, {}, "P@1", lambda: 1e9, lambda _: None, **more)
+def make_runner(rows: Rows, **more: Any) -> TrialRunner:
+    return TrialRunner(rows, {}, "P@1", lambda: 1e9, lambda _: None, **more)
 
 
 def test_samples_grow_spread_over_the_rows_and_keep_their_order():
-    bench = make_bench(make_rows(1_000))
-    place = {text: number for number, text in enumerate(bench.rows.texts)}
-    samples = [[place[text] for text in bench.sample(n_rows).texts] for n_rows in rungs(bench)]
+    runner = make_runner(make_rows(1_000))
+    place = {text: number for number, text in enumerate(runner.rows.texts)}
+    samples = [[place[text] for text in runner.sample(n_rows).texts] for n_rows in rungs(runner)]
     assert list(map(len, samples)) == [100, 300, 900]
     for smaller, larger in pairwise(samples):
         assert smaller == sorted(smaller)
         assert set(smaller) <= set(larger)
     assert np.diff(samples[0]).max() < 30
     assert samples[0][-1] > 850  # a file that is sorted by label is seen to its end
-    assert not set(bench.chosen_by.texts) & set(bench.rows.texts)
+    assert not set(runner.validation.texts) & set(runner.rows.texts)
 
 
 def test_a_trial_without_time_is_not_begun():
     left = [100.0]
-    bench = Bench(make_rows(200), {}, "P@1", lambda: left[0], lambda _: None)
-    assert bench.run(Setting(), 20) is not None
+    runner = TrialRunner(make_rows(200), {}, "P@1", lambda: left[0], lambda _: None)
+    assert runner.run(Setting(), 20) is not None
     left[0] = 0.0
-    assert bench.run(Setting({"passes": 3}), 180) is None
-    assert bench.run(Setting(), 20) is bench.trials[0]  # what is known costs nothing
-    assert len(bench.trials) == 1
+    assert runner.run(Setting({"passes": 3}), 180) is None
+    assert runner.run(Setting(), 20) is runner.trials[0]  # what is known costs nothing
+    assert len(runner.trials) == 1
 
 
 def test_the_best_is_chosen_among_the_largest_trials_or_by_its_gain():
-    bench = make_bench(make_rows(100))
+    runner = make_runner(make_rows(100))
     trial = bench_module.Trial
     a, b = Setting({"passes": 2}), Setting({"ngrams": 1})
-    bench.trials += [trial(Setting(), 10, 0.3, 1), trial(Setting(), 90, 0.6, 1), trial(a, 10, 0.5, 1)]
-    assert bench.best() == a
-    bench.trials += [trial(b, 90, 0.61, 2)]
-    assert bench.best() == b
-    assert bench.best(seconds=2.0) == Setting()  # and not what there is no time for
+    runner.trials += [trial(Setting(), 10, 0.3, 1), trial(Setting(), 90, 0.6, 1), trial(a, 10, 0.5, 1)]
+    assert runner.best() == a
+    runner.trials += [trial(b, 90, 0.61, 2)]
+    assert runner.best() == b
+    assert runner.best(seconds=2.0) == Setting()  # and not what there is no time for
 
 
 def test_rows_that_cannot_be_measured_are_told():
@@ -135,7 +135,7 @@ def test_rows_that_cannot_be_measured_are_told():
     with pytest.raises(ValueError, match="such as P@5, not by OneErr"):
         tune(make_rows(100), make_rows(60, 1), seconds=1, measure="OneErr")
     with pytest.raises(ValueError, match="too few rows with labels"):
-        make_bench(Rows(["a"] * 5, [["x"]] * 5))
+        make_runner(Rows(["a"] * 5, [["x"]] * 5))
 
 
 def test_a_gain_counts_when_its_interval_is_above_zero(monkeypatch):

@@ -24,8 +24,8 @@ from abound.cli import (
     tune,
 )
 from abound.cli.common import note, sentence
-from abound.cli.grouped import grouped
-from abound.cli.warned import warnings_as_notes
+from abound.cli.option_groups import expand_groups
+from abound.cli.warning_notes import warnings_as_notes
 
 
 class Command(TyperCommand):
@@ -97,9 +97,9 @@ def _abound(
 
 for _module in (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert, serve):
     _name = _module.__name__.rpartition(".")[2]
-    app.command(cls=Command, epilog=_module.EPILOG)(grouped(getattr(_module, _name)))
+    app.command(cls=Command, epilog=_module.EPILOG)(expand_groups(getattr(_module, _name)))
 for _group in (rerank, journal, keys, spark):
     _commands = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help=_group.HELP, epilog=_group.EPILOG)
     for _function, _epilog in _group.COMMANDS:
-        _commands.command(_function.__name__.strip("_"), cls=Command, epilog=_epilog)(grouped(_function))
+        _commands.command(_function.__name__.strip("_"), cls=Command, epilog=_epilog)(expand_groups(_function))
     app.add_typer(_commands, name=_group.__name__.rpartition(".")[2])

@@ -108,15 +108,15 @@ def sentence(error: Exception) -> str:
     words = " ".join(str(error).split())
     if not isinstance(error, AboundError | ValueError | OSError | ImportError):
         return f"unexpected {type(error).__name__}: {words}; --debug shows where"
-    return in_options(words)
+    return with_option_names(words)
 
 
-def in_options(words: str) -> str:
+def with_option_names(words: str) -> str:
     """Return a message with options of the command line where it names parameters.
 
     Examples
     --------
-    >>> in_options("pass delimiter=';', or labels_field=None, or longest_line=...")
+    >>> with_option_names("pass delimiter=';', or labels_field=None, or longest_line=...")
     "pass --delimiter ';', or --labels-field '', or --read longest_line=..."
     """
     from abound.data import FORMATS

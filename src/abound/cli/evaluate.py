@@ -62,7 +62,9 @@ def evaluate(
     if plot is not None and kept is not None:
         labelled = [row for row in kept if row.labels]
         with Progress("drawing", lambda: None):
-            files = draw_evaluation(tagger, model, labelled, documents.learnt() if rule.share else labelled, plot, dark)
+            files = draw_evaluation(
+                tagger, model, labelled, documents.training_rows() if rule.share else labelled, plot, dark
+            )
         note(f"wrote {', '.join(files)} to {plot}")
     if wants_json(as_json):
         emit({"model": model, **result, "skipped": documents.n_skipped})

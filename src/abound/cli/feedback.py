@@ -6,7 +6,7 @@ import typer
 
 from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, wants_json
 from abound.cli.reading import LabelledReading
-from abound.cli.targets import hold_model
+from abound.cli.targets import lock_model
 
 EPILOG = """\b
 Example:
@@ -42,7 +42,7 @@ def feedback(
         raise typer.BadParameter("give either INPUT, or --text with --accept and --reject")
     if (accept or reject) and text is None:
         raise typer.BadParameter("--accept and --reject go with --text")
-    hold_model(ctx, model)
+    lock_model(ctx, model)
     tagger, rows = load_tagger(model), 0
     if apply_target is not None:
         from abound.ordinal.bands import Bands
@@ -55,7 +55,7 @@ def feedback(
         from abound.cli.inputs import Inputs, chunks
 
         inputs = Inputs([str(input_)], reading)
-        for chunk in chunks(inputs.learnt(), CHUNK):
+        for chunk in chunks(inputs.training_rows(), CHUNK):
             tagger.feedback_many([document.text for document in chunk], [document.labels for document in chunk])
             rows += len(chunk)
         inputs.note_skipped()

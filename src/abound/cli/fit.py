@@ -14,12 +14,12 @@ import typer
 from abound.cli import memory
 from abound.cli.common import STANDARD, JsonOption, emit, note, parse_size, show_size, wants_json
 from abound.cli.reading import LabelledReading
-from abound.cli.targets import hold_target
+from abound.cli.targets import lock_target
 
 if TYPE_CHECKING:
     from abound.cli.holdout import Holdout
     from abound.cli.inputs import Inputs
-    from abound.cli.lessons import Lesson
+    from abound.cli.learning import LearnStats
     from abound.tagger import Tagger
 
 EPILOG = """\b
@@ -47,7 +47,7 @@ LabelNamesOption = Annotated[
     typer.Option(
         "--label-names",
         metavar="FILE",
-        help="Names of the labels, learnt too: lines of id, tab, name; or a SKOS vocabulary (.ttl, .nt, .rdf).",
+        help="Names of the labels, learned too: lines of id, tab, name; or a SKOS vocabulary (.ttl, .nt, .rdf).",
     ),
 ]
 HoldoutOption = Annotated[
@@ -61,7 +61,7 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace the model th
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of the model that is learnt; one that is None keeps its default."""
+    """Parameters of the model that is learned; one that is None keeps its default."""
 
     language: Annotated[
         str | None,
@@ -69,7 +69,7 @@ class Setting:
             "--language",
             metavar="CODE",
             help="Language of the texts and of SKOS names, such as en: chooses stemmer and word parts. "
-            "Detected if not given; none for whole words.",
+            "DetectedLanguage if not given; none for whole words.",
         ),
     ] = None
     ranker: Annotated[str | None, typer.Option("--ranker", metavar="NAME", help="What learns and ranks.")] = None
@@ -131,11 +131,11 @@ def fit(
 ) -> None:
     """Learn a model from files of texts and labels."""
     model = model_name(inputs) if model is None else model
-    hold_target(ctx, model, force)
+    lock_target(ctx, model, force)
     limit_bytes = None if max_memory is None else parse_size(max_memory)
     from abound.cli.holdout import parse_holdout
     from abound.cli.inputs import Inputs
-    from abound.cli.lessons import learn_files, learn_stream
+    from abound.cli.learning import learn_files, learn_stream
 
     rule = parse_holdout(holdout)
     documents = Inputs(inputs, reading, rule)
@@ -145,17 +145,17 @@ def fit(
     tagger = make_tagger(**params)
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
     names = {} if label_names is None else names_of(label_names, setting.language, documents)
-    if STANDARD in inputs and passes is None:  # a stream may have no end, so it is learnt row by row
-        note("rows from stdin are learnt in one pass, as they come; a file, or --passes, ranks better")
-        lesson = learn_stream(tagger, documents, max_bytes, names)
+    if STANDARD in inputs and passes is None:  # a stream may have no end, so it is learned row by row
+        note("rows from stdin are learned in one pass, as they come; a file, or --passes, ranks better")
+        stats = learn_stream(tagger, documents, max_bytes, names)
     else:
-        lesson = learn_files(tagger, documents, Path(model), max_bytes, names)
+        stats = learn_files(tagger, documents, Path(model), max_bytes, names)
     n_skipped = documents.n_skipped
-    if not lesson.rows:
+    if not stats.rows:
         raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")
     documents.check_labels(needed=not tagger.n_labels)
     tagger.save(model)
-    report(tagger, lesson, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
+    report(tagger, stats, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
 
 
 def names_of(path: str, language: str | None, documents: "Inputs") -> dict[str, list[str]]:
@@ -181,7 +181,7 @@ def model_name(inputs: list[str]) -> str:
     ('docs', 'titles.model')
     """
     if "-" in inputs:
-        raise ValueError("a model that is learnt from stdin needs a name: --model DIR")
+        raise ValueError("a model that is learned from stdin needs a name: --model DIR")
     name = Path(inputs[0]).name
     return name.split(".")[0] if name.split(".")[0] not in ("", name) else f"{name}.model"
 
@@ -243,16 +243,16 @@ def _held_out(tagger: "Tagger", documents: "Inputs", rule: "Holdout", apart: "In
 
 def report(
     tagger: "Tagger",
-    lesson: "Lesson",
+    stats: "LearnStats",
     model: str,
     n_skipped: int,
     held_out: dict[str, Any] | None,
     as_json: bool | None,
 ) -> None:
-    """Print what was learnt, and how good it is on what was held out."""
+    """Print what was learned, and how good it is on what was held out."""
     figures = {
         "model": model,
-        **lesson.as_dict(),
+        **stats.as_dict(),
         "skipped": n_skipped,
         "labels": tagger.n_labels,
         "features": tagger.n_features,
@@ -266,10 +266,10 @@ def report(
     from abound.cli.tables import facts, measures_table
 
     shown = {**figures, "memory": show_size(tagger.nbytes), "rows/s": round(figures["rows_per_second"] or 0)}
-    if lesson.progressive_p1 is not None:
-        shown["progressive P@1"] = f"{lesson.progressive_p1:.4f} (the last {len(lesson.hits):,} rows tested)"
-    if lesson.dropped:
-        shown["dropped"] = ", ".join(f"{count:,} {name}" for name, count in lesson.dropped.items())
+    if stats.progressive_p1 is not None:
+        shown["progressive P@1"] = f"{stats.progressive_p1:.4f} (the last {len(stats.hits):,} rows tested)"
+    if stats.dropped:
+        shown["dropped"] = ", ".join(f"{count:,} {name}" for name, count in stats.dropped.items())
     if "passes" in shown:
         shown["second stage"] = "yes" if shown["second_stage"] else "no"
         shown["language"] = shown["language"] or "none: whole words"

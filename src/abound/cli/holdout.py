@@ -8,7 +8,7 @@ from math import floor
 
 @dataclass(frozen=True)
 class Holdout:
-    """Rows that are measured and not learnt.
+    """Rows that are measured and not learned.
 
     Attributes
     ----------

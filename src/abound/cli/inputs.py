@@ -10,7 +10,7 @@ from abound.cli.holdout import Holdout
 from abound.cli.reading import Reading
 from abound.data import FORMATS, Document, read
 from abound.data.streams import READ_BYTES, source_name
-from abound.tagger.label_lists import LOOKED_AT, LabelWatch
+from abound.tagger.label_lists import SAMPLED_ROWS, LabelWatch
 
 T = TypeVar("T")
 
@@ -62,20 +62,20 @@ class Inputs:
                 self.rows += 1
                 yield document
 
-    def learnt(self) -> Iterator[Document]:
+    def training_rows(self) -> Iterator[Document]:
         """Yield the rows that are not held out."""
         self._kept, self._labels = [], LabelWatch()
         for row, document in enumerate(self):
             if not self.holdout.holds(row):
                 self._labels.see(document.labels)
-                if self._labels.labelled == LOOKED_AT:
+                if self._labels.labelled == SAMPLED_ROWS:
                     self._note_joined()
                 yield document
             elif self._keeps:
                 self._kept.append(document)
 
     def held_out(self) -> Iterator[Document]:
-        """Yield the rows that are held out; they are read again, or kept from `learnt` where that cannot be."""
+        """Yield the rows that are held out; they are read again, or kept from `training_rows` where that cannot be."""
         if self._keeps and self._kept:
             yield from self._kept
             return
@@ -99,7 +99,7 @@ class Inputs:
         return sum(reader.skipped.count for reader in self._readers)
 
     def check_labels(self, needed: bool = True) -> None:
-        """Say on stderr what is odd about the labels that were learnt; raise if some are needed and there are none."""
+        """Say on stderr what is odd about the labels that were learned; raise if some are needed and there are none."""
         paths = ", ".join(source_name(reader.path) for reader in self._readers)
         if needed and not self._labels.rows:
             raise ValueError(f"there is nothing to learn in {paths}")

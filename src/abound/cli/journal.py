@@ -108,7 +108,7 @@ def skip(
 ) -> None:
     """Have a record that cannot be applied never be applied again; no server may be running.
 
-    What the record says stays in the journal, and nothing of it is learnt. It is refused if every snapshot already
+    What the record says stays in the journal, and nothing of it is learned. It is refused if every snapshot already
     includes the record.
     """
     opened, journal = _open(home)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import JsonOption, emit, load_tagger, wants_json
+from abound.cli.rank_changes import DEPTH, compare, ranks_of
 from abound.cli.reading import LabelledReading
-from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, shifted, teach_server
-from abound.cli.targets import hold_model
-from abound.cli.taught import LOOKED_AT, compare, ranks_of
+from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, model_and_input, teach_server
+from abound.cli.targets import lock_model
 
 if TYPE_CHECKING:
     from abound.tagger import Tagger
@@ -40,14 +40,14 @@ def learn(
     reading: LabelledReading,
 ) -> None:
     """Learn more rows, or one text with its labels, and save the model in place, or have a server learn them."""
-    model, input_ = shifted(model, input_, server)
+    model, input_ = model_and_input(model, input_, server)
     if (input_ is None) == (text is None):
         raise typer.BadParameter("give either INPUT, or --text with its labels")
     if bool(label or wrong) != (text is not None):
         raise typer.BadParameter("--text goes together with --label or --wrong")
     said = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
     if text is not None:
-        check_lesson(text, *said)
+        check_example(text, *said)
     if text is None:
         from abound.cli.inputs import Inputs
 
@@ -57,29 +57,29 @@ def learn(
         report(server, found, as_json)
         return
     model = str(model)
-    hold_model(ctx, model)
+    lock_model(ctx, model)
     if text is not None:
         tagger = load_tagger(model)
         result = teach(tagger, text, *said)
     else:
-        from abound.cli.lessons import learn_stream
+        from abound.cli.learning import learn_stream
 
         tagger = load_tagger(model)
         known = tagger.n_labels
-        lesson = learn_stream(tagger, inputs)
+        stats = learn_stream(tagger, inputs)
         inputs.check_labels()
-        result = {**lesson.as_dict(), "skipped": inputs.n_skipped, "new_labels": tagger.n_labels - known}
+        result = {**stats.as_dict(), "skipped": inputs.n_skipped, "new_labels": tagger.n_labels - known}
     tagger.save(model)
     report(model, {**result, "rows_in_all": tagger.n_rows, "labels_in_all": tagger.n_labels}, as_json)
 
 
-def check_lesson(text: str, labels: list[str], wrong: list[str]) -> None:
-    """Raise if nothing can be learnt of a text, or one of its labels is empty."""
+def check_example(text: str, labels: list[str], wrong: list[str]) -> None:
+    """Raise if nothing can be learned of a text, or one of its labels is empty."""
     from abound.text import prepare
     from abound.text.words import words_of
 
     if not words_of(prepare(text)):
-        raise ValueError(f"--text has no words, so nothing can be learnt of it, got {text!r}")
+        raise ValueError(f"--text has no words, so nothing can be learned of it, got {text!r}")
     for option, given in (("--label", labels), ("--wrong", wrong)):
         if not all(label.strip() for label in given):
             raise ValueError(f"{option} must not be empty")
@@ -87,16 +87,16 @@ def check_lesson(text: str, labels: list[str], wrong: list[str]) -> None:
 
 def teach(tagger: "Tagger", text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
     """Learn one text, and find where its labels and the wrong ones rank for it before and after."""
-    known, before = tagger.n_labels, ranks_of(tagger.rank(text, LOOKED_AT)) if tagger.n_rows else {}
+    known, before = tagger.n_labels, ranks_of(tagger.rank(text, DEPTH)) if tagger.n_rows else {}
     started = time.perf_counter()
     tagger.learn(text, labels, wrong=wrong)
     seconds = time.perf_counter() - started
-    taught = compare(labels + wrong, before, ranks_of(tagger.rank(text, LOOKED_AT)))
+    taught = compare(labels + wrong, before, ranks_of(tagger.rank(text, DEPTH)))
     return {"rows": 1, "seconds": round(seconds, 6), "new_labels": tagger.n_labels - known, "taught": taught}
 
 
 def report(model: str, result: dict[str, Any], as_json: bool | None) -> None:
-    """Print what was learnt."""
+    """Print what was learned."""
     if wants_json(as_json):
         emit({"model": model, **result})
         return

@@ -1,4 +1,4 @@
-"""How good a model is on rows that it has not learnt, with intervals."""
+"""How good a model is on rows that it has not learned, with intervals."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any

@@ -6,7 +6,7 @@ import typer
 
 from abound.cli.common import JsonOption, emit, load_tagger, note, show_size, wants_json
 from abound.cli.fit import ForceOption, TargetOption
-from abound.cli.targets import hold_target
+from abound.cli.targets import lock_target
 
 EPILOG = """\b
 Example:
@@ -25,7 +25,7 @@ def merge(
     """Join models that were trained apart; labels and words are matched by name, counts add up."""
     if len(models) < 2:
         raise typer.BadParameter("give two or more models")
-    hold_target(ctx, model, force)
+    lock_target(ctx, model, force)
     from abound.merging import merge as join
 
     taggers = [load_tagger(path) for path in models]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from abound.tuning import Tuning
 
 N_RANKS = 10
-MOST_ROWS = 200_000  # rows of a learning curve
+MAX_ROWS = 200_000  # rows of a learning curve
 D_MAX = (1, 2, 3, 5, 10, 25, 50, 100)
 N_PAIRS = 12
 N_EXPLAINED = 8
@@ -43,7 +43,7 @@ def draw_evaluation(
     tagger: "Tagger",
     model: str,
     rows: Sequence["Document"],
-    learnt: Iterable["Document"],
+    learned: Iterable["Document"],
     folder: str,
     dark: bool,
 ) -> list[str]:
@@ -52,8 +52,8 @@ def draw_evaluation(
     Parameters
     ----------
     rows : sequence of Document
-        Labelled rows that the model has not learnt.
-    learnt : iterable of Document
+        Labelled rows that the model has not learned.
+    learned : iterable of Document
         Rows for the learning curve, which a new model with the same parameters learns in order.
     """
     from abound.plots.confusions import confusion_figures, draw_confused_pairs, find_confusions
@@ -70,13 +70,13 @@ def draw_evaluation(
     target.write("precision-recall", precision_recall_figures(truth, ranking), draw_precision_recall)
     by_frequency = label_frequency_figures(truth, ranking, tagger.label_counts)
     target.write("label-frequency", by_frequency, draw_label_frequency)
-    stream = list(islice((row for row in learnt if row.labels), MOST_ROWS))
+    stream = list(islice((row for row in learned if row.labels), MAX_ROWS))
     if stream:
-        fresh = blank(tagger)
+        fresh = untrained_copy(tagger)
         fresh.learn_names(tagger.label_names)
         progressive = rank_then_learn(fresh, [row.text for row in stream], [row.labels for row in stream])
         target.write("learning-curve", learning_curve_figures(*progressive), draw_learning_curve)
-    sizes = cut_models(tagger, model, texts, labels, ranking)
+    sizes = truncated_models(tagger, model, texts, labels, ranking)
     if sizes:
         target.write("memory", memory_figures(sizes), draw_accuracy_by_memory)
     pairs = confusion_figures(find_confusions(tagger, texts, labels, n=N_PAIRS))
@@ -96,8 +96,8 @@ def draw_tuning(found: "Tuning", folder: str, dark: bool) -> list[str]:
     return target.files
 
 
-def blank(tagger: "Tagger") -> "Tagger":
-    """Return a tagger with the same parameters that learns as a stream, once, and has learnt nothing."""
+def untrained_copy(tagger: "Tagger") -> "Tagger":
+    """Return a tagger with the same parameters that learns as a stream, once, and has learned nothing."""
     params = tagger.params()
     ranker_params = dict(params.pop("ranker_params"))
     if "passes" in ranker_params:
@@ -105,7 +105,7 @@ def blank(tagger: "Tagger") -> "Tagger":
     return type(tagger)(params.pop("ranker"), ranker_params=ranker_params, **params)
 
 
-def cut_models(
+def truncated_models(
     tagger: "Tagger", model: str, texts: Sequence[str], labels: Sequence[Any], ranking: "Ranking"
 ) -> list[tuple[int, int, Any]]:
     """Return (d_max, bytes, Judgement) of a model as it is and cut to fewer edges a word; none without an index."""

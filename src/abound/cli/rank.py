@@ -11,7 +11,7 @@ import typer
 
 from abound.cli.common import STANDARD, JsonOption, emit, load_tagger, note, wants_json
 from abound.cli.reading import LabelledReading, Reading
-from abound.cli.remote import MODEL_HELP, KeyOption, ServedTagger, ServerOption, shifted
+from abound.cli.remote import MODEL_HELP, KeyOption, RemoteTagger, ServerOption, model_and_input
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -62,7 +62,7 @@ def rank(
     reading: RankedReading,
 ) -> None:
     """Rank labels for a text, or for every row of a file: one line of JSON a row."""
-    model, what = shifted(model, what, server)
+    model, what = model_and_input(model, what, server)
     if what is not None and text is not None:
         raise typer.BadParameter("give a text once, as an argument or with --text")
     if what is None and text is None:
@@ -75,7 +75,7 @@ def rank(
     documents = None
     if what is not None:
         documents = _documents(what, reading)
-    with ServedTagger(server, key) if server is not None else contextlib.nullcontext(load_tagger(str(model))) as tagger:
+    with RemoteTagger(server, key) if server is not None else contextlib.nullcontext(load_tagger(str(model))) as tagger:
         if documents is not None:
             show_many(tagger, documents, what == STANDARD, reading.limit, how)
         elif text is not None:
@@ -131,12 +131,12 @@ def _lines(path: str) -> Iterator["Document"]:
 Choice = tuple[int | None, float | None, bool, bool]  # k, threshold, names, bands
 
 
-def ranked(tagger: "Tagger | ServedTagger", texts: list[str], how: Choice) -> list[list["Entry | BandedEntry"]]:
+def ranked(tagger: "Tagger | RemoteTagger", texts: list[str], how: Choice) -> list[list["Entry | BandedEntry"]]:
     """Rank texts as asked for: so many labels, above a threshold, or those that are to be shown."""
     k, threshold, _, bands = how
     found: list[Any]
     if bands:
-        shown = ([entry for entry in row if entry.band != "hide"] for row in tagger.cut_many(texts))
+        shown = ([entry for entry in row if entry.band != "hide"] for row in tagger.rank_with_bands_many(texts))
         found = [row[:k] for row in shown]
     else:
         found = tagger.rank_many(texts) if k is None else tagger.rank_many(texts, k)
@@ -144,7 +144,7 @@ def ranked(tagger: "Tagger | ServedTagger", texts: list[str], how: Choice) -> li
 
 
 def show_many(
-    tagger: "Tagger | ServedTagger", documents: Iterable["Document"], live: bool, limit: int | None, how: Choice
+    tagger: "Tagger | RemoteTagger", documents: Iterable["Document"], live: bool, limit: int | None, how: Choice
 ) -> None:
     """Print one line of JSON a row; rows of a live stream are answered as they come."""
     from itertools import islice
@@ -175,7 +175,7 @@ def show_many(
         note(f"{empty:,} of {row:,} rows have no label: {unknown}{', or no label is good enough' if left_out else ''}")
 
 
-def show_one(tagger: "Tagger | ServedTagger", text: str, how: Choice, as_json: bool | None) -> None:
+def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: bool | None) -> None:
     """Print the ranking of one text."""
     [entries], names = ranked(tagger, [text], how), how[2]
     if not entries:
@@ -203,17 +203,17 @@ def show_one(tagger: "Tagger | ServedTagger", text: str, how: Choice, as_json: b
     table(text[:200], head, rows, "r r")
 
 
-def _why_none(tagger: "Tagger | ServedTagger", text: str, how: Choice) -> str:
+def _why_none(tagger: "Tagger | RemoteTagger", text: str, how: Choice) -> str:
     """Say why no label is shown for a text."""
     if tagger.rank_many([text], 1)[0]:
         return "none is likely enough to be applied or suggested" if how[3] else f"none scores {how[1]:g} or more"
-    if isinstance(tagger, ServedTagger):
+    if isinstance(tagger, RemoteTagger):
         return "no word of the text is known to the model"
     from abound.tagger.emptiness import why_empty
 
     return why_empty(tagger, text)
 
 
-def _as_dict(tagger: "Tagger | ServedTagger", entry: "Entry | BandedEntry", names: bool) -> dict[str, Any]:
+def _as_dict(tagger: "Tagger | RemoteTagger", entry: "Entry | BandedEntry", names: bool) -> dict[str, Any]:
     name = {"name": tagger.name_of(entry.label)} if names and tagger.label_names else {}
     return {"label": entry.label, **name, **{key: getattr(entry, key) for key in entry._fields[1:]}}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.taught import LOOKED_AT, compare, ranks_of
+from abound.cli.rank_changes import DEPTH, compare, ranks_of
 from abound.closing import Closing
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ KeyOption = Annotated[
 MODEL_HELP = "A model directory that `abound fit` wrote; none with --server."
 
 
-class ServedTagger(Closing):
+class RemoteTagger(Closing):
     """Rank by a server as a tagger does."""
 
     def __init__(self, url: str, key: str | None) -> None:
@@ -47,7 +47,7 @@ class ServedTagger(Closing):
         found = self._noted(self.client.rank_many(texts, k))
         return [[Entry(entry.label, entry.score, entry.rank) for entry in row] for row in found]
 
-    def cut_many(self, texts: Sequence[str]) -> "list[list[BandedEntry]]":
+    def rank_with_bands_many(self, texts: Sequence[str]) -> "list[list[BandedEntry]]":
         """Rank the labels of each text and cut them into bands."""
         from abound.tagger import BandedEntry
 
@@ -72,7 +72,7 @@ class ServedTagger(Closing):
         return self.label_names.get(str(label), [str(label)])[0]
 
 
-def shifted(model: str | None, what: str | None, server: str | None) -> tuple[str | None, str | None]:
+def model_and_input(model: str | None, what: str | None, server: str | None) -> tuple[str | None, str | None]:
     """Return the model and what comes after it: with a server, the first argument is no model."""
     if server is None:
         if model is None:
@@ -88,28 +88,28 @@ def teach_server(url: str, key: str | None, text: str, labels: list[str], wrong:
     from abound.client import Client
 
     with Client(url, key=key) as client:
-        before = ranks_of(client.rank(text, LOOKED_AT))
+        before = ranks_of(client.rank(text, DEPTH))
         started = time.perf_counter()
-        learnt = client.learn(text, added=labels, rejected=wrong)
+        learned = client.learn(text, added=labels, rejected=wrong)
         seconds = time.perf_counter() - started
-        after = ranks_of(client.rank(text, LOOKED_AT))
+        after = ranks_of(client.rank(text, DEPTH))
     taught = compare(labels + wrong, before, after)
-    return {"rows": 1, "seconds": round(seconds, 6), "sequence": learnt.sequence, "taught": taught}
+    return {"rows": 1, "seconds": round(seconds, 6), "sequence": learned.sequence, "taught": taught}
 
 
 def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, Any]:
-    """Have a server learn every row of a file; rows that were sent before are not learnt again."""
+    """Have a server learn every row of a file; rows that were sent before are not learned again."""
     from abound.cli.progress import Progress
     from abound.client import Client
 
     rows = repeated = unlabelled = sequence = 0
     with Client(url, key=key) as client, Progress("learning", inputs.share) as progress:
-        for number, document in enumerate(inputs.learnt()):
+        for number, document in enumerate(inputs.training_rows()):
             if not document.labels:
                 unlabelled += 1
                 continue
-            learnt = client.learn(document.text, added=document.labels, key=_key(number, document))
-            rows, repeated, sequence = rows + 1, repeated + learnt.repeated, learnt.sequence
+            learned = client.learn(document.text, added=document.labels, key=_key(number, document))
+            rows, repeated, sequence = rows + 1, repeated + learned.repeated, learned.sequence
             progress.update(rows)
         seconds = progress.seconds
     inputs.note_skipped()

@@ -10,13 +10,13 @@ import typer
 from abound.cli.common import note
 
 
-def hold_target(ctx: typer.Context, model: str, force: bool) -> None:
+def lock_target(ctx: typer.Context, model: str, force: bool) -> None:
     """Hold a directory until the command ends, for a model that is made anew; raise if that would lose anything."""
     check_target(model, force)
     ctx.with_resource(_target(model, force))
 
 
-def hold_model(ctx: typer.Context, model: str) -> None:
+def lock_model(ctx: typer.Context, model: str) -> None:
     """Hold the directory of a model that is read, changed and written back, until the command ends.
 
     Whoever comes second waits, so that it reads what the first has written.

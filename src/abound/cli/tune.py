@@ -37,7 +37,7 @@ def tune(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels.")],
     budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time there is: 60s, 5m or 1h.")] = "60s",
     holdout: Annotated[
-        str, typer.Option("--holdout", metavar="RULE", help="Rows to measure on, never learnt: every:10 or share:0.1.")
+        str, typer.Option("--holdout", metavar="RULE", help="Rows to measure on, never learned: every:10 or share:0.1.")
     ] = "every:10",
     measure: Annotated[
         str, typer.Option("--measure", metavar="NAME", help="What to choose by, such as P@1 or nDCG@5.")
@@ -79,9 +79,9 @@ def tune(
     limit = _affordable(Inputs(inputs, reading, rule), names, seconds) or reading.limit
     documents = Inputs(inputs, replace(reading, limit=limit), rule)
     with Progress("tuning", lambda: min((time.monotonic() - started) / seconds, 1.0)) as progress:
-        learnt, held_out = split(documents)
+        learned, held_out = split(documents)
         found = find_setting(
-            learnt,
+            learned,
             held_out,
             seconds=seconds - (time.monotonic() - started),
             label_names=names,
@@ -110,16 +110,16 @@ class _Watch:
     def __init__(self, progress: "Progress", measure: str) -> None:
         self._progress = progress
         self._measure = measure
-        self._n_learnt = 0
+        self._n_learned = 0
         self._best = 0.0
         self._tried: set[Setting] = set()
 
     def see(self, trial: "Trial") -> None:
         """Count a trial."""
-        self._n_learnt += trial.n_rows
+        self._n_learned += trial.n_rows
         self._tried.add(trial.setting)
         self._best = max(self._best, trial.value)
-        self._progress.update(self._n_learnt, f"{len(self._tried):,} settings, best {self._measure} {self._best:.4f}")
+        self._progress.update(self._n_learned, f"{len(self._tried):,} settings, best {self._measure} {self._best:.4f}")
 
 
 def as_arguments(options: Mapping[str, Sequence[str] | str | int | None]) -> list[str]:
@@ -154,8 +154,8 @@ def parse_seconds(text: str) -> float:
 
 def _affordable(documents: "Inputs", names: dict[str, list[str]], seconds: float) -> int | None:
     """Return how many rows the defaults can learn in their share of the time; None if that may be all of them."""
-    from abound.tuning.bench import Rows, learn
     from abound.tuning.settings import Setting
+    from abound.tuning.trials import Rows, learn
 
     rows = list(islice(documents, PROBED))
     if len(rows) < PROBED:
@@ -181,11 +181,11 @@ def split(documents: "Inputs") -> tuple["Rows", "Rows"]:
     """Read rows, and return those to learn and those held out."""
     from abound.tuning import Rows
 
-    learnt: list[Document] = []
+    learned: list[Document] = []
     held_out: list[Document] = []
     for row, document in enumerate(documents):
-        (held_out if documents.holdout.holds(row) else learnt).append(document)
-    rows = [Rows([row.text for row in part], [row.labels for row in part]) for part in (learnt, held_out)]
+        (held_out if documents.holdout.holds(row) else learned).append(document)
+    rows = [Rows([row.text for row in part], [row.labels for row in part]) for part in (learned, held_out)]
     return rows[0], rows[1]
 
 

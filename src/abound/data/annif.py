@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from abound.data.formats import LineFormat, Malformed, Options
 from abound.data.oneline import ONE_LINE_OPTIONS, text_writer
-from abound.data.parsing import WHITESPACE, Guard, counted, shown
+from abound.data.parsing import WHITESPACE, Guard, count_noun, shown
 from abound.data.records import Document
 
 
@@ -36,7 +36,7 @@ def _parse(line: str) -> Document | None:
     if not tab or "\t" in uris:
         if not line:
             return None
-        tabs = counted(line.count("\t"), "tab")
+        tabs = count_noun(line.count("\t"), "tab")
         raise Malformed(f"{tabs}; one is wanted, between the text and the URIs")
     # Annif itself takes URIs with and without the brackets.
     return Document(tuple(_bare(uri) for uri in uris.split()), text)

@@ -9,14 +9,21 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
-from abound.data.fields import FIELD_OPTIONS, missing, separator_of, split_labels, text_field_to_write, text_fields
+from abound.data.fields import (
+    FIELD_OPTIONS,
+    missing_field,
+    separator_of,
+    split_labels,
+    text_field_to_write,
+    text_fields,
+)
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, too_long
-from abound.data.parsing import Guard, counted, shown
+from abound.data.parsing import Guard, count_noun, shown
 from abound.data.records import Document
 from abound.errors import FormatWarning
 
 # A bar is rarer in names than comma and semicolon, and never needs quotes, whichever the file's delimiter is.
-TOLD = (",", ";", "\t", "|")  # delimiters that are told from a header
+DETECTED_DELIMITERS = (",", ";", "\t", "|")  # delimiters that are told from a header
 _SEPARATOR = Option("|", "What stands between two labels of the labels field.")
 
 
@@ -34,7 +41,7 @@ class Delimited(LineFormat[Document]):
     """
 
     record = Document
-    headed = True
+    has_header = True
 
     def __init__(self, name: str, summary: str, delimiter: str, configurable: bool) -> None:
         self.name = name
@@ -88,7 +95,7 @@ class Delimited(LineFormat[Document]):
                 return None
             fields = split(line)
             if len(fields) != columns.total:
-                raise Malformed(f"{counted(len(fields), 'column')}; {columns.total} wanted, as in the header")
+                raise Malformed(f"{count_noun(len(fields), 'column')}; {columns.total} wanted, as in the header")
             text = join.join([fields[column] for column in columns.texts])
             labels = split_labels(fields[columns.labels], separator) if has_labels else ()
             return Document(labels, text, (fields[columns.id] or None) if columns.id >= 0 else None)
@@ -143,13 +150,13 @@ class Delimited(LineFormat[Document]):
         if "delimiter" not in self.options or options["delimiter"] is not None:
             return usual
         line = header.partition("\n")[0].removesuffix("\r")
-        named = {delimiter: [name.strip() for name in _cut(line, delimiter)] for delimiter in TOLD}
+        named = {delimiter: [name.strip() for name in _cut(line, delimiter)] for delimiter in DETECTED_DELIMITERS}
         wanted = {*text_fields(options), options["labels_field"]} - {None}
         for delimiter, names in named.items():
             if wanted <= set(names):
                 return delimiter
         # The message on what is missing must show columns.
-        return max(TOLD, key=lambda delimiter: len(named[delimiter]))
+        return max(DETECTED_DELIMITERS, key=lambda delimiter: len(named[delimiter]))
 
 
 def _cut(line: str, delimiter: str) -> list[str]:
@@ -185,7 +192,7 @@ def _columns_of(header: list[str], delimiter: str, options: Options) -> _Columns
         if name not in names:
             if option == "id_field" and name == FIELD_OPTIONS[option].default:
                 return -1  # nobody asked for it
-            reason = f"in the header: {missing(option, name, names)}{_hint(names, delimiter)}"
+            reason = f"in the header: {missing_field(option, name, names)}{_hint(names, delimiter)}"
             raise Malformed(reason, fatal=True)
         if names.count(name) > 1:
             raise Malformed(f"the header has {names.count(name)} columns {name!r}; one is wanted", fatal=True)

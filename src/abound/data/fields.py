@@ -37,7 +37,7 @@ def text_field_to_write(options: Options) -> str:
     return names[0]
 
 
-def joined(values: Iterable[Any], names: tuple[str, ...], join: str) -> str:
+def join_texts(values: Iterable[Any], names: tuple[str, ...], join: str) -> str:
     """Join the texts of several fields; None is left out, but not all may be None."""
     texts = [value for value in values if value is not None]
     for text in texts:
@@ -95,7 +95,7 @@ def id_from(value: Any) -> str | None:
     return str(value)
 
 
-def missing(option: str, name: str, present: Iterable[str]) -> str:
+def missing_field(option: str, name: str, present: Iterable[str]) -> str:
     """Return the sentence for a field that is not there."""
     names = list(present)
     listed = _listed(names[:20]) if names else "none"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from abound.data.formats import Format
 from abound.data.records import Record
 from abound.data.registry import find_format
-from abound.data.streams import STANDARD, Counted, open_input, open_output, source_name
+from abound.data.streams import STANDARD, CountingStream, open_input, open_output, source_name
 from abound.errors import DataError
 
 # Enough to see a pattern; a file of a million bad lines must not fill memory.
@@ -50,7 +50,7 @@ class Reader:
         self._format = format_
         self._stop = on_error == "stop"
         self._options = options
-        self._counted: Counted | None = None
+        self._counted: CountingStream | None = None
 
     def __repr__(self) -> str:
         return f"Reader({self.path!r}, format={self.format!r})"

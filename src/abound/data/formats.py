@@ -116,7 +116,7 @@ class LineFormat(Format[R]):
 
     options = LINE_OPTIONS
     # A format whose first line is not a record; then a record cannot be mistaken for a byte order mark.
-    headed = False
+    has_header = False
 
     @abstractmethod
     def parser(self, options: Options) -> Callable[[str], R | None]:
@@ -150,7 +150,7 @@ class LineFormat(Format[R]):
                 else:
                     if record is not None:
                         yield record
-            if self.headed and not number:
+            if self.has_header and not number:
                 raise Malformed(f"the file is empty; {self.name} wants a header line", fatal=True)
         except Malformed as error:
             report(number + 1, str(error), error.fatal)
@@ -174,7 +174,7 @@ class LineFormat(Format[R]):
                 data = line_of(record).encode()
             except ValueError as error:
                 raise ValueError(f"record {count + 1}: {unencodable(error)}") from error
-            if count == 0 and not self.headed and data.startswith(BOM):
+            if count == 0 and not self.has_header and data.startswith(BOM):
                 # Readers take one mark off the front of a file; a text that begins with one needs a second.
                 stream.write(BOM)
             stream.write(data)

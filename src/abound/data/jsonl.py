@@ -8,9 +8,9 @@ from abound.data.fields import (
     FIELD_OPTIONS,
     LIST_OPTIONS,
     id_from,
-    joined,
+    join_texts,
     labels_from,
-    missing,
+    missing_field,
     separator_of,
     text_field_to_write,
     text_fields,
@@ -42,13 +42,13 @@ class Jsonl(LineFormat[Document]):
             fields = _object(line)
             text: Any
             if single is None:
-                text = joined(map(fields.get, names), names, join)
+                text = join_texts(map(fields.get, names), names, join)
             elif type(text := fields.get(single)) is not str:
                 raise Malformed(_no_text(fields, single))
             labels: tuple[str, ...] = ()
             if labels_field is not None:
                 if labels_field not in fields:
-                    raise Malformed(missing("labels_field", labels_field, fields))
+                    raise Malformed(missing_field("labels_field", labels_field, fields))
                 labels = labels_from(fields[labels_field], separator)
             name = None if id_field is None else id_from(fields.get(id_field))
             if "\\u" in line:
@@ -111,7 +111,7 @@ def _object(line: str) -> dict[str, Any]:
 
 def _no_text(fields: dict[str, Any], name: str) -> str:
     if name not in fields:
-        return missing("text_field", name, fields)
+        return missing_field("text_field", name, fields)
     return f"the text must be a string, got {shown(fields[name])}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from abound.data.formats import LineFormat, Malformed, Option, Options
 from abound.data.oneline import ONE_LINE_OPTIONS, text_writer
-from abound.data.parsing import Guard, counted, labels_of
+from abound.data.parsing import Guard, count_noun, labels_of
 from abound.data.records import Document, make_document
 
 _OPTIONS = {"label_separator": Option(" ", "What stands between two labels."), **ONE_LINE_OPTIONS}
@@ -28,7 +28,7 @@ class LabelsTsv(LineFormat[Document]):
             if not tab or "\t" in text:
                 if not line:
                     return None
-                tabs = counted(line.count("\t"), "tab")
+                tabs = count_noun(line.count("\t"), "tab")
                 raise Malformed(f"{tabs}; one is wanted, between the labels and the text")
             return make_document((labels_of(labels, separator), text, None))
 

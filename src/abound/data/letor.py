@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 
 from abound.data.formats import LineFormat, Malformed, Options
-from abound.data.parsing import WHITESPACE, Guard, feature_texts, features_of, shown, whole
+from abound.data.parsing import WHITESPACE, Guard, feature_texts, features_of, parse_int, shown
 from abound.data.records import Row
 
 _DOCID = re.compile(r" ?docid = (\S+)(?: (.*))?", re.DOTALL)
@@ -51,7 +51,7 @@ def _grade(row: Row) -> str:
     if len(row.labels) != 1:
         raise ValueError(f"the row has {len(row.labels)} labels, letor carries one; write svmlight instead")
     try:
-        whole(row.labels[0], "a grade")
+        parse_int(row.labels[0], "a grade")
     except Malformed as error:
         raise ValueError(f"{error}; write svmlight instead") from None
     return row.labels[0]
@@ -74,7 +74,7 @@ def _parse(line: str) -> Row | None:
     if not words:
         return None
     grade = words[0]
-    whole(grade, "the grade")
+    parse_int(grade, "the grade")
     if len(words) < 2 or not words[1].startswith("qid:") or words[1] == "qid:":
         got = shown(words[1]) if len(words) > 1 else "nothing"
         raise Malformed(f"'qid:' and a query must follow the grade, got {got}; without queries it is svmlight")

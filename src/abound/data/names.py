@@ -51,7 +51,7 @@ def read_label_names(
             for number, raw in enumerate(without_bom(lines_of(stream)), 1):
                 line = raw.decode().removesuffix("\n").removesuffix("\r")
                 if by_number:
-                    names[str(number - 1)] = [_checked(line, "the name")]
+                    names[str(number - 1)] = [_require_text(line, "the name")]
                 elif line:
                     _add(line, names)
     except Malformed as error:
@@ -86,13 +86,13 @@ def _add(line: str, names: dict[str, list[str]]) -> None:
         raise Malformed(f"no tab in {shown(line)}; 'id<TAB>name' is wanted, or a file called .txt of one name a line")
     if label.startswith("<") and label.endswith(">"):
         label = label[1:-1]
-    known = names.setdefault(_checked(label, "the id"), [])
+    known = names.setdefault(_require_text(label, "the id"), [])
     for name in columns:
-        if _checked(name, "a name") not in known:
+        if _require_text(name, "a name") not in known:
             known.append(name)
 
 
-def _checked(text: str, what: str) -> str:
+def _require_text(text: str, what: str) -> str:
     if not text or text.isspace():
         raise Malformed(f"{what} is empty; every label wants an id and a name")
     return text

@@ -10,9 +10,9 @@ from abound.data.fields import (
     FIELD_OPTIONS,
     LIST_OPTIONS,
     id_from,
-    joined,
+    join_texts,
     labels_from,
-    missing,
+    missing_field,
     separator_of,
     text_field_to_write,
     text_fields,
@@ -32,7 +32,7 @@ from abound.data.records import Document, make_document
 
 _OPTIONS = {**FIELD_OPTIONS, **LIST_OPTIONS, "batch_rows": Option(4096, "How many rows are in memory at once.", (int,))}
 _PURPOSE = "Parquet files"
-MOST_HELD = 1 << 30
+MAX_HELD_BYTES = 1 << 30
 
 
 class Parquet(Format[Document]):
@@ -98,9 +98,9 @@ class Parquet(Format[Document]):
 
 def _whole(stream: BinaryIO) -> io.BytesIO:
     """Read a stream that cannot seek, for the table's directory is at the end of the file."""
-    raw = stream.read(MOST_HELD + 1)
-    if len(raw) > MOST_HELD:
-        raise Malformed(f"a table of more than {MOST_HELD:,} bytes cannot be read from a pipe; save it to a file first")
+    raw = stream.read(MAX_HELD_BYTES + 1)
+    if len(raw) > MAX_HELD_BYTES:
+        raise Malformed(f"a table of more than {MAX_HELD_BYTES:,} bytes cannot be read from a pipe; save it to a file")
     return io.BytesIO(raw)
 
 
@@ -121,7 +121,7 @@ def _columns(schema: Any, options: Options) -> list[str]:
         wanted.append(("id_field", id_field))
     for option, name in wanted:
         if name not in schema.names:
-            raise Malformed(missing(option, name, schema.names))
+            raise Malformed(missing_field(option, name, schema.names))
         if schema.names.count(name) > 1:
             raise Malformed(f"{schema.names.count(name)} columns are named {name!r}; one is wanted")
     return [name for _, name in wanted]
@@ -152,7 +152,7 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
         for field in fields:
             if isinstance(field, UnicodeDecodeError):
                 raise Malformed(undecodable(field))
-        text = joined(fields[:labels_at], names, join)
+        text = join_texts(fields[:labels_at], names, join)
         labels = labels_from(fields[labels_at], separator) if has_labels else ()
         return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None))
 

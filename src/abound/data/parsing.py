@@ -38,12 +38,12 @@ def shown(text: object) -> str:
     return quoted if len(quoted) <= 60 else f"{quoted[:57]}...{quoted[-1]}"
 
 
-def counted(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     """Return the count with its noun."""
     return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
 
 
-def whole(text: str, what: str) -> int:
+def parse_int(text: str, what: str) -> int:
     """Return the whole number that `text` is; `what` names it in the message."""
     if not _WHOLE.fullmatch(text):
         limit = " of at most 18 digits" if text.isascii() and text.isdigit() else ""
@@ -51,7 +51,7 @@ def whole(text: str, what: str) -> int:
     return int(text)
 
 
-def real(text: str, what: str) -> float:
+def parse_float(text: str, what: str) -> float:
     """Return the finite number that `text` is; `what` names it in the message."""
     number = float(text) if _REAL.fullmatch(text) else math.nan
     if not math.isfinite(number):
@@ -95,11 +95,11 @@ def _features_one_by_one(tokens: Iterable[str]) -> tuple[tuple[int, ...], tuple[
         name, colon, number = token.partition(":")
         if not colon or not name or not number or ":" in number:
             raise Malformed(f"feature {shown(token)} must be 'number:value', such as '3:0.5'")
-        index = whole(name, f"the number of feature {shown(token)}")
+        index = parse_int(name, f"the number of feature {shown(token)}")
         if index < 0:
             raise Malformed(f"the number of feature {shown(token)} must not be negative")
         indices.append(index)
-        values.append(real(number, f"the value of feature {shown(token)}"))
+        values.append(parse_float(number, f"the value of feature {shown(token)}"))
     return tuple(indices), tuple(values)
 
 
@@ -173,7 +173,7 @@ def character(char: str) -> str:
     return f"{_NAMES[char]} ({char!r})" if char in _NAMES else f"{char!r} ({code})"
 
 
-def refuse_others(format_name: str, row: Row, *fields: str) -> None:
+def reject_fields(format_name: str, row: Row, *fields: str) -> None:
     """Refuse a row that has a field for which the format has no place."""
     for field in fields:
         if getattr(row, field) is not None:

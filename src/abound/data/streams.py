@@ -34,7 +34,7 @@ def compression_of(path: str) -> str:
     return suffix if suffix in COMPRESSIONS else ""
 
 
-class Counted(io.RawIOBase):
+class CountingStream(io.RawIOBase):
     """A raw stream that counts the bytes taken from another.
 
     Parameters
@@ -132,20 +132,20 @@ class _Frames(io.RawIOBase):
 
 
 @contextmanager
-def open_input(path: str) -> Iterator[tuple[BinaryIO, Counted]]:
+def open_input(path: str) -> Iterator[tuple[BinaryIO, CountingStream]]:
     """Open a file, or standard input for '-', decompressed by its suffix.
 
     Yields
     ------
     stream : BinaryIO
         The decompressed bytes.
-    counted : Counted
+    counted : CountingStream
         How many compressed bytes were read so far.
     """
     if path == STANDARD:
-        counted = Counted(sys.stdin.buffer, owned=False)
+        counted = CountingStream(sys.stdin.buffer, owned=False)
     else:
-        counted = Counted(open(path, "rb", buffering=0), owned=True)  # noqa: SIM115  closed by Counted
+        counted = CountingStream(open(path, "rb", buffering=0), owned=True)  # noqa: SIM115  closed by CountingStream
     with counted:
         suffix = compression_of(path)
         buffered = io.BufferedReader(counted, READ_BYTES)

@@ -11,7 +11,7 @@ from abound.data.parsing import (
     feature_texts,
     features_of,
     labels_of,
-    refuse_others,
+    reject_fields,
     shown,
 )
 from abound.data.records import Row
@@ -39,7 +39,7 @@ class Svmlight(LineFormat[Row]):
         comment = Guard(self.name, "comment", r"\0\n\r", "shorten the comment", empty=True)
 
         def line_of(row: Row) -> str:
-            refuse_others(self.name, row, "id")
+            reject_fields(self.name, row, "id")
             parts = [",".join(map(label, row.labels))]
             if row.qid is not None:
                 parts.append(f"qid:{qid(row.qid)}")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from abound.data.formats import LineFormat, Malformed, Options
-from abound.data.parsing import WHITESPACE, Guard, counted, number_text, real, shown, whole
+from abound.data.parsing import WHITESPACE, Guard, count_noun, number_text, parse_float, parse_int, shown
 from abound.data.records import Qrel, RunLine
 
 
@@ -23,7 +23,7 @@ class TrecRun(LineFormat[RunLine]):
             if words is None:
                 return None
             qid, _, doc, rank, score, tag = words
-            return RunLine(qid, doc, whole(rank, "the rank"), real(score, "the score"), tag)
+            return RunLine(qid, doc, parse_int(rank, "the rank"), parse_float(score, "the score"), tag)
 
         return parse
 
@@ -51,7 +51,7 @@ class TrecQrels(LineFormat[Qrel]):
 
         def parse(line: str) -> Qrel | None:
             words = _columns(line, 4, self.summary)
-            return None if words is None else Qrel(words[0], words[2], whole(words[3], "the grade"))
+            return None if words is None else Qrel(words[0], words[2], parse_int(words[3], "the grade"))
 
         return parse
 
@@ -70,7 +70,7 @@ def _columns(line: str, wanted: int, summary: str) -> list[str] | None:
     if len(words) != wanted:
         if not words:
             return None
-        raise Malformed(f"{counted(len(words), 'column')} in {shown(line)}; {wanted} are wanted: {summary}")
+        raise Malformed(f"{count_noun(len(words), 'column')} in {shown(line)}; {wanted} are wanted: {summary}")
     return words
 
 
@@ -82,7 +82,7 @@ def _whole_number(what: str, value: int) -> str:
     # numpy's integers are welcome, 1.0 is not: it would come back as something else.
     text = str(value)
     try:
-        whole(text, f"the {what}")
+        parse_int(text, f"the {what}")
     except Malformed as error:
         raise ValueError(str(error)) from None
     return text

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from abound.data.formats import LineFormat, Malformed, Options
-from abound.data.parsing import ASCII_SPACE, Guard, labels_of, number_text, real, shown
+from abound.data.parsing import ASCII_SPACE, Guard, labels_of, number_text, parse_float, shown
 from abound.data.records import NamedRow
 from abound.data.svmlight import RENAME
 
@@ -112,12 +112,12 @@ def _namespace(part: str, names: list[str], values: list[float]) -> None:
             raise Malformed("the namespace after a bar is empty; put a name or a space there")
         prefix = namespace + _NAMESPACE
         if colon:
-            scale = real(number, f"the scale of namespace {shown(namespace)}")
+            scale = parse_float(number, f"the scale of namespace {shown(namespace)}")
     for word in words:
         name, colon, number = word.partition(":")
         if not name:
             raise Malformed(f"feature {shown(word)} has no name; 'name' or 'name:value' is wanted")
-        value = real(number, f"the value of feature {shown(word)}") * scale if colon else scale
+        value = parse_float(number, f"the value of feature {shown(word)}") * scale if colon else scale
         if not math.isfinite(value):
             raise Malformed(f"the value of feature {shown(word)} times the scale {scale} must be finite")
         names.append(prefix + name)

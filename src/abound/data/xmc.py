@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO, cast
 
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, Report
-from abound.data.parsing import feature_texts, features_of, refuse_others, shown, whole
+from abound.data.parsing import feature_texts, features_of, parse_int, reject_fields, shown
 from abound.data.records import Row
 from abound.data.svmlight import RENAME, split_labels
 
@@ -24,7 +24,7 @@ class Xmc(LineFormat[Row]):
     summary = "a line of three counts, then svmlight rows numbered from zero"
     record = Row
     suffixes = (".xmc",)
-    headed = True
+    has_header = True
     options = _OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Row | None]:  # noqa: ARG002
@@ -85,7 +85,7 @@ class _Rows:
             beyond = f"feature {max(indices)} is beyond the header's {self._n_features} features"
             raise Malformed(f"{beyond}; the largest may be {self._n_features - 1}")
         for label in labels:
-            if not 0 <= whole(label, "a label") < self._n_labels:
+            if not 0 <= parse_int(label, "a label") < self._n_labels:
                 beyond = f"label {shown(label)} is beyond the header's {self._n_labels} labels"
                 raise Malformed(f"{beyond}; the largest may be {self._n_labels - 1}")
         self.found += 1
@@ -112,7 +112,7 @@ class _Counts:
         self.n_labels = self._most_labels or 0
 
     def line_of(self, row: Row) -> str:
-        refuse_others("xmc", row, "qid", "id", "comment")
+        reject_fields("xmc", row, "qid", "id", "comment")
         numbers = [self._number(label) for label in row.labels]
         features = feature_texts(row)
         self.n_labels = _grown("label", self.n_labels, self._most_labels, numbers)

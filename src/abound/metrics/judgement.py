@@ -72,7 +72,9 @@ def inverse_propensities(label_counts: NDArray[np.int64], n_rows: int) -> NDArra
     return np.asarray(1 + c * (label_counts + PROPENSITY_B) ** -PROPENSITY_A, np.float64)
 
 
-def checked(truth: Any, ranking: RankedLabels) -> "tuple[sp.csr_array[Any], NDArray[Any], NDArray[np.float64]]":
+def validate_ranking(
+    truth: Any, ranking: RankedLabels
+) -> "tuple[sp.csr_array[Any], NDArray[Any], NDArray[np.float64]]":
     """Return the truth in canonical form, and the indices and scores of a ranking, or say what is wrong with them."""
     if not hasattr(ranking, "indices") or not hasattr(ranking, "scores"):
         raise TypeError(f"a ranking must have indices and scores, as what `rank` returns; got {type(ranking).__name__}")
@@ -106,7 +108,7 @@ def judge(
     -------
     Judgement
     """
-    truth, indices, scores = checked(truth, ranking)
+    truth, indices, scores = validate_ranking(truth, ranking)
     n_true_all = np.diff(truth.indptr)
     kept = np.flatnonzero(n_true_all)
     indices, scores, n_true = indices[kept], scores[kept], n_true_all[kept].astype(np.int64)

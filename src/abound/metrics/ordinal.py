@@ -88,7 +88,7 @@ ORDINAL_METRICS: dict[str, OrdinalMetric] = {
 }
 
 
-def hold_against(y_true: ArrayLike, y_pred: ArrayLike, ranks: Sequence[Any] | None = None) -> RankedRows:
+def compare_ranks(y_true: ArrayLike, y_pred: ArrayLike, ranks: Sequence[Any] | None = None) -> RankedRows:
     """Number the ranks of both, lowest first.
 
     Parameters
@@ -145,7 +145,7 @@ def evaluate_ranks(
     >>> evaluate_ranks([1, 2, 5], [1, 5, 2], ["rank_loss", "MAE", "within_one"])
     {'rank_loss': 0.6666666666666666, 'MAE': 2.0, 'within_one': 1.0}
     """
-    rows = hold_against(y_true, y_pred, ranks)
+    rows = compare_ranks(y_true, y_pred, ranks)
     return {name: _metric(name).reduce(_metric(name).rows(rows)) for name in metrics}
 
 
@@ -160,5 +160,5 @@ def rank_interval(
 ) -> Interval:
     """Return a measure of ordinal predictions with its percentile bootstrap interval over rows."""
     found = _metric(name)
-    figures = found.rows(hold_against(y_true, y_pred, ranks))
+    figures = found.rows(compare_ranks(y_true, y_pred, ranks))
     return resampled(figures, found.reduce, n_resamples=n_resamples, random_state=random_state)

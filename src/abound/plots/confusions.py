@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from abound.plots.style import dress, elided, plain, write_beside
+from abound.plots.style import annotate_near, escape_math, shorten, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def find_confusions(
     tagger : Tagger
     texts : sequence of str
     labels : sequence of lists of names
-        Their true labels; those that the tagger has never learnt are left out.
+        Their true labels; those that the tagger has never learned are left out.
     n : int
         Pairs to return.
     """
@@ -114,7 +114,7 @@ def confused_pairs(confusions: Sequence[Confusion], *, ax: "Axes | None" = None)
 
 def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `confusion_figures` gave."""
-    ax, theme = dress(
+    ax, theme = style_axes(
         ax,
         "Labels that are taken for each other",
         y="rows that miss a label and give another instead: words that speak for both",
@@ -128,17 +128,17 @@ def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) ->
     ax.barh(y, [row["rows"] for row in rows], height=0.4, color=theme.lines[0])
     for at, row in zip(y.tolist(), rows, strict=True):
         count = f"{row['rows']:,} rows" if row["rows"] != 1 else "1 row"
-        words = ", ".join(elided(word["word"], 18) for word in row["words"])
-        said = f"{count}: {plain(words)}" if words else count
-        beside = write_beside(ax, said, (row["rows"], at), (5, 0), va="center", color=theme.text, fontsize="small")
+        words = ", ".join(shorten(word["word"], 18) for word in row["words"])
+        said = f"{count}: {escape_math(words)}" if words else count
+        beside = annotate_near(ax, said, (row["rows"], at), (5, 0), va="center", color=theme.text, fontsize="small")
         beside.set_in_layout(False)  # long words would be given the whole width
     for at, row in zip(y.tolist(), rows, strict=True):
         for text, up, color in (
-            (elided(row["true"]), 6.5, theme.text),
-            (f"given: {elided(row['given'])}", -6.5, theme.muted),
+            (shorten(row["true"]), 6.5, theme.text),
+            (f"given: {shorten(row['given'])}", -6.5, theme.muted),
         ):
             style = {"ha": "right", "va": "center", "color": color, "fontsize": "small", "annotation_clip": False}
-            write_beside(ax, plain(text), (0, at), (-6, up), **style)
+            annotate_near(ax, escape_math(text), (0, at), (-6, up), **style)
     ax.set_yticks([])
     ax.set(xlim=(0, 2.6 * most), ylim=(-0.6, len(rows) - 0.4))
     return ax

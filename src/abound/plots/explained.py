@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from abound.data.extras import require
 from abound.plots.colouring import AGAINST, FOR, LEVELS, STRONGEST, ColouredText
-from abound.plots.style import dress, elided, plain
+from abound.plots.style import escape_math, shorten, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS = 84  # letters of a line
-MOST_LINES = 3
+MAX_LINES = 3
 LETTER_WIDTH = 0.602  # of a letter of matplotlib's own monospaced font, as a share of its size
 LINE = 0.23  # inches
 
@@ -58,7 +58,7 @@ def draw_explanations(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "
     """Draw what `explanation_figures` gave."""
     patches = require("matplotlib.patches", "plot", "plots")
     inches, words = (8.6, explanations_height(rows)), "blue speaks for the label, orange against it"
-    ax, theme = dress(ax, "Why texts got these labels", y=words, size=inches)
+    ax, theme = style_axes(ax, "Why texts got these labels", y=words, size=inches)
     ax.set_axis_off()
     n_lines = sum(len(wrapped(row["runs"])) + 2 for row in rows)
     ax.set(xlim=(0, COLUMNS), ylim=(max(n_lines, 1), 0))
@@ -69,11 +69,11 @@ def draw_explanations(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "
     letters: dict[str, Any] = {"family": "DejaVu Sans Mono", "fontsize": size, "va": "center"}
     at = 0
     for row in rows:
-        head = f"{elided(row['name'], 40)} {row['score']:.3f}"
-        ax.text(0, at + 0.5, plain(head), color=theme.text, fontweight="bold", **letters)
+        head = f"{shorten(row['name'], 40)} {row['score']:.3f}"
+        ax.text(0, at + 0.5, escape_math(head), color=theme.text, fontweight="bold", **letters)
         if row["note"]:
-            note = elided(row["note"], COLUMNS - len(head) - 4)
-            ax.text(len(head) + 2, at + 0.5, plain(note), color=theme.muted, **letters)
+            note = shorten(row["note"], COLUMNS - len(head) - 4)
+            ax.text(len(head) + 2, at + 0.5, escape_math(note), color=theme.muted, **letters)
         for number, line in enumerate(wrapped(row["runs"]), 1):
             column = 0
             for piece, level in line:
@@ -83,7 +83,7 @@ def draw_explanations(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "
                     box = patches.Rectangle((column, at + number + 0.04), len(piece), 0.92, color=color, alpha=alpha)
                     box.set_linewidth(0)
                     ax.add_patch(box)
-                ax.text(column, at + number + 0.5, plain(piece), color=theme.text, **letters)
+                ax.text(column, at + number + 0.5, escape_math(piece), color=theme.text, **letters)
                 column += len(piece)
         at += len(wrapped(row["runs"])) + 2
     return ax
@@ -107,10 +107,10 @@ def wrapped(runs: Sequence[tuple[str, int]]) -> list[list[tuple[str, int]]]:
         at = word.end()
     lines.append((start, at))
     shown = []
-    for number, (start, stop) in enumerate(lines[:MOST_LINES], 1):
+    for number, (start, stop) in enumerate(lines[:MAX_LINES], 1):
         stop = min(stop, start + COLUMNS)
         letters = list(zip(text[start:stop], levels[start:stop], strict=True))
-        if number == MOST_LINES < len(lines):
+        if number == MAX_LINES < len(lines):
             letters = [*letters[: COLUMNS - 1], ("…", 0)]
         shown.append(
             [("".join(letter for letter, _ in run), level) for level, run in groupby(letters, key=lambda pair: pair[1])]

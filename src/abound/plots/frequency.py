@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.metrics.judgement import checked
-from abound.plots.style import Z, dress
+from abound.metrics.judgement import validate_ranking
+from abound.plots.style import Z, style_axes
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def label_frequency_figures(
     truth: "sp.csr_array[Any]", ranking: "RankedLabels", label_counts: NDArray[np.int64], k: int = 5
 ) -> list[dict[str, Any]]:
-    """Return the share of true labels among the first k, by how many rows their labels were learnt from."""
-    truth, indices, _ = checked(truth, ranking)
+    """Return the share of true labels among the first k, by how many rows their labels were learned from."""
+    truth, indices, _ = validate_ranking(truth, ranking)
     rows, labels = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr)), truth.indices.astype(np.int64)
     first = indices[:, :k]
     found = (first[rows] == labels[:, None]).any(axis=1)
@@ -61,14 +61,14 @@ def label_frequency(
     k: int = 5,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how many of the true labels are among the first k, by how often a label was learnt.
+    """Draw how many of the true labels are among the first k, by how often a label was learned.
 
     Parameters
     ----------
     truth, ranking, ax
         See `precision_at_k`.
     label_counts : ndarray
-        Rows that each label was learnt from; `Tagger.label_counts`.
+        Rows that each label was learned from; `Tagger.label_counts`.
     k : int
     """
     return draw_label_frequency(label_frequency_figures(truth, ranking, label_counts, k), ax)
@@ -77,10 +77,10 @@ def label_frequency(
 def draw_label_frequency(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `label_frequency_figures` gave."""
     k = rows[0]["k"] if rows else 5
-    ax, theme = dress(
+    ax, theme = style_axes(
         ax,
         "Rare and frequent labels",
-        x="rows that a label was learnt from, at least; below them, how many true labels that is",
+        x="rows that a label was learned from, at least; below them, how many true labels that is",
         y=f"share of the true labels that are among the first {k}, with 95% intervals",
     )
     x = np.arange(len(rows))

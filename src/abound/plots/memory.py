@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from abound.data.extras import require
 from abound.metrics import Judgement, interval
-from abound.plots.style import dress, write_beside
+from abound.plots.style import annotate_near, style_axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def accuracy_by_memory(
 def draw_accuracy_by_memory(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `memory_figures` gave."""
     measure = rows[0]["measure"] if rows else ""
-    ax, theme = dress(
+    ax, theme = style_axes(
         ax,
         "Accuracy against memory",
         x="MiB of the model's files, which are mapped when it is loaded",
@@ -50,7 +50,7 @@ def draw_accuracy_by_memory(rows: list[dict[str, Any]], ax: "Axes | None" = None
     above = [row["high"] - row["value"] for row in rows]
     ax.errorbar(x, values, [below, above], fmt="o-", color=theme.lines[0], elinewidth=1.2, markersize=5, capsize=0)
     for row, at in zip(rows, x, strict=True):
-        write_beside(ax, f"{row['d_max']:,}", (at, row["value"]), (6, -11), color=theme.text)
+        annotate_near(ax, f"{row['d_max']:,}", (at, row["value"]), (6, -11), color=theme.text)
     ax.set_ylim(0, 1.15 * max((row["high"] for row in rows), default=1.0))
     ax.set_xlim(0, 1.06 * max(x, default=1.0))
     ticker = require("matplotlib.ticker", "plot", "plots")

@@ -1,4 +1,4 @@
-"""How good the rankings of a stream were, each made before its row was learnt."""
+"""How good the rankings of a stream were, each made before its row was learned."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from abound.metrics import judge
 from abound.metrics.label_ranking import figures
-from abound.plots.style import Z, draw_band, dress, name_lines, thousands
+from abound.plots.style import Z, draw_band, label_lines, style_axes, thousands
 from abound.rankers.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 N_POINTS = 40
 MEASURES = ("P@1", "P@3", "P@5")
-MOST_AT_ONCE = 2_000
-AHEAD = 50  # a row is ranked by what was learnt up to a fiftieth of the rows before it
+MAX_BATCH = 2_000
+AHEAD = 50  # a row is ranked by what was learned up to a fiftieth of the rows before it
 
 
 def rank_then_learn(
@@ -28,7 +28,7 @@ def rank_then_learn(
 ) -> tuple["sp.csr_array[Any]", Ranking]:
     """Rank texts before learning them, in order, and return the truth and the rankings of all.
 
-    The tagger learns what it would have learnt without. Texts are taken in small lots, of one at first and never of
+    The tagger learns what it would have learned without. Texts are taken in small lots, of one at first and never of
     more than a fiftieth of those before, because ranking many at once is faster.
 
     Examples
@@ -41,7 +41,7 @@ def rank_then_learn(
     """
     indices, scores, at = np.full((len(texts), k), -1, np.int32), np.zeros((len(texts), k)), 0
     while at < len(texts):
-        stop = at + min(max(at // AHEAD, 1), MOST_AT_ONCE)
+        stop = at + min(max(at // AHEAD, 1), MAX_BATCH)
         part = tagger.rank_arrays(texts[at:stop], k)
         width = part.indices.shape[1]
         if tagger.n_labels:
@@ -81,12 +81,12 @@ def learning_curve(
     measures: Sequence[str] = MEASURES,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how good rankings became as rows were learnt.
+    """Draw how good rankings became as rows were learned.
 
     Parameters
     ----------
     truth, ranking, ax
-        See `precision_at_k`; rows in the order in which they were learnt, each ranked before, as `rank_then_learn`
+        See `precision_at_k`; rows in the order in which they were learned, each ranked before, as `rank_then_learn`
         does.
     measures : sequence of str
         Measures that are means over rows.
@@ -96,11 +96,11 @@ def learning_curve(
 
 def draw_learning_curve(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `learning_curve_figures` gave."""
-    ax, theme = dress(
+    ax, theme = style_axes(
         ax,
         "Learning curve",
-        x="rows learnt",
-        y="mean over rows that were ranked before they were learnt, with 95% intervals",
+        x="rows learned",
+        y="mean over rows that were ranked before they were learned, with 95% intervals",
     )
     x, ends = [(row["rows_from"] + row["rows_to"]) / 2 for row in rows], []
     measures = [name for name in rows[0] if f"{name}_low" in rows[0]]
@@ -114,5 +114,5 @@ def draw_learning_curve(rows: list[dict[str, Any]], ax: "Axes | None" = None) ->
     ax.set_ylim(0, min(1.0, 1.1 * max(row[f"{name}_high"] for row in rows for name in measures)))
     ax.set_xlim(0, rows[-1]["rows_to"])
     thousands(ax)
-    name_lines(ax, ends)
+    label_lines(ax, ends)
     return ax

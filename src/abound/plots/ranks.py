@@ -6,7 +6,7 @@ import numpy as np
 
 from abound.metrics import judge
 from abound.metrics.bootstrap import mean_bands
-from abound.plots.style import draw_band, dress, name_lines, write_beside
+from abound.plots.style import annotate_near, draw_band, label_lines, style_axes
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -63,7 +63,7 @@ def precision_at_k(truth: "sp.csr_array[Any]", ranking: "RankedLabels", *, ax: "
 def draw_precision_at_k(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `precision_at_k_figures` gave."""
     k = [row["k"] for row in rows]
-    ax, theme = dress(ax, "Precision and recall at k", x="first k labels", y="mean over rows, with 95% intervals")
+    ax, theme = style_axes(ax, "Precision and recall at k", x="first k labels", y="mean over rows, with 95% intervals")
     best = [row["best_possible_P"] for row in rows]
     ax.plot(k, best, ":", color=theme.muted, linewidth=1.2)
     ends = [(k[-1], best[-1], "best possible precision", theme.muted)]
@@ -72,8 +72,8 @@ def draw_precision_at_k(rows: list[dict[str, Any]], ax: "Axes | None" = None) ->
         draw_band(ax, k, [r[f"{name}_low"] for r in rows], [r[f"{name}_high"] for r in rows], color)
         ax.plot(k, values, "o-", color=color, markersize=3.5)
         ends.append((k[-1], values[-1], f"{word} {values[-1]:.3f}", color))
-        write_beside(ax, f"{values[0]:.3f}", (k[0], values[0]), (-7, 0), color=color, ha="right", va="center")
+        annotate_near(ax, f"{values[0]:.3f}", (k[0], values[0]), (-7, 0), color=color, ha="right", va="center")
     ax.set(xlim=(k[0] - 0.09 * len(k), k[-1] + 0.03 * len(k)), ylim=(0, 1))
     ax.set_xticks(k if len(k) <= 12 else k[:: -(-len(k) // 10)])
-    name_lines(ax, ends)
+    label_lines(ax, ends)
     return ax

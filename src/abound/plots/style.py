@@ -74,7 +74,7 @@ def axes_or_new(ax: "Axes | None", size: Inches) -> "Axes":
     return new
 
 
-def dress(
+def style_axes(
     ax: "Axes | None", title: str, *, x: str = "", y: str = "", grid: str = "y", size: Inches = (WIDTH, HEIGHT)
 ) -> "tuple[Axes, Theme]":
     """Give axes, or those of a new figure, a title and names, and leave out every line that carries nothing."""
@@ -93,7 +93,7 @@ def dress(
     return ax, theme
 
 
-def write_beside(ax: "Axes", text: str, at: tuple[float, float], offset: tuple[float, float], **style: Any) -> Any:
+def annotate_near(ax: "Axes", text: str, at: tuple[float, float], offset: tuple[float, float], **style: Any) -> Any:
     """Write a text so many points beside a point."""
     return ax.annotate(text, at, xytext=offset, textcoords="offset points", **style)
 
@@ -103,14 +103,14 @@ def draw_band(ax: "Axes", x: Sequence[float], low: Sequence[float], high: Sequen
     ax.fill_between(x, low, high, color=color, alpha=0.22, linewidth=0)
 
 
-def name_lines(ax: "Axes", ends: Sequence[tuple[float, float, str, str]], *, room: float = 0.055) -> None:
+def label_lines(ax: "Axes", ends: Sequence[tuple[float, float, str, str]], *, room: float = 0.055) -> None:
     """Write names beside the ends of lines, (x, y, name, colour) each, moved apart where they would overlap."""
     low, high = ax.get_ylim()
     placed: list[float] = []
     for x, y, name, color in sorted(ends, key=lambda end: end[1]):
         at = max(y, placed[-1] + room * (high - low)) if placed else y
         placed.append(at)
-        write_beside(ax, name, (x, at), (6, 0), color=color, va="center", annotation_clip=False)
+        annotate_near(ax, name, (x, at), (6, 0), color=color, va="center", annotation_clip=False)
 
 
 def thousands(ax: "Axes", axis: str = "x") -> None:
@@ -119,12 +119,12 @@ def thousands(ax: "Axes", axis: str = "x") -> None:
     getattr(ax, f"{axis}axis").set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
-def elided(name: str, longest: int = LONGEST_NAME) -> str:
+def shorten(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a name that is short enough to be read beside others; its end often tells more than its middle.
 
     Examples
     --------
-    >>> elided("United States -- History -- Civil War, 1861-1865 -- Fiction", 30)
+    >>> shorten("United States -- History -- Civil War, 1861-1865 -- Fiction", 30)
     'United States -- H…5 -- Fiction'
     """
     name = " ".join(name.split())
@@ -134,6 +134,6 @@ def elided(name: str, longest: int = LONGEST_NAME) -> str:
     return f"{name[: longest - tail]}…{name[-tail:]}"
 
 
-def plain(name: str) -> str:
+def escape_math(name: str) -> str:
     """Return a text in which matplotlib sees no formula."""
     return name.replace("$", r"\$")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from abound.metrics import judge
-from abound.plots.style import draw_band, dress, write_beside
+from abound.plots.style import annotate_near, draw_band, style_axes
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -65,7 +65,7 @@ def precision_recall(truth: "sp.csr_array[Any]", ranking: "RankedLabels", *, ax:
 
 def draw_precision_recall(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
     """Draw what `precision_recall_figures` gave."""
-    ax, theme = dress(
+    ax, theme = style_axes(
         ax,
         "Precision against recall",
         x="recall: share of the true labels that are given",
@@ -84,7 +84,7 @@ def draw_precision_recall(rows: list[dict[str, Any]], ax: "Axes | None" = None) 
     best = int(np.argmax(f1))
     ax.plot(recall[best], precision[best], "o", color=marked)
     words = f"best F1 {f1[best]:.3f}: labels with a score\nof {rows[best]['threshold']:.3g} and more"
-    write_beside(ax, words, (recall[best], precision[best]), (10, 10), color=marked)
+    annotate_near(ax, words, (recall[best], precision[best]), (10, 10), color=marked)
     words = f"all ranked labels:\nrecall {recall[-1]:.3f}"
-    write_beside(ax, words, (recall[-1], precision[-1]), (6, 0), color=color, va="center")
+    annotate_near(ax, words, (recall[-1], precision[-1]), (6, 0), color=color, va="center")
     return ax

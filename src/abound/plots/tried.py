@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from abound.data.extras import require
-from abound.plots.style import dress, name_lines
+from abound.plots.style import label_lines, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ class _Setting(Protocol):
 
 
 class TriedSetting(Protocol):
-    """A setting, the rows that it learnt and its figure; an `abound.tuning.Trial` is one."""
+    """A setting, the rows that it learned and its figure; an `abound.tuning.Trial` is one."""
 
     @property
     def setting(self) -> _Setting: ...  # noqa: D102
@@ -64,7 +64,7 @@ def tried_settings(
 
 def draw_tried_settings(rows: list[dict[str, Any]], measure: str = "P@5", ax: "Axes | None" = None) -> "Axes":
     """Draw what `tried_figures` gave."""
-    ax, theme = dress(ax, "Settings that were tried", x="rows learnt", y=f"{measure} on rows set aside to choose by")
+    ax, theme = style_axes(ax, "Settings that were tried", x="rows learned", y=f"{measure} on the validation rows")
     lines: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         lines.setdefault(row["words"], []).append(row)
@@ -86,7 +86,7 @@ def draw_tried_settings(rows: list[dict[str, Any]], measure: str = "P@5", ax: "A
     ax.set_xticks(at)
     ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
     ax.xaxis.set_minor_locator(ticker.NullLocator())
-    name_lines(ax, ends, room=0.09)
+    label_lines(ax, ends, room=0.09)
     return ax
 
 

@@ -53,7 +53,7 @@ def _cost(terms: int, labels: int) -> int:
 
 def _terms(tagger: Tagger, texts: "tuple[str, ...] | list[str]", labels: int) -> int:
     encoder = tagger.encoder
-    rough = sum(map(encoder.most_terms, texts))
+    rough = sum(map(encoder.term_count_bound, texts))
     if _cost(rough, labels) <= MAX_COST // 20:
         return rough
     return sum(map(encoder.count_terms, texts))

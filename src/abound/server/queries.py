@@ -49,7 +49,7 @@ class Reasons:
         with replica.reading() as self.sequence:
             self._names = replica.resolve_labels(labels)
             self._groups = replica.voted_parts(text, self._names)
-            self._positions = replica.tagger.encoder.count_places(text)
+            self._positions = replica.tagger.encoder.count_spans(text)
             members = [member for members in self._groups for member in members]
             check(self._positions, len(members))
             self.cost = self._positions * len(members)
@@ -87,7 +87,7 @@ def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:
     """Rank the labels of texts in bands; a merged label has the band of its best part."""
     with replica.reading():
         labels, banded = replica.labels, []
-        for entries in replica.tagger.cut_many(texts):
+        for entries in replica.tagger.rank_with_bands_many(texts):
             kept: dict[Name, BandedEntry] = {}
             for entry in entries:
                 label = labels.resolve(entry.label)

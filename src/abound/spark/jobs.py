@@ -40,7 +40,7 @@ def check_column(df: "DataFrame", name: str, what: str, kinds: tuple[str, ...]) 
         raise ValueError(f"column {name!r} for {what} must be of type {' or '.join(kinds)}, but is {types[name]}")
 
 
-def numbers(batches: Batches) -> Iterator[int]:
+def task_numbers(batches: Batches) -> Iterator[int]:
     """Yield the task numbers that came in."""
     for batch in batches:
         yield from batch.column(0).to_pylist()
@@ -68,14 +68,14 @@ class Tasks:
 
     def __call__(self, batches: Batches) -> Batches:
         """Do the tasks whose numbers come in."""
-        for number in numbers(batches):
-            with measured() as figures:
+        for number in task_numbers(batches):
+            with measure_task() as figures:
                 result = self.work(number)
             yield result_batch({**result, **figures})
 
 
 @contextmanager
-def measured() -> Iterator[dict[str, float]]:
+def measure_task() -> Iterator[dict[str, float]]:
     """Note the processor seconds and the peak memory of what is done inside, as far as the system tells.
 
     A process is used for many tasks and keeps what they have mapped, so what is added to it is noted, too.
@@ -109,12 +109,12 @@ def run_tasks(
 
 def collect(frame: "DataFrame", stage: str, progress: Progress | None = None) -> list[dict[str, Any]]:
     """Return the results of a frame of results, and say how far its tasks are meanwhile."""
-    with followed(frame.sparkSession, stage, progress):
+    with report_progress(frame.sparkSession, stage, progress):
         return [json.loads(row[0]) for row in frame.collect()]
 
 
 @contextmanager
-def followed(spark: "SparkSession", stage: str, progress: Progress | None) -> Iterator[None]:
+def report_progress(spark: "SparkSession", stage: str, progress: Progress | None) -> Iterator[None]:
     """Tell `progress` now and then how many tasks of the jobs that start inside are done."""
     context = spark.sparkContext
     group = f"abound {stage} {os.getpid()} {time.monotonic_ns()}"

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 # Features of a block times shards: what a merging task holds at once, so that it does not grow with the shards.
-LISTS_A_BLOCK = 1 << 16
-BUCKETS_A_CORE = 8  # the first features have most of the edges, so one bucket takes longer than another
+LISTS_PER_BLOCK = 1 << 16
+BUCKETS_PER_CORE = 8  # the first features have most of the edges, so one bucket takes longer than another
 
 
 class Layout(NamedTuple):
@@ -23,9 +23,9 @@ class Layout(NamedTuple):
         >>> Layout.of(100_000, shards=8, cores=1)
         Layout(n_features=100000, block=8192, buckets=8)
         """
-        block = max(1, LISTS_A_BLOCK // shards)
+        block = max(1, LISTS_PER_BLOCK // shards)
         n_blocks = -(-n_features // block)
-        return cls(n_features, block, max(1, min(n_blocks, BUCKETS_A_CORE * cores)))
+        return cls(n_features, block, max(1, min(n_blocks, BUCKETS_PER_CORE * cores)))
 
     @property
     def n_blocks(self) -> int:

@@ -15,7 +15,7 @@ from abound.components.rows import Rows
 from abound.kernels.batch import Batch
 from abound.rankers import Ranker
 from abound.rankers.labels import LabelBook
-from abound.spark.jobs import Batches, measured, numbers, result_batch
+from abound.spark.jobs import Batches, measure_task, result_batch, task_numbers
 from abound.spark.layout import Layout
 from abound.spark.rows import read_rows
 from abound.spark.shared import new_folder, open_encoder, open_model, open_ranker, write_json
@@ -62,12 +62,12 @@ class Learn:
 
     def __call__(self, batches: Batches) -> Batches:
         """Learn the shards whose numbers come in."""
-        for shard in numbers(batches):
+        for shard in task_numbers(batches):
             yield from pack(self.deltas(shard), shard, self.step.layout)
 
     def deltas(self, shard: int) -> Iterator[tuple[str, int, Delta]]:
         """Learn one shard; yield its deltas, and leave what it took in a file."""
-        with measured() as figures:
+        with measure_task() as figures:
             ranker, met = self.learn(shard)
         n_bytes, layout = 0, self.step.layout
         spans = [layout.span(block) for block in range(layout.n_blocks)]
@@ -116,7 +116,7 @@ class Merge:
 
     def __call__(self, batches: Batches) -> Batches:
         """Merge one bucket, whose deltas come in the order of `wire.ORDER`."""
-        with measured() as figures:
+        with measure_task() as figures:
             sent = unpack(batches)
             first = next(sent, None)
             if first is None:

@@ -19,10 +19,10 @@ from abound.spark.jobs import (
     Progress,
     collect,
     map_in_arrow,
-    measured,
-    numbers,
+    measure_task,
     result_batch,
     run_tasks,
+    task_numbers,
 )
 from abound.spark.shared import new_file, open_model, publish
 from abound.store import Model, decode_names, encode_names
@@ -53,7 +53,7 @@ class WriteRun:
         context = TaskContext.get()
         assert context is not None
         number = context.partitionId()
-        with measured() as figures:
+        with measure_task() as figures:
             try:
                 result = self.write(number, batches)
             except (TypeError, ValueError) as error:
@@ -136,7 +136,7 @@ class SendInTrainingOrder:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        for number in numbers(batches):
+        for number in task_numbers(batches):
             place = sum(run["rows"] for run in self.runs[:number])
             with pq.ParquetFile(self.runs[number]["path"], memory_map=True) as file:
                 for batch in file.iter_batches(CHUNK, columns=["text", "labels"]):
@@ -158,7 +158,7 @@ class WriteOrdered:
         """Write one run, and yield what is known of it."""
         import pyarrow.parquet as pq
 
-        with measured() as figures:
+        with measure_task() as figures:
             first = next((batch for batch in batches if batch.num_rows), None)
             result: dict[str, Any] = {"rows": 0}
             if first is not None:

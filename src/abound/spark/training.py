@@ -17,8 +17,8 @@ from abound.spark.jobs import (
     check_column,
     check_frame,
     collect,
-    followed,
     map_in_arrow,
+    report_progress,
     run_tasks,
 )
 from abound.spark.layout import Layout
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 INTEGERS = ("bigint", "int", "smallint", "tinyint")
 LABELS = ("array<string>", "array<int>", "array<bigint>")
-DELTAS_A_BATCH = 64  # deltas that Spark hands to a merging task at once
+DELTAS_PER_BATCH = 64  # deltas that Spark hands to a merging task at once
 TEXT_ARRAYS = ("term_starts", "term_lengths", "term_counts", "term_names", "text_counters")
 
 
@@ -52,9 +52,9 @@ class Report:
     model : str
         The model directory.
     state_hash : str
-        The hash of what was learnt; the same as that of as many local shards.
+        The hash of what was learned; the same as that of as many local shards.
     rows, labels, features : int
-        Rows learnt, labels and terms known.
+        Rows learned, labels and terms known.
     stages : list of dict
         For each stage that ran: its name, seconds, tasks, the largest `peak_bytes` of a task (and `added_bytes`, beyond
         what its process held before), and bytes of deltas.
@@ -103,7 +103,7 @@ def fit(
     passes : int, optional
         How often to go through the rows.
     shards : int, optional
-        Ranges of rows that are learnt apart, each by one task, and merged after every pass; as many as there are
+        Ranges of rows that are learned apart, each by one task, and merged after every pass; as many as there are
         cores, if not given.
     work : path, optional
         Where rows and models are kept between stages, also shared; beside the model, if not given. It is removed at
@@ -164,7 +164,7 @@ def _check_target(path: Path, resume: bool) -> None:
 
 
 class StartModel:
-    """Write the model that the first pass begins with: all labels are known, nothing is learnt."""
+    """Write the model that the first pass begins with: all labels are known, nothing is learned."""
 
     def __init__(self, counts: str, target: str, params: dict[str, Any], n_rows: int, n_terms: int) -> None:
         self.counts, self.target, self.params, self.n_rows, self.n_terms = counts, target, params, n_rows, n_terms
@@ -197,7 +197,7 @@ class Training:
     ) -> None:
         self.work, self.target, self.tagger, self.progress = work.absolute(), target.absolute(), tagger, progress
         self.spark = spark.newSession()  # settings of our own, on the same executors
-        self.spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(DELTAS_A_BATCH))
+        self.spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(DELTAS_PER_BATCH))
         self.cores = spark.sparkContext.defaultParallelism
         self.text_params = tagger.encoder.params()
         self.seed = tagger.seed
@@ -208,14 +208,14 @@ class Training:
         """Go through all stages, and leave out those that are done."""
         plan = {"params": self.tagger.params(), "input": self.fingerprint(frame)}
         self.open_work(json.loads(json.dumps(plan)), resume)
-        runs = self.once("rows", lambda: self.sort_rows(frame))
-        counts = self.once("words", lambda: self.count_words([run["counts"] for run in runs]))
+        runs = self.run_once("rows", lambda: self.sort_rows(frame))
+        counts = self.run_once("words", lambda: self.count_words([run["counts"] for run in runs]))
         labels_type = dict(frame.dtypes)["labels"]
-        ordered = self.once("order", lambda: self.order_rows(runs, labels_type))
+        ordered = self.run_once("order", lambda: self.order_rows(runs, labels_type))
         n_rows = sum(run["rows"] for run in runs)
         n_terms = read_manifest(Path(counts))["files"]["term_starts"]["shape"][0]
         start = str(self.work / "model-00000")
-        form = self.once("start", lambda: self.start(counts, start, n_rows, n_terms))
+        form = self.run_once("start", lambda: self.start(counts, start, n_rows, n_terms))
         state = start
         for number, turn in enumerate(schedule(n_rows, Plan(**form["plan"])), 1):
             state = self.round(number, state, (counts, ordered, n_terms), form, turn)
@@ -231,7 +231,7 @@ class Training:
         whole = f.xxhash64("row", "text", "labels").cast("decimal(38,0)")
         missing = [f.count_if(f.col(name).isNull()) for name in ("row", "text", "labels")]
         missing.append(f.count_if(f.exists("labels", lambda label: label.isNull())))
-        with followed(self.spark, "input", self.progress):
+        with report_progress(self.spark, "input", self.progress):
             n, total, *nulls = frame.agg(f.count("*"), f.sum(whole), *missing).first() or (0, 0)
         words = ("row number", "text", "list of labels", "name for a label")
         for count, word in zip(nulls, words, strict=True):
@@ -257,7 +257,7 @@ class Training:
             raise FileExistsError(f"{self.work} is not empty and holds no training; give a new or an empty directory")
         write_json(path, plan)
 
-    def once(self, stage: str, do: Callable[[], Any]) -> Any:
+    def run_once(self, stage: str, do: Callable[[], Any]) -> Any:
         """Return what a stage gives; one that was done before is not done again."""
         path = self.work / f"{stage}.json"
         if not path.exists():
@@ -318,9 +318,9 @@ class Training:
         sent = map_in_arrow(shards, Learn(step), SCHEMA)
         sent = sent.repartitionById(layout.buckets, "bucket").sortWithinPartitions(*ORDER)
         results = collect(map_in_arrow(sent, Merge(step), RESULT), f"round {number}", self.progress)
-        learnt = [json.loads(figures_of(parts, shard).read_text()) for shard in range(n_shards)]
-        n_bytes = sum(figures["delta_bytes"] for figures in learnt)
-        self.note(f"learn {number}", begin, learnt, delta_bytes=n_bytes)
+        learned = [json.loads(figures_of(parts, shard).read_text()) for shard in range(n_shards)]
+        n_bytes = sum(figures["delta_bytes"] for figures in learned)
+        self.note(f"learn {number}", begin, learned, delta_bytes=n_bytes)
         self.note(f"merge {number}", begin, results)
         begin = time.perf_counter()
         widths = {kind: max(result["widths"][kind] for result in results) for kind in forms}

@@ -1,6 +1,6 @@
 """Deltas as rows of Arrow, which Spark shuffles by bucket and sorts by kind, block and shard.
 
-A shard that is learnt again must send the same rows: Spark compares their checksums, and gives up a job some of whose
+A shard that is learned again must send the same rows: Spark compares their checksums, and gives up a job some of whose
 buckets were merged from others. So nothing that was measured goes this way.
 """
 

@@ -13,13 +13,13 @@ from abound.text.words import words_of
 def why_empty(tagger: TaggerParts, text: str) -> str:
     """Say why no label is ranked for a text."""
     if not tagger.n_labels:
-        return "the model has not learnt any label yet"
+        return "the model has not learned any label yet"
     n_words, n_known = len(words_of(prepare(text))), len(tagger.encoder.rows([text])[1])
     if not n_words:
         return "the text has no words"
     if not n_known:
         words = "its only word does not occur" if n_words == 1 else f"none of its {n_words:,} words occurs"
-        return f"no known word: {words} in what was learnt"
+        return f"no known word: {words} in what was learned"
     return "the words of the text that are known vote for no label"
 
 

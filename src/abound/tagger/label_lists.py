@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from abound.errors import LabelsWarning
 
-LOOKED_AT = 5_000  # labelled rows; enough to tell, and soon enough to stop a long training
+SAMPLED_ROWS = 5_000  # labelled rows; enough to tell, and soon enough to stop a long training
 LIKELY = (";", "|", "\t", ",")
-LEAST_SHARE = 0.1  # of the rows must have a label with the separator in it
-LEAST_RECURRING = 0.3  # of the parts must be parts of other labels, too, or stand alone
-LEAST_MIXED = 0.3  # of the parts of names with commas that recur must stand both first and later
+MIN_SHARE = 0.1  # of the rows must have a label with the separator in it
+MIN_RECURRING = 0.3  # of the parts must be parts of other labels, too, or stand alone
+MIN_MIXED = 0.3  # of the parts of names with commas that recur must stand both first and later
 
 
 class Joined(NamedTuple):
@@ -38,7 +38,7 @@ class LabelWatch:
         self.rows += 1
         if labels:
             self.labelled += 1
-            if self.labelled <= LOOKED_AT:
+            if self.labelled <= SAMPLED_ROWS:
                 self._sample.append(tuple(label for label in labels if isinstance(label, str)))
 
     def joined(self) -> Joined | None:
@@ -69,7 +69,7 @@ def _joined(rows: Sequence[tuple[str, ...]], separator: str) -> Joined | None:
     """
     with_it = [label for row in rows for label in row if separator in label]
     n_rows = sum(any(separator in label for label in row) for row in rows)
-    if n_rows < 2 or n_rows < LEAST_SHARE * len(rows):
+    if n_rows < 2 or n_rows < MIN_SHARE * len(rows):
         return None
     firsts: Counter[str] = Counter()
     laters: Counter[str] = Counter()
@@ -79,11 +79,11 @@ def _joined(rows: Sequence[tuple[str, ...]], separator: str) -> Joined | None:
         laters.update(later)
     parts = [part.strip() for label in set(with_it) for part in label.split(separator) if part.strip()]
     recurring = [part for part in parts if firsts[part] + laters[part] > 1]
-    if not parts or len(recurring) < LEAST_RECURRING * len(parts):
+    if not parts or len(recurring) < MIN_RECURRING * len(parts):
         return None
     if separator == ",":
         mixed = sum(firsts[part] > 0 and laters[part] > 0 for part in recurring)
         single = sum(len(row) == 1 for row in rows)
-        if mixed < LEAST_MIXED * len(recurring) or single < 0.9 * len(rows):
+        if mixed < MIN_MIXED * len(recurring) or single < 0.9 * len(rows):
             return None
     return Joined(separator, n_rows / len(rows), with_it[0])

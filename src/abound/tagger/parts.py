@@ -14,7 +14,7 @@ from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Source
 from abound.store.names import check_texts
 from abound.text import TextEncoder
-from abound.text.language import AUTO, choice_of
+from abound.text.language import AUTO, settings_for_language
 
 RANKER_PREFIX = "ranker_"
 BANDS_PREFIX = "bands_"
@@ -50,7 +50,7 @@ class TaggerParts(Stored):
 
     def set_language(self, language: str | None) -> None:
         """Cut texts as suits a language from now on, and forget every term; what was given explicitly stays."""
-        choice = choice_of(None if language == AUTO else language)
+        choice = settings_for_language(None if language == AUTO else language)
         self.encoder = TextEncoder(**{**choice._asdict(), **self._text_params})
         self.language = language
 
@@ -91,7 +91,7 @@ class TaggerParts(Stored):
 
     @property
     def n_rows(self) -> int:
-        """Texts learnt."""
+        """Texts learned."""
         return self.ranker.n_rows_seen_
 
     @property
@@ -131,7 +131,7 @@ class TaggerParts(Stored):
         return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists"}
 
     def arrays(self) -> dict[str, Source]:
-        """Return everything that was learnt, by name."""
+        """Return everything that was learned, by name."""
         ranker: dict[str, Source] = {RANKER_PREFIX + key: source for key, source in self.ranker.arrays().items()}
         pairs = [(label, name) for label, names in sorted(self.label_names.items()) for name in names]
         labels, names = encode_names(label for label, _ in pairs), encode_names(name for _, name in pairs)
@@ -152,15 +152,17 @@ class TaggerParts(Stored):
             columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}
             content = {"params": model.content["params"]["ranker_params"], "columns": columns}
             tagger.use_saved_names(tuple(model.arrays[key] for key in NAME_ARRAYS))
-            bands = _under(BANDS_PREFIX, model.arrays)
+            bands = _strip_prefix(BANDS_PREFIX, model.arrays)
             tagger.bands = Bands.from_state(bands) if bands else None
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
-        tagger.ranker = type(tagger.ranker).from_model(Model(content, _under(RANKER_PREFIX, model.arrays)), **params)
+        tagger.ranker = type(tagger.ranker).from_model(
+            Model(content, _strip_prefix(RANKER_PREFIX, model.arrays)), **params
+        )
         if tagger.ranker.n_stored > tagger.encoder.n_terms:
             raise DamagedModel("the model knows features that the vocabulary does not know")
         return tagger
 
 
-def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

@@ -7,10 +7,10 @@ from abound.kernels.pool import FEATURE_BYTES
 from abound.tagger.parts import TaggerParts
 
 # What pruning reckons with: a term's header, its place in the vocabulary, and its name.
-BYTES_A_TERM = FEATURE_BYTES + 16 + 16 + 4
+BYTES_PER_TERM = FEATURE_BYTES + 16 + 16 + 4
 COMPACT_SHARE = 0.75  # giving back spare room is enough if the rest is below this share of the budget
 PRUNED_SHARE = 0.6  # and otherwise so much of it is left in use
-MOST_COUNT = 1000
+MAX_COUNT = 1000
 
 
 def prune(tagger: TaggerParts, max_bytes: int) -> dict[str, int]:
@@ -18,7 +18,7 @@ def prune(tagger: TaggerParts, max_bytes: int) -> dict[str, int]:
     terms, edges, least, wanted = tagger.n_features, tagger.n_edges, 0, rarest(tagger, max_bytes)
     if wanted is not None:
         counts = tagger.encoder.vocabulary.counts()[wanted]
-        least = 0 if wanted.all() else int(counts.min(initial=MOST_COUNT))
+        least = 0 if wanted.all() else int(counts.min(initial=MAX_COUNT))
         forget(tagger, wanted)
     return {"terms": terms - tagger.n_features, "edges": edges - tagger.n_edges, "least_count": least}
 
@@ -41,10 +41,10 @@ def forget(tagger: TaggerParts, wanted: NDArray[np.bool_]) -> None:
 
 def least_count(counts: NDArray[np.int32], feature_bytes: NDArray[np.int64], max_bytes: int) -> int:
     """Return the lowest count to keep, so that what is kept leaves room to grow; 0 if all may stay."""
-    needs = np.full(len(counts), BYTES_A_TERM, np.int64)
+    needs = np.full(len(counts), BYTES_PER_TERM, np.int64)
     needs[: len(feature_bytes)] += feature_bytes
     if needs.sum() <= COMPACT_SHARE * max_bytes:
         return 0
-    by_count = np.bincount(np.minimum(counts, MOST_COUNT), needs, MOST_COUNT + 1)
+    by_count = np.bincount(np.minimum(counts, MAX_COUNT), needs, MAX_COUNT + 1)
     kept = by_count[::-1].cumsum()[::-1]  # bytes of terms with at least so many texts
-    return int(np.argmax(kept <= PRUNED_SHARE * max_bytes)) if kept[-1] <= PRUNED_SHARE * max_bytes else MOST_COUNT
+    return int(np.argmax(kept <= PRUNED_SHARE * max_bytes)) if kept[-1] <= PRUNED_SHARE * max_bytes else MAX_COUNT

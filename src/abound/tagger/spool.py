@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from abound.components.rows import Rows, Targets, chosen_entries, cut, join_pointers
 from abound.kernels.batch import Batch
 from abound.text import TextEncoder
-from abound.text.encoder import Counted
+from abound.text.encoder import TermCounts
 from abound.training.source import RowSource, sort_keys
 
 BUCKET_BITS = 8  # of a key that number its bucket; a bucket is what is read at once
@@ -125,7 +125,7 @@ class Spool(RowSource):
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def add(self, counted: Counted, targets: Targets) -> None:
+    def add(self, counted: TermCounts, targets: Targets) -> None:
         """Keep counted texts and the numbers of their labels."""
         n = len(counted[0]) - 1
         keys = sort_keys(np.arange(self.n_rows, self.n_rows + n), self._seed)

@@ -11,7 +11,7 @@ from abound.kernels.batch import Batch
 from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers.ranking import Ranking
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_of
-from abound.tagger.arguments import checked, gathered, listed, named
+from abound.tagger.arguments import as_list, validate_examples, validate_labels, validate_names
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.label_lists import warn_of_labels
 from abound.tagger.parts import TaggerParts
@@ -83,8 +83,8 @@ class Tagger(TaggerParts):
         -------
         self
         """
-        texts, labels = checked(gathered(texts), gathered(labels))
-        names = named(label_names or {})
+        texts, labels = validate_examples(as_list(texts), as_list(labels))
+        names = validate_names(label_names or {})
         warn_of_labels(labels)
         training = Training(self, names)
         training.add(texts, labels)
@@ -97,7 +97,7 @@ class Tagger(TaggerParts):
         A label without any example can be ranked then. Names count `name_weight` times as much as a text, but not as
         rows.
         """
-        all_names = named(names)
+        all_names = validate_names(names)
         self.label_names.update({str(label): found for label, found in all_names.items()})  # in place: they may be many
         if not self.name_weight:
             return
@@ -134,10 +134,10 @@ class Tagger(TaggerParts):
     ) -> None:
         """Learn texts in order; the state is the same as after one `learn` for each that does or does not insist.
 
-        All inputs are validated before any is learnt.
+        All inputs are validated before any is learned.
         """
-        texts, labels = checked(texts, labels)
-        rejected = None if wrong is None else checked(texts, wrong)[1]
+        texts, labels = validate_examples(texts, labels)
+        rejected = None if wrong is None else validate_examples(texts, wrong)[1]
         if rejected is not None and not any(rejected):
             rejected = None
         if rejected is not None:
@@ -156,7 +156,7 @@ class Tagger(TaggerParts):
                 self.ranker.insist(batch)
 
     def _noted(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Batch:
-        """Make the labels of rows that are to be learnt known, and count them."""
+        """Make the labels of rows that are to be learned known, and count them."""
         return self.ranker.note(rows, labels, "lists", self.encoder.n_terms, count=count)
 
     # -- ranking -------------------------------------------------------------------------------------
@@ -201,11 +201,11 @@ class Tagger(TaggerParts):
         """
         return self.ranker.score_rows(rows, numbers)
 
-    def cut(self, text: str) -> list[BandedEntry]:
+    def rank_with_bands(self, text: str) -> list[BandedEntry]:
         """Rank the labels of one text and say which to apply, which to suggest and which to hide."""
-        return self.cut_many([text])[0]
+        return self.rank_with_bands_many([text])[0]
 
-    def cut_many(self, texts: Iterable[str]) -> list[list[BandedEntry]]:
+    def rank_with_bands_many(self, texts: Iterable[str]) -> list[list[BandedEntry]]:
         """Rank the labels of each text and cut them into bands, as `feedback` has taught them."""
         if self.bands is None:
             raise ValueError("the tagger has no bands yet: teach them with feedback on ranked labels")
@@ -242,8 +242,8 @@ class Tagger(TaggerParts):
         rejected: Sequence[Iterable[Any]] | None = None,
     ) -> None:
         """Teach the bands by several texts, in order; see `feedback`."""
-        right = [set(listed(names)) for names in accepted]
-        wrong = None if rejected is None else [set(listed(names)) for names in rejected]
+        right = [set(validate_labels(names)) for names in accepted]
+        wrong = None if rejected is None else [set(validate_labels(names)) for names in rejected]
         if len(right) != len(texts) or (wrong is not None and len(wrong) != len(texts)):
             raise ValueError(f"there are {len(texts)} texts; give accepted and rejected labels for each")
         if self.bands is None:
@@ -280,11 +280,11 @@ class Tagger(TaggerParts):
         try:
             return self.ranker.labels_.id_of(label)
         except KeyError:
-            raise ValueError(f"label {label!r} is not known; it must have been learnt before") from None
+            raise ValueError(f"label {label!r} is not known; it must have been learned before") from None
 
     def truth(self, labels: Sequence[Iterable[Any]]) -> "sp.csr_array[Any]":
         """Return true labels as an indicator over label numbers; see `Ranker.truth`."""
-        return self.ranker.truth([listed(names) for names in labels])
+        return self.ranker.truth([validate_labels(names) for names in labels])
 
     # -- memory --------------------------------------------------------------------------------------
 

@@ -10,15 +10,15 @@ import numpy as np
 from abound.components.rows import Rows, Targets, select
 from abound.kernels.batch import Batch
 from abound.ordinal.bands import Bands
-from abound.tagger.arguments import checked, named
+from abound.tagger.arguments import validate_examples, validate_names
 from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import forget, rarest
 from abound.tagger.spool import Spool, new_numbers
-from abound.text.language import Detected, detect
+from abound.text.language import DetectedLanguage, detect
 from abound.training.source import RowSource
 
-TESTED = 100  # rows of each piece of the first pass that are ranked before they are learnt
-REMEMBERED = 1_000  # tested rows that the progressive figure is taken over
+TESTED_PER_CHUNK = 100  # rows of each piece of the first pass that are ranked before they are learned
+PROGRESSIVE_ROWS = 1_000  # tested rows that the progressive figure is taken over
 CHUNK = 4096  # texts that are counted at once
 # The first rows, from which a sample tells the language: so many rows, or rows with so many characters.
 HELD_ROWS, HELD_CHARACTERS = 20_000, 20_000_000
@@ -42,8 +42,8 @@ class Training(RowSource):
     Attributes
     ----------
     hits : deque of bool
-        Whether the best label was right, for the latest rows that were ranked before they were learnt.
-    detected : Detected or None
+        Whether the best label was right, for the latest rows that were ranked before they were learned.
+    detected : DetectedLanguage or None
         What a sample of the texts said of their language, if the tagger left it open.
     dropped : dict
         Terms and edges that were forgotten to keep `max_bytes`.
@@ -57,14 +57,14 @@ class Training(RowSource):
         folder: Path | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        names = named(label_names or {})
-        self.hits: deque[bool] = deque(maxlen=REMEMBERED)
+        names = validate_names(label_names or {})
+        self.hits: deque[bool] = deque(maxlen=PROGRESSIVE_ROWS)
         self.dropped = {"terms": 0, "edges": 0}
         self.second_stage_dropped = False
-        self.detected: Detected | None = None
+        self.detected: DetectedLanguage | None = None
         self._tagger, self._max_bytes, self._folder = tagger, max_bytes, folder
         self._watch: Watch = lambda _, __: None
-        self._n_learnt = 0
+        self._n_learned = 0
         tagger.ranker.start()
         tagger.label_names = {str(label): given for label, given in names.items()}
         if tagger.bands is not None:  # labels are numbered anew, so what it knows of them is void
@@ -89,14 +89,14 @@ class Training(RowSource):
 
     @property
     def progressive_p1(self) -> float | None:
-        """The share of the latest tested rows whose best label was right before they were learnt."""
+        """The share of the latest tested rows whose best label was right before they were learned."""
         return sum(self.hits) / len(self.hits) if self.hits else None
 
     # -- counting ----------------------------------------------------------------------------------
 
     def add(self, texts: Sequence[str], labels: Sequence[Sequence[Any]]) -> None:
         """Count texts and keep them for the passes."""
-        texts, labels = checked(texts, labels)
+        texts, labels = validate_examples(texts, labels)
         if self._held is not None:
             n_held = self._hold(texts, labels)
             if n_held == len(texts):
@@ -143,7 +143,7 @@ class Training(RowSource):
     # -- training ----------------------------------------------------------------------------------
 
     def learn(self, watch: Watch = lambda _, __: None) -> None:
-        """Train on all texts that were added; `watch` is told how many rows were learnt, and what share that is."""
+        """Train on all texts that were added; `watch` is told how many rows were learned, and what share that is."""
         self.finish_counting()
         tagger, ranker, self._watch = self._tagger, self._tagger.ranker, watch
         ranker.set_columns(tagger.encoder.n_terms, "lists")
@@ -168,31 +168,31 @@ class Training(RowSource):
         for part in self._spool.parts(start, stop):
             self._test(part)
             yield part
-            self._learnt(part)
+            self._learned(part)
 
     def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield rows in another order; see `RowSource`."""
         for part in self._spool.shuffled(start, stop, random):
             yield part
-            self._learnt(part)
+            self._learned(part)
 
     def whole(self) -> Batch:
         """Return all rows at once."""
         return self._spool.whole()
 
-    def _learnt(self, part: Batch) -> None:
-        self._n_learnt += part.n_rows
-        self._watch(self._n_learnt, self._n_learnt / (self.n_rows * (self._tagger.ranker.passes_ or 1)))
+    def _learned(self, part: Batch) -> None:
+        self._n_learned += part.n_rows
+        self._watch(self._n_learned, self._n_learned / (self.n_rows * (self._tagger.ranker.passes_ or 1)))
         if not self._tagger.ranker.n_shards > 1:
             self._prune()
 
     def _test(self, part: Batch) -> None:
-        """Rank some rows of the first pass before they are learnt."""
+        """Rank some rows of the first pass before they are learned."""
         ranker = self._tagger.ranker
-        if ranker.n_shards > 1 or not 0 < self._n_learnt < self.n_rows:
+        if ranker.n_shards > 1 or not 0 < self._n_learned < self.n_rows:
             return
         labelled = np.flatnonzero(np.diff(part.targets.indptr))
-        tested = labelled[:: -(-len(labelled) // TESTED)] if len(labelled) else labelled
+        tested = labelled[:: -(-len(labelled) // TESTED_PER_CHUNK)] if len(labelled) else labelled
         chosen = select(part, tested)
         targets = chosen.targets
         for row, label in enumerate(ranker.rank_rows(chosen.rows, 1).indices[:, 0].tolist()):
@@ -230,7 +230,7 @@ def _is_enough(n_rows: int, n_characters: int) -> bool:
     return n_rows >= HELD_ROWS or n_characters >= HELD_CHARACTERS
 
 
-def language_of(texts: Iterable[str], seed: int) -> Detected:
+def language_of(texts: Iterable[str], seed: int) -> DetectedLanguage:
     """Tell the language of texts from a sample of the first ones, as many as a training holds back."""
     held: list[str] = []
     n_characters = 0

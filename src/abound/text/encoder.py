@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from abound.kernels.text import text_counts, text_rows, weighted_rows
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 from abound.kernels.words import terms_of
-from abound.text.words import places, prepare, words_of
+from abound.text.words import original_offsets, prepare, words_of
 
 LONGEST_NGRAM = 8
 PART_BYTES = 1 << 20  # of the names, checked at once
-MOST_TEXTS = 1 << 53  # that are counted, and terms in them
+MAX_TEXTS = 1 << 53  # that are counted, and terms in them
 SIGHTINGS_BYTES = 1 << 24  # counters for terms that wait for admission; two terms on one are admitted early
 
 
-Counted: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]  # indptr, terms, occurrences
+TermCounts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]  # indptr, terms, occurrences
 
 
 class Span(NamedTuple):
@@ -133,11 +133,11 @@ class TextEncoder:
         """Return the three arrays of a CSR matrix; with `learn`, texts are counted first and bring new terms."""
         return text_rows(self.vocabulary, self._prepared(texts), self._settings(), learn)
 
-    def count(self, texts: list[str]) -> Counted:
+    def count(self, texts: list[str]) -> TermCounts:
         """Count texts, which may bring new terms; `weigh` makes rows of the result when all texts are counted."""
         return text_counts(self.vocabulary, self._prepared(texts), self._settings())
 
-    def weigh(self, counted: Counted) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    def weigh(self, counted: TermCounts) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the rows of texts that were counted, by the document frequencies of now."""
         return weighted_rows(self.vocabulary, self._settings(), *counted)
 
@@ -156,18 +156,18 @@ class TextEncoder:
         With `only`, other terms than these are left out.
         """
         found = terms_of(self.vocabulary, prepare(text), self._settings())
-        origin = places(text)
+        origin = original_offsets(text)
         return [
             Span(term, origin[start], origin[stop - 1] + 1)
             for term, start, stop in found
             if only is None or term in only
         ]
 
-    def count_places(self, text: str) -> int:
+    def count_spans(self, text: str) -> int:
         """Return how many `spans` a text has."""
         return len(terms_of(self.vocabulary, prepare(text), self._settings()))
 
-    def most_terms(self, text: str) -> int:
+    def term_count_bound(self, text: str) -> int:
         """Return how many terms a text of such a length can have at the most, without a look at it."""
         low, high = self.char_ngrams or (1, 0)
         return (len(text) // 2 + 1) * (self.ngrams + (self.form_weight > 0)) + (high - low + 1) * len(text)
@@ -223,7 +223,7 @@ class TextEncoder:
         n_texts, n_distinct, counted = arrays["text_counters"].tolist()
         counts, names = arrays["term_counts"], arrays["term_names"]
         in_range = arrays["text_counters"].dtype == np.int64 and counted in (0, 1)
-        if not in_range or not 0 <= n_texts <= MOST_TEXTS or not 0 <= n_distinct <= MOST_TEXTS:
+        if not in_range or not 0 <= n_texts <= MAX_TEXTS or not 0 <= n_distinct <= MAX_TEXTS:
             raise ValueError("the counters of the texts are out of range")
         if counts.max(initial=0) > n_texts or counts.sum(dtype=np.int64) > n_distinct:
             raise ValueError("the counters of the texts do not fit those of their terms")

@@ -14,8 +14,8 @@ import numpy as np
 
 SAMPLE_TEXTS = 1000
 SAMPLE_CHARACTERS = 1000  # of each text, from its beginning
-LEAST_CHARACTERS = 1000  # of all sampled texts together; fewer do not tell a language
-LEAST_SHARE = 0.7  # of the texts must be in one language, or no stemmer is right for them
+MIN_CHARACTERS = 1000  # of all sampled texts together; fewer do not tell a language
+MIN_SHARE = 0.7  # of the texts must be in one language, or no stemmer is right for them
 ROUNDS = 20  # in which the shares of the languages settle
 
 # Snowball's stemmers that every supported version of PyStemmer has, by the code of their language.
@@ -58,7 +58,7 @@ AUTO = "auto"
 NO_LANGUAGE = "zxx"  # newer versions of the detector know it; texts without a letter are left out before
 
 
-class Detected(NamedTuple):
+class DetectedLanguage(NamedTuple):
     """What a sample of texts says of their language."""
 
     language: str | None
@@ -75,10 +75,10 @@ class Detected(NamedTuple):
         if self.likeliest is None:
             return f"too little text to tell a language ({self.n_texts:,} sampled texts)"
         found = f"{self.likeliest} in {self.share:.0%} of {self.n_texts:,} sampled texts"
-        return found if self.language else f"no language in {LEAST_SHARE:.0%} of the texts: {found}"
+        return found if self.language else f"no language in {MIN_SHARE:.0%} of the texts: {found}"
 
 
-class TextChoice(NamedTuple):
+class LanguageSettings(NamedTuple):
     """Parameters of `abound.text.TextEncoder` that suit a language."""
 
     stem: str | None
@@ -94,15 +94,15 @@ class TextChoice(NamedTuple):
         return ", ".join(parts) or "whole words"
 
 
-def choice_in(params: Mapping[str, Any]) -> TextChoice:
+def settings_from_params(params: Mapping[str, Any]) -> LanguageSettings:
     """Return what was chosen for an encoder, by its parameters."""
-    return TextChoice(*(params[name] for name in TextChoice._fields))
+    return LanguageSettings(*(params[name] for name in LanguageSettings._fields))
 
 
-WHOLE_WORDS = TextChoice(None, None, 1.0, 0.0)
+WHOLE_WORDS = LanguageSettings(None, None, 1.0, 0.0)
 
 
-def choice_of(language: str | None) -> TextChoice:
+def settings_for_language(language: str | None) -> LanguageSettings:
     """Return how words of a language are cut: to their stems, and into parts where it writes compounds as one word.
 
     Words stand beside their stems at half weight, because an ending may say something, and pairs weigh half, because
@@ -115,25 +115,25 @@ def choice_of(language: str | None) -> TextChoice:
 
     Examples
     --------
-    >>> choice_of("fi")
-    TextChoice(stem='finnish', char_ngrams=(5, 5), run_weight=1.0, form_weight=0.0)
-    >>> choice_of("en")
-    TextChoice(stem='english', char_ngrams=None, run_weight=0.5, form_weight=0.5)
-    >>> choice_of(None) == WHOLE_WORDS
+    >>> settings_for_language("fi")
+    LanguageSettings(stem='finnish', char_ngrams=(5, 5), run_weight=1.0, form_weight=0.0)
+    >>> settings_for_language("en")
+    LanguageSettings(stem='english', char_ngrams=None, run_weight=0.5, form_weight=0.5)
+    >>> settings_for_language(None) == WHOLE_WORDS
     True
     """
-    code = main_code(language) if language else ""
+    code = primary_subtag(language) if language else ""
     if code in COMPOUNDS:
-        return TextChoice(STEMMERS.get(code), PARTS, 1.0, 0.0)
-    return TextChoice(STEMMERS[code], None, 0.5, 0.5) if code in STEMMERS else WHOLE_WORDS
+        return LanguageSettings(STEMMERS.get(code), PARTS, 1.0, 0.0)
+    return LanguageSettings(STEMMERS[code], None, 0.5, 0.5) if code in STEMMERS else WHOLE_WORDS
 
 
-def main_code(language: str) -> str:
+def primary_subtag(language: str) -> str:
     """Return the language of a code that may name a region or a script too, in lower case: "pt" of "pt-BR".
 
     Examples
     --------
-    >>> main_code("pt-BR")
+    >>> primary_subtag("pt-BR")
     'pt'
     """
     code = language.replace("_", "-").partition("-")[0].lower()
@@ -142,7 +142,7 @@ def main_code(language: str) -> str:
     return code
 
 
-def sampled(texts: Iterable[str], seed: int = 0) -> list[str]:
+def sample_texts(texts: Iterable[str], seed: int = 0) -> list[str]:
     """Return the beginnings of at most `SAMPLE_TEXTS` texts, each text as likely as any other.
 
     The texts are gone through once, and which are taken depends on the seed and on their number only.
@@ -159,7 +159,7 @@ def sampled(texts: Iterable[str], seed: int = 0) -> list[str]:
         kept[chance.randrange(SAMPLE_TEXTS)] = text[:SAMPLE_CHARACTERS]
 
 
-def detect(texts: Iterable[str], seed: int = 0) -> Detected:
+def detect(texts: Iterable[str], seed: int = 0) -> DetectedLanguage:
     """Tell the language that most of the texts are in.
 
     Each sampled text has a likelihood for each language. The shares of the languages are those that make the sample
@@ -175,12 +175,12 @@ def detect(texts: Iterable[str], seed: int = 0) -> Detected:
 
     Returns
     -------
-    Detected
+    DetectedLanguage
         The same for the same texts in the same order.
     """
-    sample = [text for text in sampled(texts, seed) if any(map(str.isalpha, text))]
-    if sum(map(len, sample)) < LEAST_CHARACTERS:
-        return Detected(None, None, 0.0, len(sample))
+    sample = [text for text in sample_texts(texts, seed) if any(map(str.isalpha, text))]
+    if sum(map(len, sample)) < MIN_CHARACTERS:
+        return DetectedLanguage(None, None, 0.0, len(sample))
     codes, likelihoods = _likelihoods(sample)
     shares = np.full(len(codes), 1.0 / len(codes))
     for _ in range(ROUNDS):
@@ -188,7 +188,7 @@ def detect(texts: Iterable[str], seed: int = 0) -> Detected:
         shares = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
     best = int(shares.argmax())
     share = round(float(shares[best]), 3)
-    return Detected(codes[best] if share >= LEAST_SHARE else None, codes[best], share, len(sample))
+    return DetectedLanguage(codes[best] if share >= MIN_SHARE else None, codes[best], share, len(sample))
 
 
 def _likelihoods(texts: list[str]) -> tuple[list[str], "np.ndarray[tuple[int, int], np.dtype[np.float64]]"]:

@@ -2,7 +2,7 @@
 
 import Stemmer
 
-MOST_STEMS = 100_000  # that are remembered: about 15 MB
+MAX_STEMS = 100_000  # that are remembered: about 15 MB
 
 
 class Stems(dict[str, str]):
@@ -20,7 +20,7 @@ class Stems(dict[str, str]):
         self._stemmer = Stemmer.Stemmer(language, 0)
 
     def __missing__(self, word: str) -> str:
-        if len(self) >= MOST_STEMS:
+        if len(self) >= MAX_STEMS:
             self.clear()
         stem: str = self._stemmer.stemWord(word)
         self[word] = stem

@@ -45,20 +45,20 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
         """Count texts; terms in fewer than `min_count` of them are left out."""
         self.encoder_ = TextEncoder(**self.get_params())
         self.encoder_.begin_counting()
-        self.encoder_.count(_checked(texts))
+        self.encoder_.count(_validate_texts(texts))
         return self
 
     def partial_fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002
         """Count more texts, in order; frequencies run on and new terms are admitted."""
         if not hasattr(self, "encoder_"):
             self.encoder_ = TextEncoder(**self.get_params())
-        self.encoder_.rows(_checked(texts), learn=True)
+        self.encoder_.rows(_validate_texts(texts), learn=True)
         return self
 
     def transform(self, texts: Iterable[str]) -> "sp.csr_matrix":
         """Return the rows of texts; words that were never seen have no say."""
         check_is_fitted(self, "encoder_")
-        indptr, indices, data = self.encoder_.rows(_checked(texts))
+        indptr, indices, data = self.encoder_.rows(_validate_texts(texts))
         return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, self.encoder_.n_terms))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
@@ -73,7 +73,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
         return tags
 
 
-def _checked(texts: Iterable[str]) -> list[str]:
+def _validate_texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
         raise ValueError("give a list of texts, not a single text")
     return list(texts)

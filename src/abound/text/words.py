@@ -26,7 +26,7 @@ def words_of(text: str) -> list[str]:
     return WORD.findall(text)
 
 
-def places(text: str) -> list[int]:
+def original_offsets(text: str) -> list[int]:
     """Return, for each place of the prepared text and its end, the place in the text that it comes from.
 
     Composing and lower-casing may change a text's length; both are done here for one character and its

@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401  (scikit-learn's way to offer it)
 from sklearn.model_selection import HalvingRandomSearchCV
 
-from abound.tuning.bench import Bench
 from abound.tuning.settings import Setting, Space
+from abound.tuning.trials import TrialRunner
 
 FACTOR = 3
 RUNGS = 3
@@ -20,7 +20,7 @@ UNTRIED = -1.0  # below every figure: what there was no time for is not promoted
 class Candidate(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A setting as scikit-learn's searches want it: an estimator whose resource is `n_rows`."""
 
-    bench: Bench | None = None
+    runner: TrialRunner | None = None
     n_rows: int = 1
     _: KW_ONLY
     ranker: str | None = None
@@ -37,13 +37,13 @@ class Candidate(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def setting(self) -> Setting:
         """Return what differs from the defaults."""
         given = self.get_params(deep=False)
-        return Setting({k: v for k, v in given.items() if v is not None and k not in ("bench", "n_rows")})
+        return Setting({k: v for k, v in given.items() if v is not None and k not in ("runner", "n_rows")})
 
     def fit(self, X: Any, y: Any) -> "Candidate":  # noqa: ARG002
-        """Learn the first rows of the bench; those that scikit-learn would hand over are not looked at."""
-        assert self.bench is not None
-        top = self.n_rows * FACTOR > self.bench.n_rows  # the last rung takes what division leaves over, too
-        trial = self.bench.run(self.setting(), self.bench.n_rows if top else self.n_rows)
+        """Learn the first rows of the runner; those that scikit-learn would hand over are not looked at."""
+        assert self.runner is not None
+        top = self.n_rows * FACTOR > self.runner.n_rows  # the last rung takes what division leaves over, too
+        trial = self.runner.run(self.setting(), self.runner.n_rows if top else self.n_rows)
         self.value_ = UNTRIED if trial is None else trial.value
         return self
 
@@ -52,7 +52,7 @@ class Candidate(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         return self.value_
 
 
-def rungs(bench: Bench) -> list[int]:
+def rungs(runner: TrialRunner) -> list[int]:
     """Return the rows of each step of a bracket.
 
     Examples
@@ -61,21 +61,21 @@ def rungs(bench: Bench) -> list[int]:
     >>> rungs(SimpleNamespace(n_rows=1_000))
     [111, 333, 1000]
     """
-    smallest = max(1, bench.n_rows // FACTOR ** (RUNGS - 1))
-    return [*(smallest * FACTOR**rung for rung in range(RUNGS - 1)), bench.n_rows]
+    smallest = max(1, runner.n_rows // FACTOR ** (RUNGS - 1))
+    return [*(smallest * FACTOR**rung for rung in range(RUNGS - 1)), runner.n_rows]
 
 
-def run_bracket(bench: Bench, where: Space, random_state: int) -> None:
-    """Let scikit-learn draw settings and halve them; the bench keeps what was tried."""
+def run_bracket(runner: TrialRunner, where: Space, random_state: int) -> None:
+    """Let scikit-learn draw settings and halve them; the runner keeps what was tried."""
     search = HalvingRandomSearchCV(
-        Candidate(bench),
+        Candidate(runner),
         where,
         n_candidates=N_CANDIDATES,
         factor=FACTOR,
         resource="n_rows",
-        min_resources=rungs(bench)[0],
-        max_resources=bench.n_rows,
-        cv=[([0], [1])],  # the bench has the rows
+        min_resources=rungs(runner)[0],
+        max_resources=runner.n_rows,
+        cv=[([0], [1])],  # the runner has the rows
         refit=False,
         return_train_score=False,
         error_score="raise",

@@ -34,7 +34,7 @@ class Setting:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def tagger(self) -> Tagger:
-        """Return a tagger that has learnt nothing."""
+        """Return a tagger that has learned nothing."""
         own = {name: value for name, value in self.values.items() if name in TAGGER_OWN}
         if own.get("language") == "none":  # as the command line says it
             own["language"] = None
@@ -89,7 +89,7 @@ def space(*, few_labels: bool, stem: str | None, has_names: bool) -> Space:
     stem : str or None
         A stemmer that may be tried beside that of the language that `fit` detects.
     has_names : bool
-        Whether labels have names that are learnt.
+        Whether labels have names that are learned.
     """
     texts: dict[str, list[Any]] = {"ngrams": [None, 3], "language": [None, "none"]}
     if stem:

@@ -8,20 +8,20 @@ from typing import Any
 from abound.components.linear import Linear
 from abound.metrics import Interval, Judgement, compare, interval, metric
 from abound.tagger import Tagger
-from abound.tuning.bench import RANKS, Bench, Rows, Trial, judged, learn
 from abound.tuning.halving import run_bracket, rungs
 from abound.tuning.settings import Setting, space
+from abound.tuning.trials import RANKS, Rows, Trial, TrialRunner, judge_rows, learn
 
 MEASURES = ("P@1", "P@3", "P@5")
-MOST_BRACKETS = 100
+MAX_BRACKETS = 100
 SMALLER_IS_BETTER = ("HR", "OneErr", "Coverage", "loss1", "loss2", "loss3")
-LEAST_ROWS = 1_000
+MIN_ROWS = 1_000
 TRIAL_SHARE = 0.03  # of the time, that the defaults take in the largest trials
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A setting that learnt all rows, measured on those held out."""
+    """A setting that learned all rows, measured on those held out."""
 
     setting: Setting
     measures: dict[str, Interval]
@@ -37,11 +37,11 @@ class Tuning:
     Attributes
     ----------
     defaults, best : Outcome
-        Both learnt all rows; measured on the held-out ones, which no choice was made by.
+        Both learned all rows; measured on the held-out ones, which no choice was made by.
     gain : Interval
         The best setting's figure minus the defaults', paired over the held-out rows.
     trials : list of Trial
-        Everything that was tried, in order; measured on rows set aside of those that may be learnt.
+        Everything that was tried, in order; measured on rows set aside of those that may be learned.
     n_rows : int
         Rows of the largest trials.
     """
@@ -128,24 +128,24 @@ def tune(
         return time_for_last_step() - reserved
 
     affordable = int(TRIAL_SHARE * seconds / max(default.seconds, 1e-9) * len(rows.texts))
-    bench = Bench(rows, names, measure, time_left, watch, max(affordable, LEAST_ROWS), clock)
+    runner = TrialRunner(rows, names, measure, time_left, watch, max(affordable, MIN_ROWS), clock)
     few = tagger.ranker.component(Linear) is not None
     del tagger  # the trials need its memory
     where = space(few_labels=few, stem=stem, has_names=bool(names))
-    for n_rows in rungs(bench):
-        bench.run(Setting(), n_rows)
-    for bracket in range(1, MOST_BRACKETS + 1):
-        if time_left() < bench.expected_seconds(Setting(), bench.n_rows):
+    for n_rows in rungs(runner):
+        runner.run(Setting(), n_rows)
+    for bracket in range(1, MAX_BRACKETS + 1):
+        if time_left() < runner.expected_seconds(Setting(), runner.n_rows):
             break
-        bench.bracket, n_before = bracket, len(bench.trials)
-        run_bracket(bench, where, random_state + bracket)
-        reserved = bench.expected_seconds(bench.best(time_for_last_step()), len(rows.texts))
-        if len(bench.trials) == n_before:
+        runner.bracket, n_before = bracket, len(runner.trials)
+        run_bracket(runner, where, random_state + bracket)
+        reserved = runner.expected_seconds(runner.best(time_for_last_step()), len(rows.texts))
+        if len(runner.trials) == n_before:
             break
-    best, best_judged, chosen = default, default_judged, bench.best(time_for_last_step())
+    best, best_judged, chosen = default, default_judged, runner.best(time_for_last_step())
     if chosen != Setting():
         best, _, best_judged = _outcome(chosen, rows, held_out, names, n_ranks, clock)
-    return Tuning(measure, default, best, compare(measure, best_judged, default_judged), bench.trials, bench.n_rows)
+    return Tuning(measure, default, best, compare(measure, best_judged, default_judged), runner.trials, runner.n_rows)
 
 
 def _outcome(
@@ -159,6 +159,6 @@ def _outcome(
     start = clock()
     tagger = learn(setting, rows, names)
     seconds = clock() - start
-    judgement = judged(tagger, held_out, n_ranks)
+    judgement = judge_rows(tagger, held_out, n_ranks)
     measures = {name: interval(name, judgement) for name in MEASURES}
     return Outcome(setting, measures, seconds, tagger.nbytes, tagger.n_labels), tagger, judgement

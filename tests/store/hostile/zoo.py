@@ -120,7 +120,7 @@ def _steps(model):
         yield lambda: model.rank_many([*TEXTS, "", "naïve driver\0"], 50)
         for name in tagger.ranker.labels_.names[:2]:
             yield lambda name=name: model.explain(TEXTS[1], name)
-        yield lambda: tagger.cut(TEXTS[0])
+        yield lambda: tagger.rank_with_bands(TEXTS[0])
         yield lambda: tagger.feedback(TEXTS[2], ["vehicle"])
         yield lambda: tagger.learn("a new pear", ["fruit", "new"])
         yield lambda: [tagger.encoder.name(term) for term in range(tagger.n_features)]

@@ -7,7 +7,7 @@ import typer
 
 from abound.cli.common import JsonOption, emit, note, wants_json
 from abound.cli.reading import FormatOption
-from abound.cli.targets import hold_target
+from abound.cli.targets import lock_target
 
 if TYPE_CHECKING:
     from abound.cli.rerank.documents import Documents
@@ -57,7 +57,7 @@ def fit(
     from abound.retrieval import Reranker
 
     values = _values(C, validate)
-    hold_target(ctx, model, force)
+    lock_target(ctx, model, force)
     params: dict[str, Any] = {
         "tol": tol,
         "loss": loss,
@@ -91,7 +91,7 @@ def fit(
         return
     from abound.cli.tables import facts
 
-    facts(f"{model} learnt", [(name, f"{v:.6g}" if isinstance(v, float) else v) for name, v in result.items()])
+    facts(f"{model} learned", [(name, f"{v:.6g}" if isinstance(v, float) else v) for name, v in result.items()])
 
 
 def _values(text: str | None, validate: str | None) -> list[float]:

@@ -7,7 +7,7 @@ import typer
 from abound.cli.common import JsonOption, emit, note, show_size, wants_json
 from abound.cli.fit import ForceOption, Setting, TargetOption
 from abound.cli.spark.session import ConfOption, MasterOption, read_parquet, session
-from abound.cli.targets import hold_target
+from abound.cli.targets import lock_target
 
 EPILOG = """\b
 Example:
@@ -31,7 +31,7 @@ def fit(
     ] = "row",
     shards: Annotated[
         int | None,
-        typer.Option("--shards", min=1, metavar="N", help="Ranges of rows that are learnt apart; one a core."),
+        typer.Option("--shards", min=1, metavar="N", help="Ranges of rows that are learned apart; one a core."),
     ] = None,
     work: Annotated[
         str | None, typer.Option("--work", metavar="DIR", help="Where rows and models are kept between stages.")
@@ -45,7 +45,7 @@ def fit(
     setting: Setting,
 ) -> None:
     """Learn a model from Parquet on Spark: the same, byte for byte, as that of as many shards on one machine."""
-    hold_target(ctx, model, force)
+    lock_target(ctx, model, force)
     params = setting.params()
     with session(master, conf) as spark:
         from abound.spark import fit as fit_on_spark

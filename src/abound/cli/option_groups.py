@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
+def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command for Typer: each parameter that is a dataclass becomes the options that are its fields.
 
     Examples
@@ -19,9 +19,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     ...     height: int = 1
     >>> def draw(name: str, *, size: Size) -> None:
     ...     print(name, size.width * size.height)
-    >>> inspect.signature(grouped(draw))
+    >>> inspect.signature(expand_groups(draw))
     <Signature (name: str, *, width: int = 1, height: int = 1)>
-    >>> grouped(draw)("box", width=3)
+    >>> expand_groups(draw)("box", width=3)
     box 3
     """
     hints = get_type_hints(command, include_extras=True)

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from abound.cli.common import in_options, note
+from abound.cli.common import note, with_option_names
 from abound.errors import AboundWarning, EmptyRanking, LabelsWarning
 
 
@@ -21,7 +21,7 @@ def warnings_as_notes() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
             if issubclass(category, AboundWarning):
-                note(f"abound: {in_options(str(message))}")
+                note(f"abound: {with_option_names(str(message))}")
             else:
                 plain(message, category, *rest, **named)
 

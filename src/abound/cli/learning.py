@@ -10,8 +10,8 @@ from abound.cli.common import note, show_size
 from abound.cli.inputs import Inputs, chunks
 from abound.cli.memory import SAMPLE_ROWS, SAMPLE_SHARE, Point, available_memory, forecast
 from abound.cli.progress import Progress
-from abound.tagger.training import REMEMBERED, TESTED, Training
-from abound.text.language import choice_in
+from abound.tagger.training import PROGRESSIVE_ROWS, TESTED_PER_CHUNK, Training
+from abound.text.language import settings_from_params
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -23,19 +23,19 @@ Names: TypeAlias = dict[str, list[str]]
 
 
 @dataclass
-class Lesson:
-    """What was learnt, and what was seen on the way."""
+class LearnStats:
+    """What was learned, and what was seen on the way."""
 
     rows: int = 0
     unlabelled: int = 0
     seconds: float = 0.0
-    hits: deque[bool] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    hits: deque[bool] = field(default_factory=lambda: deque(maxlen=PROGRESSIVE_ROWS))
     dropped: Counter[str] = field(default_factory=Counter)
     trained: dict[str, Any] = field(default_factory=dict)  # how `fit` trained: passes, second stage
 
     @property
     def progressive_p1(self) -> float | None:
-        """The share of the latest tested rows whose first label was right before they were learnt."""
+        """The share of the latest tested rows whose first label was right before they were learned."""
         return sum(self.hits) / len(self.hits) if self.hits else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -53,75 +53,75 @@ class Lesson:
 
 def learn_stream(
     tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None, names: Names | None = None, title: str = "learning"
-) -> Lesson:
+) -> LearnStats:
     """Learn the names of labels and all rows of the inputs that are not held out, in order."""
-    lesson, forecaster = Lesson(), _Forecaster(inputs.share, max_bytes)
+    stats, forecaster = LearnStats(), _Forecaster(inputs.share, max_bytes)
     with Progress(title, inputs.share) as progress:
         tagger.learn_names(names or {})
-        for chunk in chunks(inputs.learnt(), CHUNK, FIRST_CHUNK):
-            lesson.hits.extend(_test(tagger, chunk))
+        for chunk in chunks(inputs.training_rows(), CHUNK, FIRST_CHUNK):
+            stats.hits.extend(_test(tagger, chunk))
             tagger.learn_many([document.text for document in chunk], [document.labels for document in chunk])
-            _count(lesson, chunk)
-            _prune(tagger, lesson, max_bytes)
-            forecaster.see(Point(lesson.rows, tagger.n_features + tagger.n_edges, tagger.nbytes))
-            right = lesson.progressive_p1
-            progress.update(lesson.rows, "" if right is None else f"P@1 {right:.3f}")
-        lesson.seconds = progress.seconds
+            _count(stats, chunk)
+            _prune(tagger, stats, max_bytes)
+            forecaster.see(Point(stats.rows, tagger.n_features + tagger.n_edges, tagger.nbytes))
+            right = stats.progressive_p1
+            progress.update(stats.rows, "" if right is None else f"P@1 {right:.3f}")
+        stats.seconds = progress.seconds
     inputs.note_skipped()
     _note_excess(tagger, max_bytes)
-    return lesson
+    return stats
 
 
 def learn_files(
     tagger: "Tagger", inputs: Inputs, folder: Path, max_bytes: int | None = None, names: Names | None = None
-) -> Lesson:
+) -> LearnStats:
     """Count all rows of the inputs that are not held out, keep them in a file in a folder, and train on them."""
-    lesson = Lesson()
+    stats = LearnStats()
     training = Training(tagger, names, folder=folder, max_bytes=max_bytes)
     with Progress("reading", inputs.share) as progress:
-        for chunk in chunks(inputs.learnt(), CHUNK):
+        for chunk in chunks(inputs.training_rows(), CHUNK):
             training.add([document.text for document in chunk], [document.labels for document in chunk])
-            _count(lesson, chunk)
-            progress.update(lesson.rows)
+            _count(stats, chunk)
+            progress.update(stats.rows)
         training.finish_counting()
-        lesson.seconds = progress.seconds
+        stats.seconds = progress.seconds
     inputs.note_skipped()
     found = tagger.language or "none" if training.detected is None else training.detected.sentence()
-    note(f"language: {found}; {choice_in(tagger.encoder.params()).sentence()}")
+    note(f"language: {found}; {settings_from_params(tagger.encoder.params()).sentence()}")
     done = 0.0
     forecaster = _Forecaster(lambda: min(1.0, done), max_bytes)
 
-    def watch(learnt: int, share: float) -> None:
+    def watch(learned: int, share: float) -> None:
         nonlocal done
-        done = learnt / max(1, training.n_rows)  # of the first pass, in which the model grows
+        done = learned / max(1, training.n_rows)  # of the first pass, in which the model grows
         if tagger.ranker.n_shards == 1:
-            forecaster.see(Point(learnt, tagger.n_edges, tagger.nbytes))
-        right, lesson.hits = training.progressive_p1, training.hits
-        progress.update(learnt, "" if right is None else f"P@1 {right:.3f}")
+            forecaster.see(Point(learned, tagger.n_edges, tagger.nbytes))
+        right, stats.hits = training.progressive_p1, training.hits
+        progress.update(learned, "" if right is None else f"P@1 {right:.3f}")
         shares[0] = share
 
     shares = [0.0]
     with Progress("training", lambda: shares[0]) as progress:
         training.learn(watch)
-        lesson.seconds += progress.seconds
-    lesson.hits = training.hits
-    lesson.dropped.update({name: count for name, count in training.dropped.items() if count})
+        stats.seconds += progress.seconds
+    stats.hits = training.hits
+    stats.dropped.update({name: count for name, count in training.dropped.items() if count})
     if training.second_stage_dropped:
         note("the second stage does not fit into the memory limit and was left out; labels rank by votes alone")
-    lesson.trained = training.report()
+    stats.trained = training.report()
     _note_excess(tagger, max_bytes)
-    return lesson
+    return stats
 
 
-def _count(lesson: Lesson, chunk: Sequence["Document"]) -> None:
-    lesson.rows += len(chunk)
-    lesson.unlabelled += sum(not document.labels for document in chunk)
+def _count(stats: LearnStats, chunk: Sequence["Document"]) -> None:
+    stats.rows += len(chunk)
+    stats.unlabelled += sum(not document.labels for document in chunk)
 
 
-def _prune(tagger: "Tagger", lesson: Lesson, max_bytes: int | None) -> None:
+def _prune(tagger: "Tagger", stats: LearnStats, max_bytes: int | None) -> None:
     if max_bytes is not None and tagger.nbytes > max_bytes:
         dropped = tagger.prune(max_bytes)
-        lesson.dropped.update({name: dropped[name] for name in ("terms", "edges")})
+        stats.dropped.update({name: dropped[name] for name in ("terms", "edges")})
 
 
 def _note_excess(tagger: "Tagger", max_bytes: int | None) -> None:
@@ -130,11 +130,11 @@ def _note_excess(tagger: "Tagger", max_bytes: int | None) -> None:
 
 
 def _test(tagger: "Tagger", chunk: Sequence["Document"]) -> Iterable[bool]:
-    """Rank some rows, spread over the chunk, before they are learnt."""
+    """Rank some rows, spread over the chunk, before they are learned."""
     labelled = [document for document in chunk if document.labels]
     if not tagger.n_rows or not labelled:
         return ()
-    tested = labelled[:: -(-len(labelled) // TESTED)]
+    tested = labelled[:: -(-len(labelled) // TESTED_PER_CHUNK)]
     rankings = tagger.rank_many([document.text for document in tested], k=1)
     return [
         bool(ranking) and ranking[0].label in document.labels

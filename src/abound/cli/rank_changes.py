@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-LOOKED_AT = 100  # ranks among which a taught label is looked for
+DEPTH = 100  # ranks among which a taught label is looked for
 
 
 class Ranked(Protocol):
@@ -24,5 +24,5 @@ def ranks_of(entries: Iterable[Ranked]) -> dict[str, int]:
 
 
 def compare(labels: Iterable[str], before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return each label with its rank before and after; None where it was not among the first `LOOKED_AT`."""
+    """Return each label with its rank before and after; None where it was not among the first `DEPTH`."""
     return [{"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels]

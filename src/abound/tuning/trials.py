@@ -14,8 +14,8 @@ from abound.tagger import Tagger
 from abound.tuning.settings import Setting
 
 RANKS = 5
-CHOSEN_BY = 10  # every so many-th row that may be learnt is one to choose by
-MOST_CHOSEN_BY = 4_000
+VALIDATION_EVERY = 10  # every so many-th row that may be learned is one to choose by
+MAX_VALIDATION_ROWS = 4_000
 SLACK = 1.25  # how much longer than expected a trial may take
 GOLDEN = 0.6180339887498949
 
@@ -29,7 +29,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting, the rows that it learnt, its figure on the rows to choose by, and the seconds that took."""
+    """A setting, the rows that it learned, its figure on the rows to choose by, and the seconds that took."""
 
     setting: Setting
     n_rows: int
@@ -43,19 +43,19 @@ def learn(setting: Setting, rows: Rows, label_names: Mapping[Any, Sequence[str]]
     return setting.tagger().fit(rows.texts, rows.labels, label_names=label_names)
 
 
-def judged(tagger: Tagger, rows: Rows, n_ranks: int = RANKS) -> Judgement:
+def judge_rows(tagger: Tagger, rows: Rows, n_ranks: int = RANKS) -> Judgement:
     """Rank rows and hold the rankings against their labels."""
     ranking = tagger.rank_arrays(rows.texts, n_ranks)
     return judge(tagger.truth(rows.labels), ranking, label_counts=tagger.label_counts, n_train_rows=tagger.n_rows)
 
 
-class Bench:
+class TrialRunner:
     """Try settings on growing samples of rows, as long as there is time.
 
     Parameters
     ----------
     rows : Rows
-        Those that may be learnt; a tenth of them are set aside to choose by.
+        Those that may be learned; a tenth of them are set aside to choose by.
     label_names : mapping
         What labels are called.
     name : str
@@ -80,12 +80,14 @@ class Bench:
         n_rows: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        labelled = [number for number in range(CHOSEN_BY - 1, len(rows.texts), CHOSEN_BY) if rows.labels[number]]
-        aside = labelled[:: -(-len(labelled) // MOST_CHOSEN_BY)] if labelled else []
+        labelled = [
+            number for number in range(VALIDATION_EVERY - 1, len(rows.texts), VALIDATION_EVERY) if rows.labels[number]
+        ]
+        aside = labelled[:: -(-len(labelled) // MAX_VALIDATION_ROWS)] if labelled else []
         if not aside:
             raise ValueError(f"there are too few rows with labels to choose a setting by, {len(rows.texts):,} in all")
         apart = set(aside)
-        self.chosen_by = _select(rows, aside)
+        self.validation = _select(rows, aside)
         self.rows = _select(rows, [number for number in range(len(rows.texts)) if number not in apart])
         self.n_rows = min(len(self.rows.texts), n_rows or len(self.rows.texts))
         self.label_names = label_names
@@ -100,13 +102,13 @@ class Bench:
         # below a threshold: samples grow, keep the rows' order, and hold a sorted file's last labels, too.
         self._spread = np.arange(1, len(self.rows.texts) + 1) * GOLDEN % 1.0
 
-    def __deepcopy__(self, _: Any) -> "Bench":
+    def __deepcopy__(self, _: Any) -> "TrialRunner":
         return self  # scikit-learn copies the parameters of each candidate; rows and trials are for all
 
     @property
     def n_all(self) -> int:
-        """Rows that may be learnt, those to choose by among them."""
-        return len(self.rows.texts) + len(self.chosen_by.texts)
+        """Rows that may be learned, those to choose by among them."""
+        return len(self.rows.texts) + len(self.validation.texts)
 
     def sample(self, n_rows: int) -> Rows:
         """Return so many rows, in order; a larger sample holds a smaller one."""
@@ -129,13 +131,13 @@ class Bench:
         if again is not None:
             return again
         needed = self.expected_seconds(setting, n_rows)
-        if n_rows >= self.n_rows:  # what wins then is learnt once more at the end, from all rows
+        if n_rows >= self.n_rows:  # what wins then is learned once more at the end, from all rows
             needed += self.expected_seconds(setting, self.n_all)
         if needed > self._time_left():
             return None
         start = self._clock()
         tagger = learn(setting, self.sample(n_rows), self.label_names)
-        judgement = judged(tagger, self.chosen_by, self._n_ranks)
+        judgement = judge_rows(tagger, self.validation, self._n_ranks)
         value = metric(self.name)[0].reduce(figures(self.name, judgement))
         trial = Trial(setting, n_rows, value, self._clock() - start, self.bracket)
         self.trials.append(trial)
