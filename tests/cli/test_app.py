@@ -60,7 +60,7 @@ def test_a_malformed_line_is_told_with_file_and_line(run: Run, docs: Path, tmp_p
     assert not (tmp_path / "m").exists()
     skipped = run("fit", docs, "--model", tmp_path / "m", "--on-error", "skip")
     assert (skipped.code, skipped.json["skipped"], skipped.json["rows"]) == (0, 1, 60)
-    assert f"passed over 1 malformed lines of {docs}; the first: {docs}:61:" in skipped.err
+    assert f"skipped 1 malformed lines of {docs}; the first: {docs}:61:" in skipped.err
 
 
 @pytest.mark.parametrize(

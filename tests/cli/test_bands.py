@@ -35,4 +35,4 @@ def test_what_is_missing_is_said(run: Run, model: Path) -> None:
     assert (result.code, result.out) == (1, "")
     assert result.err == "abound: the tagger has no bands yet: teach them with feedback on ranked labels\n"
     assert "give either INPUT, or --text" in run("feedback", model).err
-    assert "--accept and --reject go with --text" in run("feedback", model, "x.jsonl", "--accept", "a").err
+    assert "--accept and --reject need --text" in run("feedback", model, "x.jsonl", "--accept", "a").err

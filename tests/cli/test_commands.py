@@ -78,7 +78,7 @@ def test_an_explanation_is_drawn(run: Run, model: Path) -> None:
     out = run("explain", model, "red apple pie", "-k", 1, "--table").out
     assert out.startswith("red apple pie\n")
     assert "vote" in out
-    assert "(any text)" in out
+    assert "(bias)" in out
     assert "score" in out
     nothing = run("explain", model, "qqqq", "--table")
     assert (nothing.code, nothing.out) == (0, "")
@@ -121,7 +121,7 @@ def test_documents_are_converted_there_and_back(run: Run, docs: Path, tmp_path: 
 def test_convert_keeps_what_exists(run: Run, docs: Path, tmp_path: Path) -> None:
     target = write_rows(tmp_path / "old.jsonl", copies=1)
     refused = run("convert", docs, target)
-    assert (refused.code, refused.err) == (1, f"abound: {target} exists; --force replaces it\n")
+    assert (refused.code, refused.err) == (1, f"abound: {target} exists; replace it with --force\n")
     assert run("convert", docs, target, "--force", "--limit", 3).code == 0
     assert len(target.read_text().splitlines()) == 3
 

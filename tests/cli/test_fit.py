@@ -37,7 +37,7 @@ def test_a_model_is_replaced_only_with_force(run: Run, docs: Path, model: Path) 
     before = (model / "manifest.json").read_bytes()
     refused = run("fit", "no-such-file.jsonl", "--model", model)  # told before the input is looked at
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err == f"abound: {model} already holds a model; --force replaces it\n"
+    assert refused.err == f"abound: {model} already contains a model; replace it with --force\n"
     assert (model / "manifest.json").read_bytes() == before
     assert run("fit", docs, "--model", model, "--limit", 12, "--force").json["rows"] == 12
     assert run("info", model).json["rows"] == 12
@@ -103,7 +103,7 @@ def test_a_model_is_named_after_its_input(
     monkeypatch.chdir(tmp_path)
     assert run("fit", docs).json["model"] == docs.name.split(".")[0]
     assert load(tmp_path / docs.name.split(".")[0]).n_rows == 60
-    assert "already holds a model; --force replaces it" in run("fit", docs).err
+    assert "already contains a model; replace it with --force" in run("fit", docs).err
     refused = run("fit", "-", "--format", "jsonl", stdin=docs.read_text())
     assert (refused.code, "needs a name: --model DIR" in refused.err) == (1, True)
 
@@ -126,7 +126,7 @@ def test_memory_is_kept_to_the_limit(run: Run, tmp_path: Path, monkeypatch: pyte
     kept = run("fit", tmp_path / "many.jsonl", "--model", tmp_path / "kept", "--max-memory", limit)
     assert kept.json["memory_bytes"] <= limit
     assert kept.json["dropped"]["terms"] > 0
-    assert "raise it" not in kept.err
+    assert "raise --max-memory" not in kept.err
     assert free["dropped"] is None
 
 

@@ -34,7 +34,7 @@ def test_a_model_that_does_not_fit_is_told_by_its_path_and_leaves_nothing(disk: 
     failed = run("fit", docs, "--model", target)
     assert failed.code == 1
     assert failed.err.strip().splitlines()[-1] == (
-        f"abound: {target} cannot be written: No space left on device; make room, and run the command again"
+        f"abound: {target} cannot be written: No space left on device; free some space and run the command again"
     )
     assert not target.exists()
 

@@ -36,7 +36,7 @@ def test_merged_models_are_listed(run: Run, model: Path, other: Path, tmp_path: 
 def test_a_model_is_not_replaced_unasked(run: Run, model: Path, other: Path) -> None:
     refused = run("merge", model, other, "--model", other)
     assert (refused.code, refused.out) == (1, "")
-    assert "already holds a model; --force replaces it" in refused.err
+    assert "already contains a model; replace it with --force" in refused.err
     assert run("merge", model, other, "--model", other, "--force").json["rows"] == 63
 
 

@@ -27,7 +27,7 @@ def test_files_without_a_row(model: Path, empty: Path, run: Run) -> None:
         assert words in result.err
     assert Tagger.load(model).state_hash() == before
     ranked = run("rank", model, empty)
-    assert (ranked.code, ranked.out, ranked.err) == (0, "", "there is no row to rank\n")
+    assert (ranked.code, ranked.out, ranked.err) == (0, "", "there are no rows to rank\n")
 
 
 @pytest.mark.parametrize(

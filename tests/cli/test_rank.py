@@ -66,7 +66,7 @@ def test_a_threshold_leaves_weak_labels_out(run: Run, model: Path, docs: Path) -
 def test_what_looks_like_a_file_must_be_one(run: Run, model: Path) -> None:
     result = run("rank", model, "dcos.jsonl")
     assert result.code == 1
-    assert result.err == "abound: there is no file 'dcos.jsonl'; --text ranks it as a text\n"
+    assert result.err == "abound: there is no file 'dcos.jsonl'; to rank it as a text, use --text\n"
     assert run("rank", model, "--text", "dcos.jsonl").code == 0
 
 

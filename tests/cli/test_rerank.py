@@ -107,9 +107,9 @@ def test_svmlight_files_with_queries_are_read_too(run: Run, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "there is no document in"),
-        ("1 qid:a 1:2\n1 qid:b 1:1\n", "no query has both a relevant and another document"),
-        ("1 qid:a 0:2\n", "feature numbers must begin with 1, got 0"),
+        ("", "there are no documents in"),
+        ("1 qid:a 1:2\n1 qid:b 1:1\n", "no query has both a relevant and an irrelevant document"),
+        ("1 qid:a 0:2\n", "feature numbers must start at 1, got 0"),
     ],
 )
 def test_documents_that_teach_nothing_are_told(run: Run, tmp_path: Path, text: str, message: str) -> None:
@@ -122,11 +122,11 @@ def test_documents_that_teach_nothing_are_told(run: Run, tmp_path: Path, text: s
 
 def test_slips_get_one_sentence(run: Run, ranker: Path, train: Path, model: Path, docs: Path, tmp_path: Path) -> None:
     cases = [
-        (("fit", train, "--model", ranker), "already holds a model; --force replaces it"),
+        (("fit", train, "--model", ranker), "already contains a model; replace it with --force"),
         (("fit", train, "--model", tmp_path / "x", "-C", "1,2"), "several values of C need --validate FILE"),
         (("fit", train, "--model", tmp_path / "x", "-C", "much"), "-C must be a number"),
         (("fit", docs, "--model", tmp_path / "x"), "format 'jsonl' of"),
-        (("apply", model, train), "holds a 'tagger'; `abound rerank fit` makes a model"),
+        (("apply", model, train), "contains a 'tagger', not a reranker; create one with `abound rerank fit`"),
         (("evaluate", ranker, train, "--metrics", "BLEU"), "unknown measure 'BLEU' of queries"),
     ]
     for arguments, message in cases:
@@ -136,7 +136,7 @@ def test_slips_get_one_sentence(run: Run, ranker: Path, train: Path, model: Path
         assert len(result.err.strip().splitlines()) == 1
     wide = tmp_path / "wide.letor"
     wide.write_text("1 qid:a 9:1\n")
-    assert "have feature 9, but the model knows 4 features" in run("rerank", "apply", ranker, wide).err
+    assert "have feature 9, but the model has 4 features" in run("rerank", "apply", ranker, wide).err
     assert run("rerank", "evaluate", ranker).code == 2
     (tmp_path / "bad.svm").write_text("a,b qid:q 1:1\n")
     assert "must have one grade and a qid" in run("rerank", "fit", tmp_path / "bad.svm", "-m", tmp_path / "x").err

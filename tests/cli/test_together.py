@@ -85,7 +85,7 @@ def test_a_second_model_for_the_same_directory_is_refused(
     finally:
         first.kill()
     assert Tagger.load(target).n_rows == 60
-    assert "already holds a model" in run(command, *inputs, "--model", target).err
+    assert "already contains a model" in run(command, *inputs, "--model", target).err
 
 
 def test_a_fit_that_fails_or_is_killed_leaves_nothing_in_the_way(tmp_path: Path, docs: Path, run: Run) -> None:

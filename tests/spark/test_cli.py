@@ -32,7 +32,7 @@ def test_train_rank_and_export(spark, corpus, tmp_path, capsys):
     assert json.loads(out)["state_hash"] == tagger.state_hash()
     assert "write: " in err
     code, _, err = run(capsys, *trained)
-    assert (code, err) == (1, f"abound: {model} already holds a model; --force replaces it\n")
+    assert (code, err) == (1, f"abound: {model} already contains a model; replace it with --force\n")
 
     for more in ((), ("--force",)):  # the second time it replaces the same by the same
         code, out, err = run(capsys, "spark", "rank", model, source, ranked, "-k", 3, *more)
@@ -43,7 +43,7 @@ def test_train_rank_and_export(spark, corpus, tmp_path, capsys):
             for row, entries in zip(rows, tagger.rank_many([row[1] for row in rows], 3), strict=True)
         }
     code, _, err = run(capsys, "spark", "rank", model, source, ranked)
-    assert (code, err) == (1, f"abound: {ranked} exists; --force replaces it\n")
+    assert (code, err) == (1, f"abound: {ranked} exists; replace it with --force\n")
 
     code, out, err = run(capsys, "spark", "export", model, tmp_path / "index.parquet", "-k", 3)
     assert code == 0, err

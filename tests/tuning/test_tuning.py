@@ -10,7 +10,7 @@ import pytest
 
 from abound.metrics import Interval
 from abound.tuning import Rows, Setting, tune
-from abound.tuning import runner as bench_module
+from abound.tuning import trials as trials_module
 from abound.tuning import tuner as tuner_module
 from abound.tuning.halving import N_CANDIDATES, rungs
 from abound.tuning.settings import space
@@ -41,7 +41,7 @@ class Clock:
             self.learnt.append((setting, tuple(rows.texts)))
             return learn(setting, rows, names)
 
-        monkeypatch.setattr(bench_module, "learn", watched)
+        monkeypatch.setattr(trials_module, "learn", watched)
         monkeypatch.setattr(tuner_module, "learn", watched)
 
     def __call__(self) -> float:
@@ -120,7 +120,7 @@ def test_a_trial_without_time_is_not_begun():
 
 def test_the_best_is_chosen_among_the_largest_trials_or_by_its_gain():
     runner = make_runner(make_rows(100))
-    trial = bench_module.Trial
+    trial = trials_module.Trial
     a, b = Setting({"passes": 2}), Setting({"ngrams": 1})
     runner.trials += [trial(Setting(), 10, 0.3, 1), trial(Setting(), 90, 0.6, 1), trial(a, 10, 0.5, 1)]
     assert runner.best() == a

@@ -1,4 +1,4 @@
-"""The command `abound`: one file a command, everything heavy imported when it is needed."""
+"""The command `abound`: one file per command. Heavy modules are imported when they are needed."""
 
 import sys
 from collections.abc import Sequence
@@ -9,20 +9,20 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-NEEDED = ("typer", "click", "rich")  # what the extra brings
+NEEDED = ("typer", "click", "rich")  # packages of the extra
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with its code: 0, 1 for what went wrong, 2 for wrong usage, 130 for Ctrl-C.
+    """Run the command line and exit: 0 for success, 1 for an error, 2 for wrong usage, 130 for Ctrl-C.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        What follows the command's name; the process's own arguments when not given.
+        The arguments after the command's name; those of the process by default.
     """
     try:
         _app()(None if arguments is None else list(arguments), prog_name="abound")
-    except KeyboardInterrupt:  # typer says the same, but not while it is loaded
+    except KeyboardInterrupt:  # typer does the same, but not while it is being imported
         sys.exit(130)
 
 

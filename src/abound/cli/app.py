@@ -1,4 +1,4 @@
-"""The application: its commands, and how errors become one sentence."""
+"""The application: its commands, and how an error becomes one sentence."""
 
 import sys
 from typing import Annotated, Any
@@ -29,10 +29,10 @@ from abound.cli.warning_notes import warnings_as_notes
 
 
 class Command(TyperCommand):
-    """A command that takes --debug as the whole application does, and knows the defaults of a Tagger."""
+    """A command that accepts --debug, as the application does, and shows the defaults of a Tagger in its help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Take --debug out of the arguments, up to a bare --."""
+        """Remove --debug from the arguments before a bare --, and switch it on."""
         ends = args.index("--") if "--" in args else len(args)
         if "--debug" in args[:ends]:
             args.remove("--debug")
@@ -40,25 +40,23 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, with the defaults that the Tagger has."""
-        if (
-            self.name == "fit" and ctx.parent is ctx.find_root()
-        ):  # asked for here and not before, because a Tagger takes long to import
-            fit.show_defaults(self.params)
+        """Write the help with the defaults of a Tagger."""
+        if self.name == "fit" and ctx.parent is ctx.find_root():
+            fit.show_defaults(self.params)  # only here, because importing a Tagger is slow
         super().format_help(ctx, formatter)
 
 
 class Group(TyperGroup):
-    """The commands; what goes wrong in one becomes a sentence on stderr and exit code 1."""
+    """The commands. An error in one of them becomes a sentence on stderr and exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command."""
         try:
             with warnings_as_notes():
                 result = super().invoke(ctx)
-            sys.stdout.flush()  # a pipe that was closed is noticed here, not while Python shuts down
+            sys.stdout.flush()  # detect a closed pipe here, not while Python shuts down
         except BrokenPipeError:
-            raise  # typer ends quietly
+            raise  # typer exits without a message
         except Exception as error:
             is_typers_own = hasattr(error, "exit_code") or isinstance(error, typer.Abort)
             if is_typers_own or ctx.params.get("debug"):
@@ -70,7 +68,7 @@ class Group(TyperGroup):
 
 app = typer.Typer(
     cls=Group,
-    rich_markup_mode=None,  # plain help: it pipes, and needs no import of rich
+    rich_markup_mode=None,  # plain help works in pipes and does not import rich
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -90,9 +88,11 @@ def _abound(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error. Allowed anywhere on the command line.")
+    ] = False,
 ) -> None:
-    """Rank labels for texts, and learn them online."""
+    """Rank labels for texts, and learn from every correction."""
 
 
 for _module in (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert, serve):

@@ -1,4 +1,4 @@
-"""What several commands share: options, sizes, models, output and the words of errors."""
+"""Shared by several commands: options, sizes, models, output and error messages."""
 
 import errno
 import json
@@ -12,12 +12,12 @@ import typer
 if TYPE_CHECKING:
     from abound.tagger import Tagger
 
-STANDARD = "-"  # a path that means stdin or stdout, as in `abound.data`, which takes a while to import
+STANDARD = "-"  # stdin or stdout, as in `abound.data`, which is slow to import
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model directory that `abound fit` wrote.")]
 JsonOption = Annotated[
     bool | None,
-    typer.Option("--json/--table", help="How to print results; a table on a terminal, else JSON, if not given."),
+    typer.Option("--json/--table", help="Output format. Default: a table on a terminal, JSON otherwise."),
 ]
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
@@ -27,7 +27,7 @@ _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of a size such as 300M or 2G, in powers of 1024.
+    """Parse a size such as 300M or 2G, in powers of 1024, and return the bytes.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def parse_size(text: str) -> int:
 
 
 def show_size(n_bytes: float) -> str:
-    """Return bytes as people read them.
+    """Format a number of bytes.
 
     Examples
     --------
@@ -64,14 +64,14 @@ def load_tagger(path: str) -> "Tagger":
 
 
 def wants_json(flag: bool | None) -> bool:
-    """Tell whether results are printed as JSON: as asked, or else whenever stdout is no terminal."""
+    """Return whether to print JSON: the option if given, otherwise whether stdout is not a terminal."""
     return not sys.stdout.isatty() if flag is None else flag
 
 
 def emit(result: dict[str, Any]) -> None:
-    """Print a result as one line of JSON; a figure that does not exist is null."""
+    """Print a result as one line of JSON. NaN and infinity become null."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    # A terminal of another encoding would refuse a label's letters; escapes are the same JSON.
+    # A terminal with another encoding may not be able to print a label. Escapes are valid JSON, too.
     print(json.dumps(_without_nan(result), ensure_ascii=encoding != "utf8", allow_nan=False))
 
 
@@ -84,12 +84,12 @@ def _without_nan(value: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """Print what is no result, on stderr."""
+    """Print a message on stderr; stdout is for results."""
     print(text, file=sys.stderr, flush=True)
 
 
 def sentence(error: Exception) -> str:
-    """Return what went wrong in one sentence, in the words of the command line.
+    """Return the message of an error in one sentence, with command-line options instead of parameters.
 
     Examples
     --------
@@ -99,20 +99,20 @@ def sentence(error: Exception) -> str:
     from abound.errors import AboundError
 
     if isinstance(error, MemoryError):
-        return "memory ran out; --max-memory sets a limit that training keeps to"
+        return "out of memory; set a limit for training with --max-memory"
     if isinstance(error, OSError) and error.errno in FULL:
         what = "the output" if error.filename is None else error.filename
-        return f"{what} cannot be written: {error.strerror}; make room, and run the command again"
+        return f"{what} cannot be written: {error.strerror}; free some space and run the command again"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
     words = " ".join(str(error).split())
     if not isinstance(error, AboundError | ValueError | OSError | ImportError):
-        return f"unexpected {type(error).__name__}: {words}; --debug shows where"
+        return f"unexpected {type(error).__name__}: {words}; --debug shows the traceback"
     return with_option_names(words)
 
 
 def with_option_names(words: str) -> str:
-    """Return a message with options of the command line where it names parameters.
+    """Replace the parameters that a message names by command-line options.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`abound convert`: from one file format to another."""
+"""`abound convert`: convert a file to another format."""
 
 import json
 import os
@@ -24,9 +24,11 @@ Example:
 
 @dataclass(frozen=True)
 class ConvertedReading(LabelledReading):
-    """Options of INPUT, which stands beside OUTPUT here."""
+    """Options for reading INPUT."""
 
-    format_: Annotated[str | None, typer.Option("--from", metavar="NAME", help="Format of INPUT.")] = None
+    format_: Annotated[
+        str | None, typer.Option("--from", metavar="NAME", help="Format of INPUT; by default from the file name.")
+    ] = None
     read: Annotated[
         list[str] | None,
         typer.Option("--read", metavar="OPTION=VALUE", help="An option of INPUT's format; see --list."),
@@ -34,9 +36,11 @@ class ConvertedReading(LabelledReading):
 
 
 def convert(
-    input_: Annotated[str | None, typer.Argument(metavar="INPUT", help="The file to read, or -.")] = None,
-    output: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="The file to write, or -.")] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="Format of OUTPUT.")] = None,
+    input_: Annotated[str | None, typer.Argument(metavar="INPUT", help="The file to read, or - for stdin.")] = None,
+    output: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="The file to write, or - for stdout.")] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="NAME", help="Format of OUTPUT; by default from the file name.")
+    ] = None,
     write_: Annotated[
         list[str] | None,
         typer.Option("--write", metavar="OPTION=VALUE", help="An option of OUTPUT's format; see --list."),
@@ -52,7 +56,7 @@ def convert(
         _list(as_json)
         return
     if input_ is None or output is None:
-        raise typer.BadParameter("INPUT and OUTPUT are needed, or --list")
+        raise typer.BadParameter("give INPUT and OUTPUT, or --list")
     from itertools import islice
 
     from abound.cli.progress import Progress
@@ -66,12 +70,12 @@ def convert(
         records = _watched(islice(reader, reading.limit), progress)
         count = write(output, records, target.name, **parse_options(write_ or (), "--write"))
     if reader.skipped.count:
-        note(f"passed over {reader.skipped.count:,} malformed lines; the first: {reader.skipped.errors[0]}")
+        note(f"skipped {reader.skipped.count:,} malformed lines; the first: {reader.skipped.errors[0]}")
     note(f"wrote {count:,} records to {'stdout' if output == STANDARD else output}")
 
 
 def check(source: "Format[Any]", target: "Format[Any]", output: str, force: bool) -> None:
-    """Raise before any work when the formats do not go together, or the output would be lost."""
+    """Raise an error if the formats do not match or OUTPUT exists, before any work is done."""
     if source.record is not target.record:
         from abound.data import FORMATS
 
@@ -81,7 +85,7 @@ def check(source: "Format[Any]", target: "Format[Any]", output: str, force: bool
             f"from {source.name} you can convert to {fitting}"
         )
     if os.path.isfile(output) and not force:
-        raise ValueError(f"{output} exists; --force replaces it")
+        raise ValueError(f"{output} exists; replace it with --force")
 
 
 def _watched(records: Iterable[Any], progress: Any) -> Iterable[Any]:
@@ -114,10 +118,10 @@ def _list(as_json: bool | None) -> None:
     from abound.cli.tables import table
 
     rows = [(entry["format"], " ".join(entry["suffixes"]), entry["record"], entry["summary"]) for entry in listed]
-    table("formats", ("name", "suffixes", "record", "what it is"), rows)
+    table("formats", ("name", "suffixes", "record", "description"), rows)
     options = [
         (entry["format"], name, json.dumps(known["default"]), known["use"], known["help"])
         for entry in listed
         for name, known in entry["options"].items()
     ]
-    table("their options", ("format", "option", "default", "for", "what it says"), options)
+    table("options", ("format", "option", "default", "used to", "description"), options)

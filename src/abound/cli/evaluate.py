@@ -19,23 +19,29 @@ def evaluate(
     model: ModelArgument,
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or - for stdin.")],
     metrics: Annotated[
-        str | None, typer.Option("--metrics", metavar="NAMES", help="Measures with commas between, such as P@1,MRR.")
+        str | None, typer.Option("--metrics", metavar="NAMES", help="Metrics, separated by commas, such as P@1,MRR.")
     ] = None,
     holdout: Annotated[
-        str | None, typer.Option("--holdout", metavar="RULE", help="Only what `fit` held out by every:N or share:X.")
+        str | None,
+        typer.Option(
+            "--holdout",
+            metavar="RULE",
+            help="Measure only the rows that `fit` held out with the same rule: every:N or share:X.",
+        ),
     ] = None,
     depth: Annotated[
-        int, typer.Option("--depth", min=1, metavar="N", help="Ranks that measures without a number look at.")
+        int,
+        typer.Option("--depth", min=1, metavar="N", help="Number of ranks for metrics without a number, such as MRR."),
     ] = 100,
     plot: Annotated[
-        str | None, typer.Option("--plot", metavar="DIR", help="Draw pictures, and write the figures behind them.")
+        str | None, typer.Option("--plot", metavar="DIR", help="Write plots and their data to this directory.")
     ] = None,
-    dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark background.")] = False,
+    dark: Annotated[bool, typer.Option("--dark", help="Draw plots for a dark background.")] = False,
     as_json: JsonOption = None,
     *,
     reading: LabelledReading,
 ) -> None:
-    """Rank the rows of files and print how good the rankings are, with 95% intervals."""
+    """Rank labelled rows and print metrics of the rankings with 95% confidence intervals."""
     from abound.cli.holdout import parse_holdout
     from abound.cli.inputs import Inputs
     from abound.cli.measures import check_measures, measure
@@ -44,10 +50,10 @@ def evaluate(
 
     names = DEFAULT_METRICS if metrics is None else [name.strip() for name in metrics.split(",") if name.strip()]
     if not names:
-        raise ValueError("--metrics must name at least one measure")
+        raise ValueError("--metrics must name at least one metric")
     n_ranks, rule = check_measures(names, depth), parse_holdout(holdout)
     if rule.file is not None:
-        raise ValueError("--holdout must be every:N or share:X here; give a file of held-out rows as INPUT")
+        raise ValueError("--holdout must be every:N or share:X here; pass a file of held-out rows as INPUT")
     if plot is not None:
         from abound.cli.pictures import check_plots, draw_evaluation
 

@@ -22,16 +22,17 @@ STYLES = ("", "yellow", "green", "bold green", "bold white on green")  # from no
 
 def explain(
     model: ModelArgument,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text that is ranked.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to rank.")],
     label: Annotated[
-        list[str] | None, typer.Option("--label", metavar="LABEL", help="The label to explain; may be repeated.")
+        list[str] | None,
+        typer.Option("--label", metavar="LABEL", help="A label to explain; may be repeated. Default: the best labels."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="How many of the best labels to explain.")] = 3,
+    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="Number of the best labels to explain.")] = 3,
     as_json: JsonOption = None,
 ) -> None:
-    """Show which words of a text vote for its best labels; the votes sum to the score.
+    """Show which words of a text vote for its best labels. The votes and the bias add up to the score.
 
-    Where labels are few, a label may also have what any text has for it.
+    Only models with few labels have a bias: a weight per label that every text receives.
     """
     tagger = load_tagger(model)
     labels = label or [str(entry.label) for entry in tagger.rank(text, k=k)]
@@ -65,13 +66,13 @@ def _show(tagger: "Tagger", text: str, reason: "TextExplanation") -> None:
     most = max((abs(word.vote) for word in words), default=0.0)
     rows = [(word.word, f"{word.vote:.4f}", bar(abs(word.vote), most)) for word in words]
     if reason.prior:
-        rows.append(("(any text)", f"{reason.prior:.4f}", ""))
+        rows.append(("(bias)", f"{reason.prior:.4f}", ""))
     rows.append(("score", f"{reason.score:.4f}", ""))
     table(tagger.name_of(reason.label), ("word", "vote", ""), rows, " r")
 
 
 def coloured(text: str, reason: "TextExplanation") -> "Text":
-    """Return the text with the words that vote in colour, the stronger the brighter."""
+    """Return the text with its voting words in colour. Stronger votes are brighter."""
     from rich.text import Text
 
     from abound.plots.colouring import strengths

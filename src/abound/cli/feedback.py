@@ -1,4 +1,4 @@
-"""`abound feedback`: teach a model which ranked labels a person accepts, for `abound rank --bands`."""
+"""`abound feedback`: learn which ranked labels a person accepts, for `abound rank --bands`."""
 
 from typing import Annotated, Any
 
@@ -20,28 +20,40 @@ def feedback(
     ctx: typer.Context,
     model: ModelArgument,
     input_: Annotated[
-        str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and their accepted labels, or -.")
+        str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and their accepted labels, or - for stdin.")
     ] = None,
-    text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text that was judged.")] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="One text that a person has reviewed.")
+    ] = None,
     accept: Annotated[
-        list[str] | None, typer.Option("--accept", metavar="LABEL", help="A label accepted for it; may be repeated.")
+        list[str] | None,
+        typer.Option("--accept", metavar="LABEL", help="A label accepted for the text; may be repeated."),
     ] = None,
     reject: Annotated[
         list[str] | None,
-        typer.Option("--reject", metavar="LABEL", help="A label rejected; without, all shown ones not accepted."),
+        typer.Option(
+            "--reject",
+            metavar="LABEL",
+            help="A label rejected for the text; may be repeated. Default: all shown labels that were not accepted.",
+        ),
     ] = None,
     apply_target: Annotated[
-        float | None, typer.Option("--apply-target", metavar="X", help="Start anew: applied labels so often right.")
+        float | None,
+        typer.Option(
+            "--apply-target",
+            metavar="X",
+            help="Reset the bands and set the target precision of applied labels (0 to 1).",
+        ),
     ] = None,
     as_json: JsonOption = None,
     *,
     reading: LabelledReading,
 ) -> None:
-    """Teach the bands by accepted and rejected labels, and save the model in place."""
+    """Learn the bands from accepted and rejected labels, and save the model in place."""
     if (input_ is None) == (text is None):
         raise typer.BadParameter("give either INPUT, or --text with --accept and --reject")
     if (accept or reject) and text is None:
-        raise typer.BadParameter("--accept and --reject go with --text")
+        raise typer.BadParameter("--accept and --reject need --text")
     lock_model(ctx, model)
     tagger, rows = load_tagger(model), 0
     if apply_target is not None:

@@ -1,4 +1,4 @@
-"""`abound fit`: learn a model from scratch."""
+"""`abound fit`: train a model from scratch."""
 
 import difflib
 import inspect
@@ -33,56 +33,72 @@ Example:
 
 SHOWN = ["rows", "labels", "features", "edges", "language", "passes", "second stage", "memory", "dropped"]
 SHOWN += ["seconds", "rows/s", "progressive P@1"]
-SAMPLED = 1_000  # rows that tell in which language the names of a vocabulary are read
+SAMPLED = 1_000  # rows from which the language of the names in a vocabulary is detected
 InputsArgument = Annotated[
     list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or - for stdin.")
 ]
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="DIR", help="Where the model goes; named after the input if not given."),
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="DIR",
+        help="Directory for the model. Default: the name of the first input without its suffixes.",
+    ),
 ]
-TargetOption = Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")]
+TargetOption = Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Directory for the model.")]
 LabelNamesOption = Annotated[
     str | None,
     typer.Option(
         "--label-names",
         metavar="FILE",
-        help="Names of the labels, learned too: lines of id, tab, name; or a SKOS vocabulary (.ttl, .nt, .rdf).",
+        help="Names of the labels, also learned: lines of id, tab, name; or a SKOS vocabulary (.ttl, .nt, .rdf).",
     ),
 ]
 HoldoutOption = Annotated[
-    str | None, typer.Option("--holdout", metavar="RULE", help="Rows to measure on: every:20, share:0.1, or a file.")
+    str | None,
+    typer.Option(
+        "--holdout", metavar="RULE", help="Rows to measure on instead of learning them: every:20, share:0.1, or a file."
+    ),
 ]
 MaxMemoryOption = Annotated[
-    str | None, typer.Option("--max-memory", metavar="SIZE", help="Keep the model below this size, such as 300M.")
+    str | None, typer.Option("--max-memory", metavar="SIZE", help="Limit for the memory of the process, such as 300M.")
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace the model that DIR holds.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing model in DIR.")]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of the model that is learned; one that is None keeps its default."""
+    """Parameters of the model. None means the default."""
 
     language: Annotated[
         str | None,
         typer.Option(
             "--language",
             metavar="CODE",
-            help="Language of the texts and of SKOS names, such as en: chooses stemmer and word parts. "
-            "DetectedLanguage if not given; none for whole words.",
+            help="Language of the texts and of SKOS names, such as en. It chooses the stemmer and word parts. "
+            "Default: detected. Use none for whole words.",
         ),
     ] = None
-    ranker: Annotated[str | None, typer.Option("--ranker", metavar="NAME", help="What learns and ranks.")] = None
+    ranker: Annotated[str | None, typer.Option("--ranker", metavar="NAME", help="Ranking algorithm.")] = None
     ranker_param: Annotated[
         list[str] | None,
         typer.Option("--ranker-param", metavar="NAME=VALUE", help="A parameter of the ranker; may be repeated."),
     ] = None
-    ngrams: Annotated[int | None, typer.Option("--ngrams", metavar="N", help="Longest run of words.")] = None
+    ngrams: Annotated[int | None, typer.Option("--ngrams", metavar="N", help="Longest word n-gram.")] = None
     char_ngrams: Annotated[
-        str | None, typer.Option("--char-ngrams", metavar="LO-HI", help="Shortest and longest part of a word.")
+        str | None,
+        typer.Option("--char-ngrams", metavar="LO-HI", help="Shortest and longest character n-gram of a word."),
     ] = None
-    stem: Annotated[str | None, typer.Option("--stem", metavar="LANG", help="Stem words of this language.")] = None
-    min_count: Annotated[int | None, typer.Option("--min-count", metavar="N", help="Leave rarer words out.")] = None
+    stem: Annotated[
+        str | None,
+        typer.Option(
+            "--stem", metavar="LANG", help="Stem words with the Snowball stemmer of this name, such as english."
+        ),
+    ] = None
+    min_count: Annotated[
+        int | None, typer.Option("--min-count", metavar="N", help="Ignore terms that occur in fewer texts.")
+    ] = None
     passes: Annotated[
         int | None,
         typer.Option(
@@ -94,7 +110,7 @@ class Setting:
     ] = None
 
     def params(self) -> dict[str, Any]:
-        """Return the parameters of a tagger that were given, without passes."""
+        """Return the given parameters of a tagger, without `passes`."""
         given = {name: value for name, value in vars(self).items() if value is not None and name != "passes"}
         given["ranker_params"] = parse_pairs(given.pop("ranker_param", ()))
         if self.char_ngrams is not None:
@@ -106,12 +122,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class NamedSetting(Setting):
-    """Parameters of a model that learns the names of labels, too."""
+    """Parameters of a model that also learns the names of labels."""
 
     name_weight: Annotated[
         float | None,
         typer.Option(
-            "--name-weight", metavar="W", help="How much a label's name counts as an example; 0 for not at all."
+            "--name-weight",
+            metavar="W",
+            help="Weight of a label's name as an example, relative to a text; 0 ignores names.",
         ),
     ] = None
 
@@ -129,7 +147,7 @@ def fit(
     setting: NamedSetting,
     reading: LabelledReading,
 ) -> None:
-    """Learn a model from files of texts and labels."""
+    """Train a model on files of texts and labels."""
     model = model_name(inputs) if model is None else model
     lock_target(ctx, model, force)
     limit_bytes = None if max_memory is None else parse_size(max_memory)
@@ -145,8 +163,8 @@ def fit(
     tagger = make_tagger(**params)
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
     names = {} if label_names is None else names_of(label_names, setting.language, documents)
-    if STANDARD in inputs and passes is None:  # a stream may have no end, so it is learned row by row
-        note("rows from stdin are learned in one pass, as they come; a file, or --passes, ranks better")
+    if STANDARD in inputs and passes is None:  # a stream may not end, so it is learned row by row
+        note("rows from stdin are learned in one pass as they arrive; a file or --passes gives better rankings")
         stats = learn_stream(tagger, documents, max_bytes, names)
     else:
         stats = learn_files(tagger, documents, Path(model), max_bytes, names)
@@ -159,7 +177,7 @@ def fit(
 
 
 def names_of(path: str, language: str | None, documents: "Inputs") -> dict[str, list[str]]:
-    """Read the names of labels; of a SKOS vocabulary, those in the language of the texts."""
+    """Read the names of labels. From a SKOS vocabulary, take those in the language of the texts."""
     from abound import data
 
     if not data.is_vocabulary(path):
@@ -173,7 +191,7 @@ def names_of(path: str, language: str | None, documents: "Inputs") -> dict[str, 
 
 
 def model_name(inputs: list[str]) -> str:
-    """Return the directory that a model goes to if none is named: the first input's name without its suffixes.
+    """Return the default directory of a model: the name of the first input without its suffixes.
 
     Examples
     --------
@@ -181,13 +199,13 @@ def model_name(inputs: list[str]) -> str:
     ('docs', 'titles.model')
     """
     if "-" in inputs:
-        raise ValueError("a model that is learned from stdin needs a name: --model DIR")
+        raise ValueError("a model that is learned from stdin needs a directory; name it with --model DIR")
     name = Path(inputs[0]).name
     return name.split(".")[0] if name.split(".")[0] not in ("", name) else f"{name}.model"
 
 
 def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
-    """Build a tagger; a parameter that the ranker lacks is refused."""
+    """Build a tagger. Raise an error for a parameter that the ranker does not have."""
     from abound.rankers import ranker_class
     from abound.tagger import Tagger
 
@@ -196,13 +214,13 @@ def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
     for name in ranker_params:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}"
+            hint = f"did you mean {near[0]!r}?" if near else f"its parameters: {', '.join(known) or 'none'}"
             raise ValueError(f"ranker {kind!r} has no parameter {name!r}; {hint}")
     return Tagger(ranker_params=ranker_params, **params)
 
 
 def parse_span(text: str) -> tuple[int, int]:
-    """Return the two numbers of a span such as 3-5; a single one is both."""
+    """Parse a range such as 3-5. A single number is both ends."""
     low, dash, high = text.partition("-")
     try:
         return int(low), int(high if dash else low)
@@ -211,21 +229,21 @@ def parse_span(text: str) -> tuple[int, int]:
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:
-    """Return NAME=VALUE pairs as a dict; a value is read as JSON, or else is the text itself."""
-    found: dict[str, Any] = {}
+    """Parse NAME=VALUE pairs into a dict. A value that is not JSON is taken as a string."""
+    values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise ValueError(f"--ranker-param must be NAME=VALUE, got {pair!r}")
         try:
-            found[name] = json.loads(value)
+            values[name] = json.loads(value)
         except json.JSONDecodeError:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def _held_out(tagger: "Tagger", documents: "Inputs", rule: "Holdout", apart: "Inputs | None") -> dict[str, Any] | None:
-    """Measure the model on the rows that it was not given, if there are any."""
+    """Measure the model on the held-out rows, if there are any."""
     if not rule.share and apart is None:
         return None
     from abound.cli.measures import HELD_OUT, NothingToMeasure, check_measures, measure
@@ -236,7 +254,7 @@ def _held_out(tagger: "Tagger", documents: "Inputs", rule: "Holdout", apart: "In
         rows = source.held_out() if apart is None else iter(source)
         try:
             return measure(tagger, rows, HELD_OUT, check_measures(HELD_OUT, 1), progress.update)
-        except NothingToMeasure as error:  # the model is saved, and as good as it was
+        except NothingToMeasure as error:  # the model is saved all the same
             note(f"{error}")
             return None
 
@@ -249,7 +267,7 @@ def report(
     held_out: dict[str, Any] | None,
     as_json: bool | None,
 ) -> None:
-    """Print what was learned, and how good it is on what was held out."""
+    """Print what was learned, and the metrics on the held-out rows."""
     figures = {
         "model": model,
         **stats.as_dict(),
@@ -272,7 +290,7 @@ def report(
         shown["dropped"] = ", ".join(f"{count:,} {name}" for name, count in stats.dropped.items())
     if "passes" in shown:
         shown["second stage"] = "yes" if shown["second_stage"] else "no"
-        shown["language"] = shown["language"] or "none: whole words"
+        shown["language"] = shown["language"] or "none (whole words)"
     facts(model, [(name, shown[name]) for name in SHOWN if shown.get(name) is not None])
     if held_out is not None:
         measures_table(f"on {held_out['labelled']:,} held-out rows", held_out["measures"])
@@ -280,7 +298,7 @@ def report(
 
 
 def show_defaults(options: Iterable[Any]) -> None:
-    """Put the defaults of the tagger's parts into the help of the options that set them."""
+    """Add the defaults of the tagger, its text encoder and its ranker to the help of the options."""
     from abound.rankers import ranker_class
     from abound.tagger import Tagger
     from abound.text import TextEncoder

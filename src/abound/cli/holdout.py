@@ -1,4 +1,4 @@
-"""Which rows are held out: a rule on row numbers, so that every command finds the same ones."""
+"""Held-out rows: a rule on row numbers, so that every command selects the same rows."""
 
 import os
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from math import floor
 
 @dataclass(frozen=True)
 class Holdout:
-    """Rows that are measured and not learned.
+    """Rows to measure on, which are not learned.
 
     Attributes
     ----------
     share : Fraction
-        How many of the rows; they are spread evenly. 0 holds none out.
+        The share of the rows to hold out, spread evenly; 0 for none.
     file : str or None
-        A file of their own.
+        A separate file of held-out rows.
     """
 
     share: Fraction = Fraction(0)
     file: str | None = None
 
     def holds(self, row: int) -> bool:
-        """Tell whether a row, numbered from 0, is held out.
+        """Return whether a row, numbered from 0, is held out.
 
         Examples
         --------
@@ -33,7 +33,7 @@ class Holdout:
 
 
 def parse_holdout(text: str | None) -> Holdout:
-    """Return the rule that every:N, share:X or a file's name stands for."""
+    """Parse every:N, share:X or the name of a file."""
     kind, _, figure = (text or "").partition(":")
     if text is None:
         return Holdout()
@@ -43,9 +43,9 @@ def parse_holdout(text: str | None) -> Holdout:
         if kind == "share" and 0 < Fraction(figure) < 1:
             return Holdout(Fraction(figure))
     except (ValueError, ZeroDivisionError):
-        pass  # told below, with the rest
+        pass  # the error below covers this case
     if kind not in ("every", "share") and os.path.exists(text):
         return Holdout(file=text)
     raise ValueError(
-        f"--holdout must be every:N with N from 2, share:X with X between 0 and 1, or a file, got {text!r}"
+        f"--holdout must be every:N with N of at least 2, share:X with X between 0 and 1, or a file, got {text!r}"
     )

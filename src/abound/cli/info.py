@@ -1,4 +1,4 @@
-"""`abound info`: say what a model is."""
+"""`abound info`: describe a model."""
 
 import json
 from pathlib import Path
@@ -17,12 +17,12 @@ Example:
 
 def info(
     model: ModelArgument,
-    k: Annotated[int, typer.Option("-k", min=0, metavar="N", help="How many of the most frequent labels.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=0, metavar="N", help="Number of the most frequent labels to list.")] = 10,
     as_json: JsonOption = None,
 ) -> None:
-    """Say what a model is: how it was made, what it has seen, how large it is.
+    """Describe a model: its parameters, the number of rows, labels and features, and its size.
 
-    Of a directory in which a model is served, it is the last snapshot, with what the journal holds beyond it.
+    For the home of a served model, describe its last snapshot, and print the number of the journal's last record.
     """
     served, given = _served(model), model
     model = served.pop("snapshot", model)
@@ -54,7 +54,7 @@ def info(
 
 
 def _served(path: str) -> dict[str, Any]:
-    """Return the last snapshot and the journal's facts of a directory in which a model is served."""
+    """Return the last snapshot of a served model and the state of its journal; empty for other directories."""
     if not (Path(path) / "journal.sqlite").is_file():
         return {}
     from abound.server import Home
@@ -70,7 +70,7 @@ def _served(path: str) -> dict[str, Any]:
 
 
 def _manifest(model: str) -> dict[str, Any]:
-    """Return what the manifest says of itself; loading has checked it."""
+    """Return the format version and the state hash from the manifest, which loading has validated."""
     from abound.store.directory import MANIFEST
 
     content = json.loads((Path(model) / MANIFEST).read_text(encoding="utf-8"))["content"]

@@ -1,4 +1,4 @@
-"""The rows of a command's input files, numbered through all of them."""
+"""The rows of a command's input files, numbered across all files."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,15 +16,15 @@ T = TypeVar("T")
 
 
 class Inputs:
-    """The documents of one or several files, in order.
+    """The documents of one or more files, in order.
 
     Parameters
     ----------
     paths : sequence of str
     reading : Reading
-        How all of them are read, and how many rows at the most.
+        How to read the files, and the maximum number of rows.
     holdout : Holdout
-        Which of the rows are held out.
+        Which rows to hold out.
     """
 
     def __init__(self, paths: Sequence[str], reading: Reading, holdout: Holdout | None = None) -> None:
@@ -32,19 +32,19 @@ class Inputs:
         self._readers = [read(path, reading.format_, **reading.policy, **options) for path in paths]
         for reader in self._readers:
             if FORMATS[reader.format].record is not Document:
-                known = ", ".join(name for name, found in FORMATS.items() if found.record is Document)
+                known = ", ".join(name for name, format_ in FORMATS.items() if format_.record is Document)
                 raise ValueError(
-                    f"format {reader.format!r} of {reader.path!r} has no texts; those with texts are {known}"
+                    f"format {reader.format!r} of {reader.path!r} has no texts; formats with texts: {known}"
                 )
         self.limit = reading.limit
         self.holdout = holdout or Holdout()
-        # Standard input cannot be read a second time, so what is held out of it is kept.
+        # Stdin cannot be read twice, so its held-out rows are kept in memory.
         self._keeps = STANDARD in paths
         self._kept: list[Document] = []
         self._at = 0
         self.rows = 0
         self._labels = LabelWatch()
-        self._told = "label_separator" in options  # whoever has named it knows what stands in the labels
+        self._warned = "label_separator" in options  # a given separator is deliberate
 
     @property
     def is_stream(self) -> bool:
@@ -75,7 +75,7 @@ class Inputs:
                 self._kept.append(document)
 
     def held_out(self) -> Iterator[Document]:
-        """Yield the rows that are held out; they are read again, or kept from `training_rows` where that cannot be."""
+        """Yield the held-out rows. They are read again; for stdin, those kept by `training_rows` are used."""
         if self._keeps and self._kept:
             yield from self._kept
             return
@@ -84,7 +84,7 @@ class Inputs:
                 yield document
 
     def share(self) -> float | None:
-        """Return how much of the input was read, from 0 to 1, or None for a stream without an end."""
+        """Return the share of the input read so far, from 0 to 1, or None if the size is unknown."""
         shares = [] if self.limit is None else [self.rows / self.limit]
         sizes = [reader.size for reader in self._readers if reader.size is not None]
         total = sum(sizes)
@@ -95,11 +95,11 @@ class Inputs:
 
     @property
     def n_skipped(self) -> int:
-        """How many malformed lines the latest loop passed over."""
+        """Malformed lines that were skipped in the latest pass."""
         return sum(reader.skipped.count for reader in self._readers)
 
     def check_labels(self, needed: bool = True) -> None:
-        """Say on stderr what is odd about the labels that were learned; raise if some are needed and there are none."""
+        """Print notes on missing or joined labels. Raise an error if labels are needed and there are none."""
         paths = ", ".join(source_name(reader.path) for reader in self._readers)
         if needed and not self._labels.rows:
             raise ValueError(f"there is nothing to learn in {paths}")
@@ -116,24 +116,28 @@ class Inputs:
         self._note_joined()
 
     def _note_joined(self) -> None:
-        found = None if self._told else self._labels.joined()
-        if found is None:
+        joined = None if self._warned else self._labels.joined()
+        if joined is None:
             return
-        self._told = True
+        self._warned = True
         can = all("label_separator" in FORMATS[reader.format].options for reader in self._readers)
-        how = f"--label-separator {shlex.quote(found.separator)}" if can else "convert the file to jsonl, and"
-        note(f"{found}, and its parts recur; {how} makes each of them a label")
+        how = (
+            f"split them with --label-separator {shlex.quote(joined.separator)}"
+            if can
+            else "convert the file to jsonl with a list of labels per row"
+        )
+        note(f"{joined}, and its parts recur; if they are separate labels, {how}")
 
     def note_skipped(self) -> None:
-        """Say on stderr which lines were passed over."""
+        """Print how many malformed lines were skipped, and the first of them."""
         for reader in self._readers:
             if reader.skipped.count:
                 first = "; the first: " + str(reader.skipped.errors[0])
-                note(f"passed over {reader.skipped.count:,} malformed lines of {reader.path}{first}")
+                note(f"skipped {reader.skipped.count:,} malformed lines of {reader.path}{first}")
 
 
 def chunks(rows: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:
-    """Cut rows into lists of `size`; the lists grow to it from `first` by doubling."""
+    """Split rows into lists of `size`. With `first`, the lists start at that size and double up to `size`."""
     rows, n_next = iter(rows), first or size
     while chunk := list(islice(rows, n_next)):
         yield chunk

@@ -1,4 +1,4 @@
-"""`abound journal`: look into the journal of a served model, verify, compact and export it, or skip a record."""
+"""`abound journal`: inspect, verify, compact and export the journal of a served model, or skip a record."""
 
 import json
 from collections.abc import Iterator
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from abound.store.journal import Journal, StoredRecord
 
 EPILOG = "Example: abound journal verify served && abound journal show served -n 5"
-HELP = "Look into the journal of a served model."
-HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The directory in which a model is served.")]
-AfterOption = Annotated[int | None, typer.Option("--after", min=0, metavar="SEQUENCE", help="Begin after this record.")]
+HELP = "Inspect and maintain the journal of a served model."
+HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The home directory of a served model.")]
+AfterOption = Annotated[int | None, typer.Option("--after", min=0, metavar="SEQUENCE", help="Start after this record.")]
 
 
 def verify(home: HomeArgument, as_json: JsonOption = None) -> None:
-    """Compare every record, key and snapshot with its checksum; exit with 1 if something is damaged."""
+    """Verify the checksums of all records, keys and snapshots. Exit with 1 if anything is damaged."""
     opened, journal = _open(home)
     with journal:
-        found = [*journal.damage(), *_damaged_snapshots(opened)]
-        facts = {"home": home, **_facts(opened, journal), "damage": found}
+        damage = [*journal.damage(), *_damaged_snapshots(opened)]
+        facts = {"home": home, **_facts(opened, journal), "damage": damage}
     _show_facts(facts, as_json)
-    for words in found:
-        note(f"abound: {words}")
-    if found:
+    for problem in damage:
+        note(f"abound: {problem}")
+    if damage:
         raise typer.Exit(1)
 
 
@@ -38,11 +38,11 @@ def show(
     home: HomeArgument,
     after: AfterOption = None,
     n: Annotated[
-        int, typer.Option("-n", min=1, metavar="N", help="How many records; the last ones if no --after.")
+        int, typer.Option("-n", min=1, metavar="N", help="Number of records. Without --after, the last ones.")
     ] = 10,
     as_json: JsonOption = None,
 ) -> None:
-    """Print some records."""
+    """Print records."""
     _, journal = _open(home)
     with journal:
         start = max(journal.base, journal.last - n) if after is None else after
@@ -53,20 +53,23 @@ def show(
         return
     from abound.cli.tables import table
 
-    said = ("sequence", "time", "key", "kind")
+    columns = ("sequence", "time", "key", "kind")
     rows = [
-        (*(str(record[name] or "") for name in said), ", ".join(f"{k}={v}" for k, v in record.items() if k not in said))
+        (
+            *(str(record[name] or "") for name in columns),
+            ", ".join(f"{k}={v}" for k, v in record.items() if k not in columns),
+        )
         for record in records
     ]
-    table(home, (*said, "what it says"), rows, "r")
+    table(home, (*columns, "content"), rows, "r")
 
 
 def compact(
     home: HomeArgument,
-    snapshot: Annotated[bool, typer.Option("--snapshot", help="Write a snapshot of the last record first.")] = False,
+    snapshot: Annotated[bool, typer.Option("--snapshot", help="First write a snapshot at the last record.")] = False,
     as_json: JsonOption = None,
 ) -> None:
-    """Drop old snapshots, and the records that no snapshot or process needs; no server may be running."""
+    """Drop old snapshots, and records that no snapshot or process needs. The server must be stopped."""
     from abound.server.snapshotter import write_snapshot
     from abound.store.journal import Journal
 
@@ -85,10 +88,10 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="A file, or - for stdout.")] = "-",
     after: AfterOption = None,
     texts: Annotated[
-        bool, typer.Option("--texts", help="Only texts with labels that are right, as `abound fit` reads them.")
+        bool, typer.Option("--texts", help="Only texts with their right labels, in the format that `abound fit` reads.")
     ] = False,
 ) -> None:
-    """Write every record as a line of JSON."""
+    """Write all records as JSON lines."""
     _, journal = _open(home)
     with journal, ExitStack() as stack:
         file = stack.enter_context(open(output, "w", encoding="utf-8")) if output != "-" else None
@@ -103,13 +106,14 @@ def export(
 def skip(
     home: HomeArgument,
     sequence: Annotated[int, typer.Argument(min=1, metavar="N", help="The number of the record.")],
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, for whoever asks later.")] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why the record is skipped, for later reference.")
+    ] = "",
     as_json: JsonOption = None,
 ) -> None:
-    """Have a record that cannot be applied never be applied again; no server may be running.
+    """Skip a record that cannot be applied. The server must be stopped.
 
-    What the record says stays in the journal, and nothing of it is learned. It is refused if every snapshot already
-    includes the record.
+    The record stays in the journal, but it is never learned. This fails if every snapshot already includes the record.
     """
     opened, journal = _open(home)
     journal.close()
@@ -119,7 +123,7 @@ def skip(
     _show_facts(facts, as_json)
     note(f"abound: record {sequence} is skipped from now on")
     for snapshot in removed:
-        note(f"abound: snapshot {snapshot} included it, and was removed")
+        note(f"abound: snapshot {snapshot} included the record and was removed")
 
 
 def _exported(journal: "Journal", after: int, texts: bool) -> Iterator[dict[str, Any]]:
@@ -173,14 +177,14 @@ def _facts(home: "Home", journal: "Journal") -> dict[str, Any]:
     }
 
 
-def _show_facts(found: dict[str, Any], as_json: bool | None) -> None:
+def _show_facts(values: dict[str, Any], as_json: bool | None) -> None:
     if wants_json(as_json):
-        emit(found)
+        emit(values)
         return
     from abound.cli.tables import facts
 
-    rows = [(name.replace("_", " "), value) for name, value in found.items() if name not in ("home", "damage")]
-    facts(found["home"], [(name, ", ".join(map(str, v)) if isinstance(v, list) else v) for name, v in rows])
+    rows = [(name.replace("_", " "), value) for name, value in values.items() if name not in ("home", "damage")]
+    facts(values["home"], [(name, ", ".join(map(str, v)) if isinstance(v, list) else v) for name, v in rows])
 
 
 COMMANDS = [(command, None) for command in (verify, show, compact, export, skip)]

@@ -1,4 +1,4 @@
-"""`abound keys`: who may talk to a server, and what they may do."""
+"""`abound keys`: manage the API keys of a server."""
 
 from typing import Annotated, Any
 
@@ -8,25 +8,28 @@ from abound.cli.common import JsonOption, emit, note, wants_json
 from abound.cli.serve import load_server
 
 EPILOG = "Example: abound keys add subjects.served 'the web shop' --scope learn"
-HELP = "Make and remove the keys of a server."
-HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The directory in which a model is served.")]
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is.")]
+HELP = "Create, list and remove the API keys of a server."
+HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The home directory of a served model.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key, such as its user.")]
 
 
 def add(
     home: HomeArgument,
     name: NameArgument,
     scope: Annotated[
-        str, typer.Option("--scope", metavar="read|learn|admin", help="What it allows; each includes those before.")
+        str,
+        typer.Option(
+            "--scope", metavar="read|learn|admin", help="What the key allows. Each scope includes the ones before it."
+        ),
     ] = "read",
 ) -> None:
-    """Make a key and print it; only its hash is kept, so it cannot be printed again."""
+    """Create a key and print it. Only its hash is stored, so it cannot be printed again."""
     typer.echo(_file(home).add(name, scope))
-    note(f"abound: a key of scope {scope}; a server that runs without keys must be restarted to ask for one")
+    note(f"abound: created a key with scope {scope}; restart a server that runs without keys to require them")
 
 
 def list_(home: HomeArgument, as_json: JsonOption = None) -> None:
-    """Print whose keys there are."""
+    """List the keys."""
     keys = _file(home).read()
     if wants_json(as_json):
         for key in keys:
@@ -38,7 +41,7 @@ def list_(home: HomeArgument, as_json: JsonOption = None) -> None:
 
 
 def remove(home: HomeArgument, name: NameArgument) -> None:
-    """Remove a key; a running server refuses it within a second."""
+    """Remove a key. A running server rejects it within a second."""
     _file(home).remove(name)
 
 

@@ -1,4 +1,4 @@
-"""`abound learn`: teach a model more."""
+"""`abound learn`: continue training a model."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,13 +25,16 @@ Example:
 def learn(
     ctx: typer.Context,
     model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help=MODEL_HELP)] = None,
-    input_: Annotated[str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and labels, or -.")] = None,
+    input_: Annotated[
+        str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and labels, or - for stdin.")
+    ] = None,
     text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text to learn.")] = None,
     label: Annotated[
         list[str] | None, typer.Option("--label", metavar="LABEL", help="A label of the text; may be repeated.")
     ] = None,
     wrong: Annotated[
-        list[str] | None, typer.Option("--wrong", metavar="LABEL", help="A label that the text should not have.")
+        list[str] | None,
+        typer.Option("--wrong", metavar="LABEL", help="A label that the text must not have; may be repeated."),
     ] = None,
     as_json: JsonOption = None,
     server: ServerOption = None,
@@ -39,28 +42,31 @@ def learn(
     *,
     reading: LabelledReading,
 ) -> None:
-    """Learn more rows, or one text with its labels, and save the model in place, or have a server learn them."""
+    """Learn more rows, or one text with its labels. Save the model in place, or send the rows to a server."""
     model, input_ = model_and_input(model, input_, server)
     if (input_ is None) == (text is None):
         raise typer.BadParameter("give either INPUT, or --text with its labels")
     if bool(label or wrong) != (text is not None):
-        raise typer.BadParameter("--text goes together with --label or --wrong")
-    said = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
+        raise typer.BadParameter("--text needs --label or --wrong, and these need --text")
+    right_and_wrong = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
     if text is not None:
-        check_example(text, *said)
+        check_example(text, *right_and_wrong)
     if text is None:
         from abound.cli.inputs import Inputs
 
         inputs = Inputs([str(input_)], reading)
     if server is not None:
-        found = learn_on_server(server, key, inputs) if text is None else teach_server(server, key, text, *said)
-        report(server, found, as_json)
+        if text is None:
+            result = learn_on_server(server, key, inputs)
+        else:
+            result = teach_server(server, key, text, *right_and_wrong)
+        report(server, result, as_json)
         return
     model = str(model)
     lock_model(ctx, model)
     if text is not None:
         tagger = load_tagger(model)
-        result = teach(tagger, text, *said)
+        result = teach(tagger, text, *right_and_wrong)
     else:
         from abound.cli.learning import learn_stream
 
@@ -74,19 +80,19 @@ def learn(
 
 
 def check_example(text: str, labels: list[str], wrong: list[str]) -> None:
-    """Raise if nothing can be learned of a text, or one of its labels is empty."""
+    """Raise an error if the text has no words or a label is empty."""
     from abound.text import prepare
     from abound.text.words import words_of
 
     if not words_of(prepare(text)):
-        raise ValueError(f"--text has no words, so nothing can be learned of it, got {text!r}")
+        raise ValueError(f"--text must have at least one word, got {text!r}")
     for option, given in (("--label", labels), ("--wrong", wrong)):
         if not all(label.strip() for label in given):
             raise ValueError(f"{option} must not be empty")
 
 
 def teach(tagger: "Tagger", text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
-    """Learn one text, and find where its labels and the wrong ones rank for it before and after."""
+    """Learn one text, and return the ranks of its labels and of the wrong ones before and after."""
     known, before = tagger.n_labels, ranks_of(tagger.rank(text, DEPTH)) if tagger.n_rows else {}
     started = time.perf_counter()
     tagger.learn(text, labels, wrong=wrong)

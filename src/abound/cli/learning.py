@@ -1,4 +1,4 @@
-"""Learning files and streams of documents: chunk by chunk, watched, within a memory limit."""
+"""Learn files and streams of documents in chunks, with progress and a memory limit."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from abound.tagger import Tagger
 
 CHUNK = 2_000
-FIRST_CHUNK = 500  # small, so that the forecast has an earlier point to measure growth from
+FIRST_CHUNK = 500  # small, so that the memory forecast has an early point to measure growth from
 Names: TypeAlias = dict[str, list[str]]
 
 
 @dataclass
 class LearnStats:
-    """What was learned, and what was seen on the way."""
+    """Statistics of a training run."""
 
     rows: int = 0
     unlabelled: int = 0
@@ -35,11 +35,11 @@ class LearnStats:
 
     @property
     def progressive_p1(self) -> float | None:
-        """The share of the latest tested rows whose first label was right before they were learned."""
+        """The share of the last tested rows whose first label was right before they were learned."""
         return sum(self.hits) / len(self.hits) if self.hits else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures as they are printed."""
+        """Return the values to print."""
         return {
             "rows": self.rows,
             "rows_without_label": self.unlabelled,
@@ -54,7 +54,7 @@ class LearnStats:
 def learn_stream(
     tagger: "Tagger", inputs: Inputs, max_bytes: int | None = None, names: Names | None = None, title: str = "learning"
 ) -> LearnStats:
-    """Learn the names of labels and all rows of the inputs that are not held out, in order."""
+    """Learn the names of labels, then all rows that are not held out, in order and in one pass."""
     stats, forecaster = LearnStats(), _Forecaster(inputs.share, max_bytes)
     with Progress(title, inputs.share) as progress:
         tagger.learn_names(names or {})
@@ -75,7 +75,7 @@ def learn_stream(
 def learn_files(
     tagger: "Tagger", inputs: Inputs, folder: Path, max_bytes: int | None = None, names: Names | None = None
 ) -> LearnStats:
-    """Count all rows of the inputs that are not held out, keep them in a file in a folder, and train on them."""
+    """Count all rows that are not held out, store them in a temporary file in `folder`, and train on them."""
     stats = LearnStats()
     training = Training(tagger, names, folder=folder, max_bytes=max_bytes)
     with Progress("reading", inputs.share) as progress:
@@ -86,8 +86,8 @@ def learn_files(
         training.finish_counting()
         stats.seconds = progress.seconds
     inputs.note_skipped()
-    found = tagger.language or "none" if training.detected is None else training.detected.sentence()
-    note(f"language: {found}; {settings_from_params(tagger.encoder.params()).sentence()}")
+    language = tagger.language or "none" if training.detected is None else training.detected.sentence()
+    note(f"language: {language}; {settings_from_params(tagger.encoder.params()).sentence()}")
     done = 0.0
     forecaster = _Forecaster(lambda: min(1.0, done), max_bytes)
 
@@ -107,7 +107,7 @@ def learn_files(
     stats.hits = training.hits
     stats.dropped.update({name: count for name, count in training.dropped.items() if count})
     if training.second_stage_dropped:
-        note("the second stage does not fit into the memory limit and was left out; labels rank by votes alone")
+        note("the second stage exceeds the memory limit and was dropped; labels are ranked by votes only")
     stats.trained = training.report()
     _note_excess(tagger, max_bytes)
     return stats
@@ -125,12 +125,14 @@ def _prune(tagger: "Tagger", stats: LearnStats, max_bytes: int | None) -> None:
 
 
 def _note_excess(tagger: "Tagger", max_bytes: int | None) -> None:
-    if max_bytes is not None and tagger.nbytes > max_bytes:  # a limit below what an almost empty model needs
-        note(f"the model takes {show_size(tagger.nbytes)}, more than the limit of {show_size(max_bytes)}; raise it")
+    if max_bytes is not None and tagger.nbytes > max_bytes:  # even an almost empty model exceeds a very low limit
+        note(
+            f"the model takes {show_size(tagger.nbytes)}; the limit is {show_size(max_bytes)}; raise --max-memory"
+        )
 
 
 def _test(tagger: "Tagger", chunk: Sequence["Document"]) -> Iterable[bool]:
-    """Rank some rows, spread over the chunk, before they are learned."""
+    """Rank some rows of a chunk, evenly spread, before they are learned; return whether each first label is right."""
     labelled = [document for document in chunk if document.labels]
     if not tagger.n_rows or not labelled:
         return ()
@@ -143,7 +145,7 @@ def _test(tagger: "Tagger", chunk: Sequence["Document"]) -> Iterable[bool]:
 
 
 class _Forecaster:
-    """Says once, from the first rows, how much memory all of them will take."""
+    """Print once, from the first rows, a forecast of the memory that all rows will take."""
 
     def __init__(self, share: Callable[[], float | None], max_bytes: int | None) -> None:
         self._share = share
@@ -152,7 +154,7 @@ class _Forecaster:
         self._done = False
 
     def see(self, point: Point) -> None:
-        """Take note of the size after so many rows, and speak once when enough of them were seen."""
+        """Record the size after some rows, and print the forecast once there are enough rows."""
         share = self._share()
         if self._done or share is None:
             return
@@ -160,13 +162,13 @@ class _Forecaster:
         if len(self._points) > 1 and point.rows >= SAMPLE_ROWS and share >= SAMPLE_SHARE:
             self._done = True
             if share < 1:
-                self._say(point.rows, round(point.rows / share))
+                self._print(point.rows, round(point.rows / share))
 
-    def _say(self, rows: int, expected: int) -> None:
+    def _print(self, rows: int, expected: int) -> None:
         n_bytes, free = forecast(self._points, expected), available_memory()
         words = f"forecast from {rows:,} rows: at most about {show_size(n_bytes)} of memory for about {expected:,} rows"
         if self._max_bytes is not None and n_bytes > self._max_bytes:
-            words += f"; kept to {show_size(self._max_bytes)} by dropping what is least useful"
+            words += f"; the model is kept below {show_size(self._max_bytes)} by dropping the rarest terms"
         elif free is not None and n_bytes - self._points[-1].n_bytes > free:
-            words += f", more than the {show_size(free)} that are free; --max-memory keeps it to a limit"
+            words += f", more than the {show_size(free)} that are free; set a limit with --max-memory"
         note(words)

@@ -1,4 +1,4 @@
-"""How good a model is on rows that it has not learned, with intervals."""
+"""Metrics of a model on labelled rows, with confidence intervals."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,13 @@ class NothingToMeasure(ValueError):  # noqa: N818  the noun says what is missing
 
 
 def check_measures(names: Sequence[str], depth: int) -> int:
-    """Return how many ranks the measures need; raise on one that is not known.
+    """Return how many ranks the metrics need. Raise an error for an unknown metric.
 
     Parameters
     ----------
     names : sequence of str
     depth : int
-        How far down those look that have no number of their own, such as MRR.
+        The number of ranks for metrics without a number, such as MRR.
     """
     from abound.metrics import metric
 
@@ -39,13 +39,13 @@ def measure(
     n_ranks: int,
     watch: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Rank documents and measure the rankings.
+    """Rank documents and compute metrics of the rankings.
 
     Returns
     -------
     dict
-        ``rows`` that were ranked, ``labelled`` rows among them, which alone count, and ``measures`` with value,
-        low and high by name.
+        ``rows``: the number of ranked rows. ``labelled``: those with a label, the only ones that count. ``measures``:
+        value, low and high by name.
     """
     import numpy as np
 
@@ -68,9 +68,9 @@ def measure(
             f"{words}; name the field of the labels with --labels-field, or the format with --format"
         )
     names_known = set(map(str, tagger.ranker.labels_.names))
-    strange = sum(bool(row) and not names_known.intersection(map(str, row)) for row in labels)
-    if strange > n_labelled / 2:
-        note(f"{strange:,} of {n_labelled:,} measured rows have no label that the model knows, and count as wrong")
+    n_unknown = sum(bool(row) and not names_known.intersection(map(str, row)) for row in labels)
+    if n_unknown > n_labelled / 2:
+        note(f"{n_unknown:,} of {n_labelled:,} measured rows have no label that the model knows, and count as wrong")
     judgement = judge(
         tagger.truth(labels),
         Ranking(np.concatenate(indices), np.concatenate(scores), ()),

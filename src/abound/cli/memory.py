@@ -1,4 +1,4 @@
-"""How much memory training will take, told from its first rows."""
+"""Forecast how much memory training will take, from its first rows."""
 
 import math
 import os
@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 SAMPLE_ROWS = 2_000
-SAMPLE_SHARE = 0.05  # of the stored bytes; a decompressor reads ahead, so less would tell too few rows
-RESERVED = 64 << 20  # for what is imported to measure, for the rows at hand, and for saving
-WORKING = 2.3  # the memory of a model that is being pruned or grows, in terms of what it holds
+SAMPLE_SHARE = 0.05  # of the input bytes; a decompressor reads ahead, so a smaller share would cover too few rows
+RESERVED = 64 << 20  # for imports of the evaluation, for the current rows, and for saving
+WORKING = 2.3  # peak memory of a model while it grows or is pruned, relative to its size
 
 
 class Point(NamedTuple):
-    """The size of a model after so many rows.
+    """The size of a model after a number of rows.
 
-    Memory is taken in blocks that double, so on few rows it grows in steps; the terms and edges in it grow
-    smoothly, and tell the trend.
+    Memory is allocated in blocks that double, so it grows in steps on few rows. The number of terms and edges grows
+    smoothly and shows the trend.
     """
 
     rows: int
@@ -25,10 +25,10 @@ class Point(NamedTuple):
 
 
 def growth_exponent(points: Sequence[Point]) -> float:
-    """Return b where terms and edges grow like rows ** b, between about half of the rows seen and all of them.
+    """Return b such that terms and edges grow like rows ** b, from about half of the rows seen to all of them.
 
-    New words and new pairs of word and label become rarer, so b is below 1, and still falls on further rows:
-    what it forecasts is rather too much than too little.
+    New words and new pairs of word and label become rarer, so b is below 1 and keeps falling. The forecast is
+    therefore too high rather than too low.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def growth_exponent(points: Sequence[Point]) -> float:
 
 
 def forecast(points: Sequence[Point], rows: int) -> int:
-    """Return the bytes expected after so many rows.
+    """Return the bytes expected after a number of rows.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def forecast(points: Sequence[Point], rows: int) -> int:
 
 
 def resident_bytes() -> int:
-    """Return the memory that this process takes now, or a fair guess where the system does not say."""
+    """Return the memory that this process takes now, or an estimate if the system does not report it."""
     try:
         status = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:")) * 1024
@@ -67,7 +67,7 @@ def resident_bytes() -> int:
 
 
 def model_budget(limit: int) -> int:
-    """Return how many bytes a model may hold, so that the whole process stays within the limit."""
+    """Return how many bytes a model may take so that the whole process stays within the limit."""
     own = resident_bytes() + RESERVED
     if limit <= own + (1 << 20):
         raise ValueError(f"--max-memory must be more than the {own >> 20} MiB that abound takes without a model")
@@ -75,13 +75,13 @@ def model_budget(limit: int) -> int:
 
 
 def available_memory() -> int | None:
-    """Return the bytes that this process may still take, or None where the system does not say."""
+    """Return the bytes that this process may still take, or None if the system does not report it."""
     free: list[int] = []
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 free.append(int(line.split()[1]) * 1024)
-        # A container is ended at its own limit, however much the machine has.
+        # A container is killed at its own limit, even if the machine has more memory.
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
         if limit != "max":
             free.append(int(limit) - int(Path("/sys/fs/cgroup/memory.current").read_text()))

@@ -1,4 +1,4 @@
-"""`abound merge`: join models."""
+"""`abound merge`: merge models."""
 
 from typing import Annotated
 
@@ -22,14 +22,14 @@ def merge(
     force: ForceOption = False,
     as_json: JsonOption = None,
 ) -> None:
-    """Join models that were trained apart; labels and words are matched by name, counts add up."""
+    """Merge models that were trained separately. Labels and words are matched by name, and counts are added."""
     if len(models) < 2:
         raise typer.BadParameter("give two or more models")
     lock_target(ctx, model, force)
-    from abound.merging import merge as join
+    from abound.merging import merge as merge_models
 
     taggers = [load_tagger(path) for path in models]
-    merged = join(*taggers)
+    merged = merge_models(*taggers)
     merged.save(model)
     parts = [
         {"model": path, "rows": tagger.n_rows, "labels": tagger.n_labels, "features": tagger.n_features}

@@ -1,4 +1,4 @@
-"""Options that several commands share, as one dataclass a group."""
+"""Groups of options that several commands share, as dataclasses."""
 
 import functools
 import inspect
@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command for Typer: each parameter that is a dataclass becomes the options that are its fields.
+    """Return a command for Typer in which each dataclass parameter is replaced by one option per field.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What `abound evaluate --plot` and `abound tune --plot` write: pictures, and the figures behind them."""
+"""The files that `abound evaluate --plot` and `abound tune --plot` write: plots and their data."""
 
 import json
 import warnings
@@ -33,7 +33,7 @@ section {{ margin: 0 0 1.6rem; }} em {{ opacity: .7; }}
 
 
 def check_plots() -> None:
-    """Raise before any work if matplotlib is missing."""
+    """Raise an error if matplotlib is missing, before any work is done."""
     from abound.data.extras import require
 
     require("matplotlib", "plot", "plots")
@@ -47,14 +47,14 @@ def draw_evaluation(
     folder: str,
     dark: bool,
 ) -> list[str]:
-    """Draw how good a model is on rows, and return the names of the files.
+    """Plot the quality of a model on rows, and return the names of the files.
 
     Parameters
     ----------
     rows : sequence of Document
-        Labelled rows that the model has not learned.
+        Labelled rows to measure on.
     learned : iterable of Document
-        Rows for the learning curve, which a new model with the same parameters learns in order.
+        Rows for the learning curve. A new model with the same parameters learns them in order.
     """
     from abound.plots.confusions import confusion_figures, draw_confused_pairs, find_confusions
     from abound.plots.frequency import draw_label_frequency, label_frequency_figures
@@ -86,18 +86,18 @@ def draw_evaluation(
     return target.files
 
 
-def draw_tuning(found: "Tuning", folder: str, dark: bool) -> list[str]:
-    """Draw what was tried, and return the names of the files."""
+def draw_tuning(tuning: "Tuning", folder: str, dark: bool) -> list[str]:
+    """Plot the settings that were tried, and return the names of the files."""
     from abound.plots.tried import draw_tried_settings, tried_figures
 
     target = _Target(folder, dark)
-    rows = tried_figures(found.trials, found.best.setting)
-    target.write("tried", rows, lambda figures, ax: draw_tried_settings(figures, found.measure, ax))
+    rows = tried_figures(tuning.trials, tuning.best.setting)
+    target.write("tried", rows, lambda figures, ax: draw_tried_settings(figures, tuning.measure, ax))
     return target.files
 
 
 def untrained_copy(tagger: "Tagger") -> "Tagger":
-    """Return a tagger with the same parameters that learns as a stream, once, and has learned nothing."""
+    """Return an untrained tagger with the same parameters that learns in one pass."""
     params = tagger.params()
     ranker_params = dict(params.pop("ranker_params"))
     if "passes" in ranker_params:
@@ -108,12 +108,12 @@ def untrained_copy(tagger: "Tagger") -> "Tagger":
 def truncated_models(
     tagger: "Tagger", model: str, texts: Sequence[str], labels: Sequence[Any], ranking: "Ranking"
 ) -> list[tuple[int, int, Any]]:
-    """Return (d_max, bytes, Judgement) of a model as it is and cut to fewer edges a word; none without an index."""
+    """Return (d_max, bytes, Judgement) of a model and of copies with fewer edges per word; empty without an index."""
     from abound.metrics import judge
 
     whole = getattr(tagger.ranker, "d_max", None)
     if not tagger.n_edges or whole is None:
-        note("accuracy against memory is left out: this model has no lists of edges to cut (d_max)")
+        note("the plot of accuracy against memory is left out: this model has no edge lists to truncate (d_max)")
         return []
     truth = tagger.truth(labels)
     sizes = [(whole, _model_bytes(tagger), judge(truth, ranking))]
@@ -125,7 +125,7 @@ def truncated_models(
 
 
 def _model_bytes(tagger: "Tagger") -> int:
-    """Return how large a tagger's files are: unlike the memory that it takes, without room to grow."""
+    """Return the size of a tagger's files. Unlike its memory, files have no spare capacity."""
     from abound.store.directory import Blocks
 
     sources = tagger.arrays().values()
@@ -135,7 +135,7 @@ def _model_bytes(tagger: "Tagger") -> int:
 
 
 class _Target:
-    """A folder of pictures, each with its figures as JSON lines beside it."""
+    """A directory of plots. The data of each plot is written beside it as JSON lines."""
 
     def __init__(self, folder: str, dark: bool) -> None:
         self.folder = Path(folder)
@@ -152,14 +152,14 @@ class _Target:
         width: float | None = None,
         height: float | None = None,
     ) -> None:
-        """Draw figures, and write them."""
-        from matplotlib.figure import Figure  # not pyplot: nothing is shown, and no display is looked for
+        """Write a plot and its data."""
+        from matplotlib.figure import Figure  # not pyplot, which would look for a display
 
         from abound.plots.style import DPI, HEIGHT, WIDTH, background
 
         self.put(f"{name}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         with background(self.dark), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing")  # a script that the font has not is shown as boxes
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # the font shows missing scripts as boxes
             figure = Figure(figsize=(width or WIDTH, height or HEIGHT), layout="constrained")
             draw(rows, figure.subplots())
             figure.savefig(self.folder / f"{name}.png", dpi=DPI)
@@ -172,7 +172,7 @@ class _Target:
 
 
 def _write_explanations(target: _Target, tagger: "Tagger", rows: Sequence["Document"], dark: bool) -> None:
-    """Explain the first labels of some texts, as many that are right as are wrong."""
+    """Explain the first labels of some texts, half of them right and half of them wrong."""
     from abound.plots.colouring import coloured_text
     from abound.plots.explained import draw_explanations, explanation_figures, explanations_height
 
@@ -196,5 +196,5 @@ def _write_explanations(target: _Target, tagger: "Tagger", rows: Sequence["Docum
 
 
 def _spread(rows: Sequence["Document"], n: int) -> Sequence["Document"]:
-    """Return up to n rows, from all over them."""
+    """Return up to n rows, evenly spread."""
     return rows[:: -(-len(rows) // n)] if rows else rows

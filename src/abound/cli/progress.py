@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""Progress on stderr: a bar on a terminal, otherwise a line every few seconds."""
 
 import sys
 import time
@@ -12,14 +12,14 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress:
-    """How far a command is, how fast, and how long it still takes.
+    """Show the progress of a command: rows, speed and time left.
 
     Parameters
     ----------
     title : str
-        What is being done.
+        The current activity.
     share : callable
-        Gives how much is done, from 0 to 1, or None when nobody knows.
+        Returns the share that is done, from 0 to 1, or None if unknown.
     """
 
     def __init__(self, title: str, share: Callable[[], float | None]) -> None:
@@ -27,8 +27,7 @@ class Progress:
         self._share = share
         self._bar: Any = None
         self._task: Any = None
-        self._started = self._told = time.monotonic()
-        # A bar among a table of results on the same terminal is fine, as it goes away at the end.
+        self._started = self._last_line = time.monotonic()
         self._draws = sys.stderr.isatty()
 
     def __enter__(self) -> Self:
@@ -55,9 +54,9 @@ class Progress:
         return time.monotonic() - self._started
 
     def update(self, rows: int, more: str = "") -> None:
-        """Say that so many rows are done, and what else is known."""
+        """Report the number of rows done, and optionally more."""
         now = time.monotonic()
-        if self._bar is None and now - self._told < SECONDS_BETWEEN_LINES:
+        if self._bar is None and now - self._last_line < SECONDS_BETWEEN_LINES:
             return
         share = self._share()
         words = describe(rows, now - self._started, share, more)
@@ -66,11 +65,11 @@ class Progress:
             self._bar.update(self._task, completed=share or 0.0, total=total, words=words)
         else:
             note(f"{self._title}: {words}")
-            self._told = now
+            self._last_line = now
 
 
 def describe(rows: int, seconds: float, share: float | None, more: str = "") -> str:
-    """Return progress in words.
+    """Format the progress as text.
 
     Examples
     --------

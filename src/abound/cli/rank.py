@@ -26,33 +26,41 @@ Example:
   abound rank --server http://127.0.0.1:8000 "Growing roses in cold climates"
 """
 CHUNK = 500
-LINES = "lines"  # no format of labelled documents, so it is known here only
+LINES = "lines"  # not in FORMATS, because it has no labels
 
 
 @dataclass(frozen=True)
 class RankedReading(Reading):
-    """Options of the input of texts, which may be plain lines."""
+    """Options for reading texts, which may be plain lines."""
 
     format_: Annotated[
         str | None,
-        typer.Option("--format", "-f", metavar="NAME", help="Format of the input; `lines` is a text a line."),
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="NAME",
+            help="Format of the input; `lines` means one text per line. Default: from the file name.",
+        ),
     ] = None
 
 
 def rank(
     model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help=MODEL_HELP)] = None,
     what: Annotated[
-        str | None, typer.Argument(metavar="[TEXT|INPUT|-]", help="A text; a file; or - for stdin, a text a line.")
+        str | None,
+        typer.Argument(metavar="[TEXT|INPUT|-]", help="A text, a file, or - for stdin with one text per line."),
     ] = None,
     text: Annotated[
-        str | None, typer.Option("--text", metavar="TEXT", help="A text, even if it looks like a file.")
+        str | None, typer.Option("--text", metavar="TEXT", help="A text, even if it looks like a file name.")
     ] = None,
-    k: Annotated[int | None, typer.Option("-k", min=1, metavar="N", help="How many labels.")] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, metavar="N", help="Maximum number of labels per text.  [default: 10]")
+    ] = None,
     threshold: Annotated[
-        float | None, typer.Option("--threshold", metavar="X", help="Leave out labels that score less.")
+        float | None, typer.Option("--threshold", metavar="X", help="Omit labels with a lower score.")
     ] = None,
     bands: Annotated[
-        bool, typer.Option("--bands", help="Say which labels to apply and which to suggest; leave the others out.")
+        bool, typer.Option("--bands", help="Show which labels to apply and which to suggest, and omit the others.")
     ] = False,
     as_json: JsonOption = None,
     names: Annotated[bool, typer.Option("--names/--no-names", help="Print the names of labels.")] = True,
@@ -61,7 +69,7 @@ def rank(
     *,
     reading: RankedReading,
 ) -> None:
-    """Rank labels for a text, or for every row of a file: one line of JSON a row."""
+    """Rank labels for a text, or for every row of a file: one line of JSON per row."""
     model, what = model_and_input(model, what, server)
     if what is not None and text is not None:
         raise typer.BadParameter("give a text once, as an argument or with --text")
@@ -83,7 +91,7 @@ def rank(
 
 
 def is_input(argument: str, format_: str | None) -> bool:
-    """Tell a file from a text; what looks like a file and is none is most likely a slip."""
+    """Return whether an argument is a file. Raise an error if it looks like one that does not exist."""
     if argument == STANDARD or os.path.isfile(argument):
         return True
     looks_like_file = format_ is not None
@@ -93,12 +101,12 @@ def is_input(argument: str, format_: str | None) -> bool:
         with contextlib.suppress(ValueError):
             looks_like_file = bool(detect_format(argument))
     if looks_like_file:
-        raise ValueError(f"there is no file {argument!r}; --text ranks it as a text")
+        raise ValueError(f"there is no file {argument!r}; to rank it as a text, use --text")
     return False
 
 
 def _documents(path: str, reading: Reading) -> Iterable["Document"]:
-    """Return the rows of a file; their labels, if it has any, are not looked at."""
+    """Return the rows of a file. Labels are ignored."""
     from abound.cli.inputs import Inputs
     from abound.data import FORMATS, detect_format
 
@@ -132,21 +140,21 @@ Choice = tuple[int | None, float | None, bool, bool]  # k, threshold, names, ban
 
 
 def ranked(tagger: "Tagger | RemoteTagger", texts: list[str], how: Choice) -> list[list["Entry | BandedEntry"]]:
-    """Rank texts as asked for: so many labels, above a threshold, or those that are to be shown."""
+    """Rank texts with the given options: number of labels, threshold, bands."""
     k, threshold, _, bands = how
-    found: list[Any]
+    rankings: list[Any]
     if bands:
         shown = ([entry for entry in row if entry.band != "hide"] for row in tagger.rank_with_bands_many(texts))
-        found = [row[:k] for row in shown]
+        rankings = [row[:k] for row in shown]
     else:
-        found = tagger.rank_many(texts) if k is None else tagger.rank_many(texts, k)
-    return [[entry for entry in row if threshold is None or entry.score >= threshold] for row in found]
+        rankings = tagger.rank_many(texts) if k is None else tagger.rank_many(texts, k)
+    return [[entry for entry in row if threshold is None or entry.score >= threshold] for row in rankings]
 
 
 def show_many(
     tagger: "Tagger | RemoteTagger", documents: Iterable["Document"], live: bool, limit: int | None, how: Choice
 ) -> None:
-    """Print one line of JSON a row; rows of a live stream are answered as they come."""
+    """Print one line of JSON per row. Rows of a live stream are ranked as they arrive."""
     from itertools import islice
 
     from abound.cli.inputs import Inputs, chunks
@@ -168,7 +176,7 @@ def show_many(
     if isinstance(documents, Inputs):
         documents.note_skipped()
     if not row:
-        note("there is no row to rank")
+        note("there are no rows to rank")
     if empty:
         unknown = "none of their words is known to the model"
         left_out = how[1] is not None or how[3]

@@ -1,13 +1,13 @@
-"""Where the labels of a taught text rank for it, before and after."""
+"""Ranks of the labels of a text before and after it is learned."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-DEPTH = 100  # ranks among which a taught label is looked for
+DEPTH = 100  # ranks in which a learned label is looked up
 
 
 class Ranked(Protocol):
-    """A label with its rank, as a tagger or a server gives it."""
+    """A label with its rank, from a tagger or a server."""
 
     @property
     def label(self) -> Any:
@@ -24,5 +24,5 @@ def ranks_of(entries: Iterable[Ranked]) -> dict[str, int]:
 
 
 def compare(labels: Iterable[str], before: Mapping[str, int], after: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return each label with its rank before and after; None where it was not among the first `DEPTH`."""
+    """Return each label with its rank before and after; None if it is not among the first `DEPTH`."""
     return [{"label": label, "rank_before": before.get(label), "rank_after": after.get(label)} for label in labels]

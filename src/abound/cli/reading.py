@@ -1,4 +1,4 @@
-"""The options of how a command's input is read."""
+"""Options for reading a command's input."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,38 +6,40 @@ from typing import Annotated, Any
 
 import typer
 
-TABS = ("tab", "\\t")  # a tab is hard to type
+TABS = ("tab", "\\t")  # a tab is hard to type in a shell
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", "-f", metavar="NAME", help="Format of the input; told from its name if not given."),
+    typer.Option("--format", "-f", metavar="NAME", help="Format of the input. Default: from the file name."),
 ]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of the input of texts; one that is None keeps the format's default."""
+    """Options for reading texts. None means the default of the format."""
 
     format_: FormatOption = None
     limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Read the first N rows only.")] = None
     on_error: Annotated[
         str | None,
-        typer.Option("--on-error", metavar="stop|skip", help="What a malformed line does; stops if not given."),
+        typer.Option(
+            "--on-error", metavar="stop|skip", help="Whether to stop at a malformed line or skip it. Default: stop."
+        ),
     ] = None
     text_field: Annotated[
         list[str] | None,
-        typer.Option("--text-field", metavar="NAME", help="Field of the text; several are joined."),
+        typer.Option("--text-field", metavar="NAME", help="Field of the text; may be repeated to join several fields."),
     ] = None
     id_field: Annotated[
         str | None, typer.Option("--id-field", metavar="NAME", help="Field of the id; '' for none.")
     ] = None
     delimiter: Annotated[
         str | None,
-        typer.Option("--delimiter", metavar="CHAR", help="What separates two columns of CSV; told from the header."),
+        typer.Option("--delimiter", metavar="CHAR", help="Column separator of CSV. Default: detected from the header."),
     ] = None
     read: Annotated[
         list[str] | None,
         typer.Option(
-            "--read", metavar="OPTION=VALUE", help="Another option of the input's format; see convert --list."
+            "--read", metavar="OPTION=VALUE", help="Another option of the input format; see `abound convert --list`."
         ),
     ] = None
 
@@ -50,7 +52,7 @@ class Reading:
             options["text_field"] = self.text_field[0] if len(self.text_field) == 1 else list(self.text_field)
         for name in ("labels_field", "id_field"):
             if name in given:
-                options[name] = given[name] or None  # an empty name is the shell's way to say None
+                options[name] = given[name] or None  # an empty name means None
         for name in ("label_separator", "delimiter"):
             if name in given:
                 options[name] = "\t" if given[name].lower() in TABS else given[name]
@@ -58,36 +60,36 @@ class Reading:
 
     @property
     def policy(self) -> dict[str, Any]:
-        """What a malformed line does, for the reader."""
+        """What the reader does with a malformed line."""
         return {} if self.on_error is None else {"on_error": self.on_error}
 
 
 @dataclass(frozen=True)
 class LabelledReading(Reading):
-    """Options of the input of texts and labels."""
+    """Options for reading texts and labels."""
 
     labels_field: Annotated[
         str | None, typer.Option("--labels-field", metavar="NAME", help="Field of the labels; '' for none.")
     ] = None
     label_separator: Annotated[
-        str | None, typer.Option("--label-separator", metavar="TEXT", help="What stands between two labels.")
+        str | None, typer.Option("--label-separator", metavar="TEXT", help="Separator between two labels.")
     ] = None
 
 
 def parse_options(pairs: Iterable[str], option: str) -> dict[str, Any]:
-    """Return OPTION=VALUE pairs with values of the types that the formats want."""
+    """Parse OPTION=VALUE pairs into the types that the formats expect."""
     from abound.data import FORMATS
 
     kinds = {name: known.kinds for format_ in FORMATS.values() for name, known in format_.options.items()}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
             raise ValueError(f"{option} must be OPTION=VALUE, got {pair!r}")
         name = name.replace("-", "_")
-        wanted = kinds.get(name, ())  # a name that is not known is told by the format itself
+        wanted = kinds.get(name, ())  # the format reports unknown names
         if type(None) in wanted and not value:
-            found[name] = None
+            values[name] = None
         else:
-            found[name] = int(value) if int in wanted and value.isdecimal() else value
-    return found
+            values[name] = int(value) if int in wanted and value.isdecimal() else value
+    return values

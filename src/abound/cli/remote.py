@@ -1,4 +1,4 @@
-"""What `abound rank` and `abound learn` do with --server: ask one instead of loading a model."""
+"""Rank and learn on a server instead of a loaded model, for --server."""
 
 import hashlib
 import json
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 ServerOption = Annotated[
     str | None,
-    typer.Option("--server", metavar="URL", help="Ask a server, such as http://127.0.0.1:8000, instead of a MODEL."),
+    typer.Option("--server", metavar="URL", help="Use a server, such as http://127.0.0.1:8000, instead of MODEL."),
 ]
 KeyOption = Annotated[
-    str | None, typer.Option("--key", metavar="KEY", envvar="ABOUND_KEY", help="A key of the server.")
+    str | None, typer.Option("--key", metavar="KEY", envvar="ABOUND_KEY", help="API key of the server.")
 ]
-MODEL_HELP = "A model directory that `abound fit` wrote; none with --server."
+MODEL_HELP = "A model directory that `abound fit` wrote; omit it with --server."
 
 
 class RemoteTagger(Closing):
-    """Rank by a server as a tagger does."""
+    """Rank on a server with the interface of a tagger."""
 
     def __init__(self, url: str, key: str | None) -> None:
         from abound.client import Client
@@ -44,47 +44,47 @@ class RemoteTagger(Closing):
         """Rank the best labels of each text."""
         from abound.tagger import Entry
 
-        found = self._noted(self.client.rank_many(texts, k))
-        return [[Entry(entry.label, entry.score, entry.rank) for entry in row] for row in found]
+        rankings = self._remember_names(self.client.rank_many(texts, k))
+        return [[Entry(entry.label, entry.score, entry.rank) for entry in row] for row in rankings]
 
     def rank_with_bands_many(self, texts: Sequence[str]) -> "list[list[BandedEntry]]":
-        """Rank the labels of each text and cut them into bands."""
+        """Rank the labels of each text and assign them to bands."""
         from abound.tagger import BandedEntry
 
-        found = self._noted(self.client.rank_many(texts, bands=True))
+        rankings = self._remember_names(self.client.rank_many(texts, bands=True))
         return [
             [
                 BandedEntry(entry.label, entry.score, entry.rank, str(entry.band), float(entry.probability or 0.0))
                 for entry in row
             ]
-            for row in found
+            for row in rankings
         ]
 
-    def _noted(self, found: "list[list[Ranked]]") -> "list[list[Ranked]]":
-        for row in found:
+    def _remember_names(self, rankings: "list[list[Ranked]]") -> "list[list[Ranked]]":
+        for row in rankings:
             for entry in row:
                 if entry.name is not None:
                     self.label_names[str(entry.label)] = [entry.name]
-        return found
+        return rankings
 
     def name_of(self, label: Any) -> str:
-        """Return the name that a person reads for a label."""
+        """Return the display name of a label."""
         return self.label_names.get(str(label), [str(label)])[0]
 
 
 def model_and_input(model: str | None, what: str | None, server: str | None) -> tuple[str | None, str | None]:
-    """Return the model and what comes after it: with a server, the first argument is no model."""
+    """Return the model and the input. With a server, there is no model and the first argument is the input."""
     if server is None:
         if model is None:
             raise typer.BadParameter("give a MODEL, or a server with --server")
         return model, what
     if what is not None:
-        raise typer.BadParameter("with --server there is no MODEL; give one argument")
+        raise typer.BadParameter("omit MODEL with --server; give one argument")
     return None, model
 
 
 def teach_server(url: str, key: str | None, text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
-    """Have a server learn one text, and find where its labels rank for it before and after."""
+    """Teach a server one text, and return the ranks of its labels before and after."""
     from abound.client import Client
 
     with Client(url, key=key) as client:
@@ -98,7 +98,7 @@ def teach_server(url: str, key: str | None, text: str, labels: list[str], wrong:
 
 
 def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, Any]:
-    """Have a server learn every row of a file; rows that were sent before are not learned again."""
+    """Send every row of a file to a server. Rows that were sent before are not learned again."""
     from abound.cli.progress import Progress
     from abound.client import Client
 
@@ -124,5 +124,5 @@ def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, An
 
 
 def _key(number: int, document: "Document") -> str:
-    said = json.dumps([number, document.text, document.labels]).encode()
-    return "row-" + hashlib.blake2b(said, digest_size=16).hexdigest()
+    content = json.dumps([number, document.text, document.labels]).encode()
+    return "row-" + hashlib.blake2b(content, digest_size=16).hexdigest()

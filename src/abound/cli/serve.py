@@ -16,30 +16,32 @@ Example:
   abound serve subjects --workers 4 --state /var/lib/subjects
   curl --json '{"text": "Growing roses in cold climates"}' http://127.0.0.1:8000/v1/rank
 """
-NEEDED = ("granian", "msgspec", "prometheus_client", "starlette")  # what the extra brings
+NEEDED = ("granian", "msgspec", "prometheus_client", "starlette")  # packages of the extra
 
 
 def serve(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A model directory, or the directory in which one is served.")
+        str, typer.Argument(metavar="MODEL", help="A model directory, or the home directory of a served model.")
     ],
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="DIR", help="Where journal and snapshots are kept; MODEL.served if not given."),
+        typer.Option("--state", metavar="DIR", help="Directory for the journal and snapshots. Default: MODEL.served."),
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Processes that rank.")] = 1,
-    closed: Annotated[bool, typer.Option("--closed", help="Refuse labels that were not added before.")] = False,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=256, help="Number of processes that answer requests.")
+    ] = 1,
+    closed: Annotated[bool, typer.Option("--closed", help="Reject unknown labels; they must be added first.")] = False,
     snapshot_every: Annotated[
         int | None,
-        typer.Option("--snapshot-every", min=1, metavar="N", help="Records after which a snapshot is written."),
+        typer.Option("--snapshot-every", min=1, metavar="N", help="Write a snapshot after this many records."),
     ] = None,
     trust_proxy: Annotated[
         bool,
         typer.Option(
             "--trust-proxy",
-            help="Without keys, answer what a proxy on this machine forwards; it must decide who may come in.",
+            help="Without keys, accept requests forwarded by a proxy on this machine, which must authenticate users.",
         ),
     ] = False,
     client_connections: Annotated[
@@ -48,11 +50,11 @@ def serve(
             "--client-connections",
             min=1,
             metavar="N",
-            help="Connections of one address, such as a proxy's, above which its idle ones are closed.",
+            help="Close idle connections of a client address, such as a proxy, above this number.",
         ),
     ] = None,
 ) -> None:
-    """Serve a model over HTTP: rank, learn every correction at once, and lose none."""
+    """Serve a model over HTTP: rank, learn each correction immediately, and keep all of them in a journal."""
     import asyncio
 
     serving = load_server()
@@ -64,7 +66,7 @@ def serve(
 
 
 def load_server() -> Any:
-    """Import the server, or say which extra it needs."""
+    """Import the server. Raise an error that names the extra if a package is missing."""
     try:
         with uninterrupted():
             from abound.server.http import serve
@@ -77,15 +79,15 @@ def load_server() -> Any:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Take Ctrl-C at the end only: a library in Rust that is interrupted while it is loaded panics."""
-    if threading.current_thread() is not threading.main_thread():  # signals are none of its business
+    """Delay Ctrl-C to the end of the block: a Rust library panics if it is interrupted during import."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
         yield
         return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    received: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if came:
+    if received:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Results as people read them, on a terminal."""
+"""Tables of results for a terminal."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -12,25 +12,25 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def table(title: str, headings: Sequence[str], rows: Iterable[Sequence["RenderableType"]], right: str = "") -> None:
-    """Print a table on stdout; `right` has an r for each column that is set flush right."""
+    """Print a table on stdout. `right` has an r at the position of each right-aligned column."""
     from rich.box import ASCII_DOUBLE_HEAD, SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    # Labels may hold square brackets, which rich would take for markup.
+    # Text objects, because labels may contain square brackets, which rich takes for markup.
     box = SIMPLE_HEAD if _draws_blocks() else ASCII_DOUBLE_HEAD
     grid = Table(box=box, show_header=any(headings))
     for number, heading in enumerate(headings):
         grid.add_column(heading, justify="right" if right[number : number + 1] == "r" else "left", overflow="fold")
     for row in rows:
         grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-    # Not the table's own title, which would be folded to the width of a narrow table.
+    # Not the title of the Table, which wraps at the width of a narrow table.
     Console(highlight=False).print(Text(title, style="bold"), grid, sep="\n")
 
 
 def facts(title: str, pairs: Iterable[tuple[str, object]]) -> None:
-    """Print names and values on stdout; whole numbers get their commas, None is left out."""
+    """Print names and values on stdout. Integers get thousands separators; None is omitted."""
     rows = [
         (name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in pairs if value is not None
     ]
@@ -38,7 +38,7 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def bar(value: float, most: float, width: int = BAR_WIDTH) -> str:
-    """Return a bar for a value, full at the largest.
+    """Return a bar for a value; the largest value has the full width.
 
     Examples
     --------
@@ -56,9 +56,9 @@ def _draws_blocks() -> bool:
 
 
 def measures_table(title: str, measures: dict[str, dict[str, Any]]) -> None:
-    """Print measures with their intervals."""
+    """Print metrics with their confidence intervals."""
     rows = [
         (name, f"{figure['value']:.4f}", f"{figure['low']:.4f} to {figure['high']:.4f}")
         for name, figure in measures.items()
     ]
-    table(title, ("measure", "value", "95% interval"), rows, " r")
+    table(title, ("metric", "value", "95% interval"), rows, " r")

@@ -1,4 +1,4 @@
-"""`abound tune`: find the setting that suits some rows best, within a time budget."""
+"""`abound tune`: find the best setting for some rows within a time budget."""
 
 import math
 import re
@@ -27,38 +27,48 @@ Example:
   abound tune docs.jsonl --budget 60s
   abound tune docs.tsv.xz --label-names labels.tsv --budget 5m --plot tried
 """
-PROBED = 2_000  # rows that tell how fast this machine learns these texts
-DEFAULTS_SHARE = 0.1  # of the budget, that the defaults may take on all rows; there are fewer of them otherwise
+PROBED = 2_000  # rows to measure how fast this machine learns these texts
+DEFAULTS_SHARE = 0.1  # of the budget for the defaults on all rows; if they need more, fewer rows are used
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)?")
 _SECONDS = {None: 1, "s": 1, "m": 60, "h": 3600}
 
 
 def tune(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels.")],
-    budget: Annotated[str, typer.Option("--budget", metavar="TIME", help="Time there is: 60s, 5m or 1h.")] = "60s",
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="Time budget, such as 60s, 5m or 1h.")
+    ] = "60s",
     holdout: Annotated[
-        str, typer.Option("--holdout", metavar="RULE", help="Rows to measure on, never learned: every:10 or share:0.1.")
+        str,
+        typer.Option(
+            "--holdout", metavar="RULE", help="Rows to measure on, which are never learned: every:10 or share:0.1."
+        ),
     ] = "every:10",
     measure: Annotated[
-        str, typer.Option("--measure", metavar="NAME", help="What to choose by, such as P@1 or nDCG@5.")
+        str, typer.Option("--measure", metavar="NAME", help="Metric to choose the setting by, such as P@1 or nDCG@5.")
     ] = "P@5",
     label_names: LabelNamesOption = None,
     stem: Annotated[
         str | None,
         typer.Option(
-            "--stem", metavar="NAME", help="Try this stemmer, too, beside the one of the language that is detected."
+            "--stem",
+            metavar="NAME",
+            help="Another stemmer to try besides that of the detected language, such as english.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Decides what is tried.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Random seed for the settings to try.")] = 0,
     plot: Annotated[
-        str | None, typer.Option("--plot", metavar="DIR", help="Draw what was tried, and write its figures.")
+        str | None,
+        typer.Option(
+            "--plot", metavar="DIR", help="Write a plot of the settings tried and its data to this directory."
+        ),
     ] = None,
-    dark: Annotated[bool, typer.Option("--dark", help="Draw for a dark background.")] = False,
+    dark: Annotated[bool, typer.Option("--dark", help="Draw plots for a dark background.")] = False,
     as_json: JsonOption = None,
     *,
     reading: LabelledReading,
 ) -> None:
-    """Try settings on growing samples of the rows until the time is up; print the best and its command."""
+    """Try settings on growing samples of the rows until the time is up. Print the best one as a command."""
     started, seconds = time.monotonic(), parse_seconds(budget)
     from abound import data
     from abound.cli.holdout import parse_holdout
@@ -74,13 +84,13 @@ def tune(
         check_plots()
     rule = parse_holdout(holdout)
     if rule.file is not None or STANDARD in inputs:
-        raise ValueError("tuning reads files and holds rows of them out: give files, and --holdout every:N or share:X")
+        raise ValueError("tuning needs files and --holdout every:N or share:X, because it reads the rows several times")
     names = {} if label_names is None else data.read_label_names(label_names)
     limit = _affordable(Inputs(inputs, reading, rule), names, seconds) or reading.limit
     documents = Inputs(inputs, replace(reading, limit=limit), rule)
     with Progress("tuning", lambda: min((time.monotonic() - started) / seconds, 1.0)) as progress:
         learned, held_out = split(documents)
-        found = find_setting(
+        tuning = find_setting(
             learned,
             held_out,
             seconds=seconds - (time.monotonic() - started),
@@ -92,20 +102,20 @@ def tune(
         )
     documents.note_skipped()
     limit = None if limit is not None and documents.rows < limit else limit
-    # These arguments belong to the rows, and are needed to learn them again.
+    # Options for reading the rows, which the printed command needs, too.
     given = {"label_names": label_names, "holdout": holdout, **vars(reading), "limit": limit}
-    command = ["abound", "fit", *inputs, *as_arguments(given), *found.best.setting.options(), "--model", "MODEL"]
-    figures = summary(found, len(held_out.texts), limit, command, time.monotonic() - started)
+    command = ["abound", "fit", *inputs, *as_arguments(given), *tuning.best.setting.options(), "--model", "MODEL"]
+    figures = summary(tuning, len(held_out.texts), limit, command, time.monotonic() - started)
     if plot is not None:
-        note(f"wrote {', '.join(draw_tuning(found, plot, dark))} to {plot}")
+        note(f"wrote {', '.join(draw_tuning(tuning, plot, dark))} to {plot}")
     if wants_json(as_json):
         emit(figures)
     else:
-        _show(found, figures, inputs)
+        _show(tuning, figures, inputs)
 
 
 class _Watch:
-    """Show how far tuning has come."""
+    """Show the progress of tuning."""
 
     def __init__(self, progress: "Progress", measure: str) -> None:
         self._progress = progress
@@ -123,7 +133,7 @@ class _Watch:
 
 
 def as_arguments(options: Mapping[str, Sequence[str] | str | int | None]) -> list[str]:
-    """Return a command's parameters as they are typed: those without a value left out, those with several repeated.
+    """Return options as command-line arguments. None is omitted, and lists become repeated options.
 
     Examples
     --------
@@ -138,7 +148,7 @@ def as_arguments(options: Mapping[str, Sequence[str] | str | int | None]) -> lis
 
 
 def parse_seconds(text: str) -> float:
-    """Return the seconds of a time such as 60s, 5m or 1h.
+    """Parse a time such as 60s, 5m or 1h, and return the seconds.
 
     Examples
     --------
@@ -153,7 +163,7 @@ def parse_seconds(text: str) -> float:
 
 
 def _affordable(documents: "Inputs", names: dict[str, list[str]], seconds: float) -> int | None:
-    """Return how many rows the defaults can learn in their share of the time; None if that may be all of them."""
+    """Return how many rows the defaults can learn in their share of the time; None if there are few rows."""
     from abound.tuning.settings import Setting
     from abound.tuning.trials import Rows, learn
 
@@ -166,7 +176,7 @@ def _affordable(documents: "Inputs", names: dict[str, list[str]], seconds: float
 
 
 def round_down(number: float) -> int:
-    """Return the largest of 1, 2, 5, 10, 20, 50, ... that is not above a number.
+    """Return the largest of 1, 2, 5, 10, 20, 50, ... that does not exceed a number.
 
     Examples
     --------
@@ -178,7 +188,7 @@ def round_down(number: float) -> int:
 
 
 def split(documents: "Inputs") -> tuple["Rows", "Rows"]:
-    """Read rows, and return those to learn and those held out."""
+    """Read the rows and split them into training and held-out rows."""
     from abound.tuning import Rows
 
     learned: list[Document] = []
@@ -190,11 +200,11 @@ def split(documents: "Inputs") -> tuple["Rows", "Rows"]:
 
 
 def summary(
-    found: "Tuning", n_held_out: int, limit: int | None, command: Sequence[str], seconds: float
+    tuning: "Tuning", n_held_out: int, limit: int | None, command: Sequence[str], seconds: float
 ) -> dict[str, Any]:
-    """Return what was found, as it is printed."""
+    """Return the result as it is printed."""
     outcomes = {}
-    for name, outcome in (("defaults", found.defaults), ("best", found.best)):
+    for name, outcome in (("defaults", tuning.defaults), ("best", tuning.best)):
         outcomes[name] = {
             "setting": dict(outcome.setting.values),
             "measures": {measure: figure._asdict() for measure, figure in outcome.measures.items()},
@@ -204,22 +214,22 @@ def summary(
     return {
         "seconds": round(seconds, 2),
         "held_out": n_held_out,
-        "labels": found.defaults.n_labels,
+        "labels": tuning.defaults.n_labels,
         "limit": limit,
-        "settings_tried": len({trial.setting for trial in found.trials}),
-        "largest_trials": {"rows": found.n_rows, "settings": sum(t.n_rows == found.n_rows for t in found.trials)},
-        "measure": found.measure,
+        "settings_tried": len({trial.setting for trial in tuning.trials}),
+        "largest_trials": {"rows": tuning.n_rows, "settings": sum(t.n_rows == tuning.n_rows for t in tuning.trials)},
+        "measure": tuning.measure,
         **outcomes,
-        "gain": found.gain._asdict(),
-        "beaten": found.beaten,
+        "gain": tuning.gain._asdict(),
+        "beaten": tuning.beaten,
         "command": shlex.join(command),
     }
 
 
-def _show(found: "Tuning", figures: dict[str, Any], inputs: Sequence[str]) -> None:
+def _show(tuning: "Tuning", figures: dict[str, Any], inputs: Sequence[str]) -> None:
     from abound.cli.tables import table
 
-    both = (found.defaults, found.best)
+    both = (tuning.defaults, tuning.best)
     rows = [
         (
             name,
@@ -228,32 +238,32 @@ def _show(found: "Tuning", figures: dict[str, Any], inputs: Sequence[str]) -> No
                 for o in both
             ),
         )
-        for name in found.defaults.measures
+        for name in tuning.defaults.measures
     ]
     rows.append(("memory", *(show_size(outcome.memory_bytes) for outcome in both)))
     rows.append(("seconds", *(f"{outcome.seconds:.1f}" for outcome in both)))
     title = f"{', '.join(inputs)}: {figures['held_out']:,} rows held out, {figures['labels']:,} labels"
     table(title, ("", "defaults", "best"), rows)
     if figures["limit"]:
-        note(f"looked at the first {figures['limit']:,} rows, as many as the budget allows")
+        note(f"used only the first {figures['limit']:,} rows, because of the time budget")
     largest = figures["largest_trials"]
     counts = f"{figures['settings_tried']:,} settings tried in {figures['seconds']:.0f} s"
     print(f"{counts}, {largest['settings']:,} of them on {largest['rows']:,} rows.")
-    print(verdict(found))
+    print(verdict(tuning))
     print(f"\n{figures['command']}")
 
 
-def verdict(found: "Tuning") -> str:
-    """Say whether the best setting is better than the defaults."""
-    gain, measure = found.gain, found.measure
-    if len({trial.setting for trial in found.trials}) < 2:
-        return "There was no time to try any other setting than the defaults: give a longer --budget."
-    if found.best.setting == found.defaults.setting:
-        return "The defaults could not be beaten: nothing that was tried ranked better than they do."
+def verdict(tuning: "Tuning") -> str:
+    """Return a sentence on whether the best setting is better than the defaults."""
+    gain, measure = tuning.gain, tuning.measure
+    if len({trial.setting for trial in tuning.trials}) < 2:
+        return "There was no time to try any setting but the defaults: give a longer --budget."
+    if tuning.best.setting == tuning.defaults.setting:
+        return "The defaults could not be beaten: no other setting that was tried ranked better."
     span = f"{gain.value:+.4f}, 95% interval {gain.low:+.4f} to {gain.high:+.4f}"
-    if found.beaten:
-        return f"The best setting, {found.best.setting.words()}, beats the defaults: {measure} {span}."
+    if tuning.beaten:
+        return f"The best setting, {tuning.best.setting.words()}, beats the defaults: {measure} {span}."
     return (
-        f"The defaults could not be beaten: {found.best.setting.words()} did best among what was tried, "
-        f"but on the held-out rows its {measure} differs by {span}."
+        f"The defaults could not be beaten: {tuning.best.setting.words()} was the best setting tried, "
+        f"but on the held-out rows its {measure} differs only by {span}."
     )

@@ -1,4 +1,4 @@
-"""Warnings of the package, as notes on stderr in the words of the command line."""
+"""Print warnings of the package as notes on stderr."""
 
 import contextlib
 import warnings
@@ -11,10 +11,10 @@ from abound.errors import AboundWarning, EmptyRanking, LabelsWarning
 
 @contextlib.contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Print what abound warns of as one line, without the place in the source that raised it."""
+    """Print warnings of abound in one line each, without the source location."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", AboundWarning)
-        # Commands see all rows, and say it once for all of them.
+        # Commands print their own notes on these, once for all rows.
         warnings.simplefilter("ignore", LabelsWarning)
         warnings.simplefilter("ignore", EmptyRanking)
         plain = warnings.showwarning

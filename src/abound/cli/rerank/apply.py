@@ -18,9 +18,13 @@ Example:
 def apply(
     model: ModelArgument,
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of documents: LETOR or svmlight.")],
-    k: Annotated[int | None, typer.Option("-k", min=1, metavar="N", help="The best N of each query only.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="A line of JSON a query instead of a TREC run.")] = False,
-    tag: Annotated[str, typer.Option("--tag", metavar="NAME", help="The run's name.")] = "abound",
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, metavar="N", help="Print only the best N documents of each query.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one line of JSON per query instead of a TREC run.")
+    ] = False,
+    tag: Annotated[str, typer.Option("--tag", metavar="NAME", help="Name of the run.")] = "abound",
     format_: FormatOption = None,
 ) -> None:
     """Rank the documents of each query and print a TREC run."""

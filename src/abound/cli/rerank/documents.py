@@ -1,4 +1,4 @@
-"""Graded documents of queries, read from files."""
+"""Read graded documents of queries from files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ WANTED = ("letor", "svmlight")
 
 @dataclass(frozen=True)
 class Documents:
-    """Rows of features with grades, queries and names; a feature that a row does not name is 0, NULL is NaN."""
+    """Rows of features with grades, queries and names. A missing feature is 0; NULL is NaN."""
 
     X: "NDArray[np.float64]"
     grades: "NDArray[np.float64]"
@@ -30,26 +30,26 @@ def read_documents(paths: Sequence[str], format_: str | None, n_features: int | 
     ----------
     paths : sequence of str
     format_ : str or None
-        letor or svmlight; letor when the name does not tell.
+        letor or svmlight. Default: from the file name, otherwise letor.
     n_features : int, optional
-        The columns that a model knows; a file with more is refused.
+        The number of features of a model. A file with more features raises an error.
     """
     import numpy as np
 
     rows = [row for path in paths for row in _rows(path, format_)]
     if not rows:
-        raise ValueError(f"there is no document in {', '.join(paths)}")
+        raise ValueError(f"there are no documents in {', '.join(paths)}")
     most = max((max(row.indices, default=0) for row in rows), default=0)
     width = max(most, 1) if n_features is None else n_features
     if most > width:
-        raise ValueError(f"the documents have feature {most}, but the model knows {width} features")
+        raise ValueError(f"the documents have feature {most}, but the model has {width} features")
     X = np.zeros((len(rows), width))
     for number, row in enumerate(rows):
         if 0 in row.indices:
-            raise ValueError("feature numbers must begin with 1, got 0")
+            raise ValueError("feature numbers must start at 1, got 0")
         X[number, np.array(row.indices, np.int64) - 1] = row.values
     grades = np.array([float(row.labels[0]) for row in rows])
-    # A document without a name is called by the number of its row.
+    # A document without a name gets the number of its row.
     names = np.array([row.id or str(number) for number, row in enumerate(rows, 1)])
     return Documents(X, grades, np.array([row.qid for row in rows]), names)
 
@@ -63,7 +63,7 @@ def _rows(path: str, format_: str | None) -> "list[Row]":
         except ValueError:
             format_ = "letor"
     if format_ not in WANTED:
-        raise ValueError(f"format {format_!r} of {path!r} has no queries; those with queries are {', '.join(WANTED)}")
+        raise ValueError(f"format {format_!r} of {path!r} has no queries; formats with queries: {', '.join(WANTED)}")
     rows = list(read(path, format_))
     for number, row in enumerate(rows, 1):
         if row.qid is None or len(row.labels) != 1:
@@ -72,6 +72,6 @@ def _rows(path: str, format_: str | None) -> "list[Row]":
             float(row.labels[0])
         except ValueError:
             raise ValueError(
-                f"row {number} of {path!r} must have a number for a grade, got {row.labels[0]!r}"
+                f"row {number} of {path!r} must have a number as its grade, got {row.labels[0]!r}"
             ) from None
     return rows

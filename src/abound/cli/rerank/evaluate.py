@@ -23,10 +23,13 @@ def evaluate(
         list[str] | None, typer.Argument(metavar="INPUT", help="Files of graded documents: LETOR or svmlight.")
     ] = None,
     qrels: Annotated[
-        str | None, typer.Option("--qrels", metavar="FILE", help="Judgements of a run, measured as trec_eval does.")
+        str | None,
+        typer.Option(
+            "--qrels", metavar="FILE", help="Relevance judgements of a run; metrics are computed as in trec_eval."
+        ),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option("--metrics", metavar="NAMES", help="Measures with commas between, such as MAP,P@5.")
+        str | None, typer.Option("--metrics", metavar="NAMES", help="Metrics, separated by commas, such as MAP,P@5.")
     ] = None,
     relevant_from: Annotated[
         float | None, typer.Option("--relevant-from", metavar="GRADE", help="Smallest grade of a relevant document.")
@@ -34,12 +37,12 @@ def evaluate(
     as_json: JsonOption = None,
     format_: FormatOption = None,
 ) -> None:
-    """Rank documents and print how good the rankings are, averaged over queries."""
+    """Rank documents and print metrics of the rankings, averaged over queries."""
     from abound.metrics import DEFAULT_QUERY_METRICS, query_metric, summarize_queries
 
     names = list(DEFAULT_QUERY_METRICS) if metrics is None else [n.strip() for n in metrics.split(",") if n.strip()]
     if not names:
-        raise ValueError("--metrics must name at least one measure")
+        raise ValueError("--metrics must name at least one metric")
     for name in names:
         query_metric(name)
     if (qrels is None) == (not inputs):
@@ -55,9 +58,7 @@ def evaluate(
         return
     from abound.cli.tables import table
 
-    table(
-        f"{what} on {n_relevant:,} queries", ("measure", "value"), [(n, f"{v:.4f}") for n, v in figures.items()], " r"
-    )
+    table(f"{what} on {n_relevant:,} queries", ("metric", "value"), [(n, f"{v:.4f}") for n, v in figures.items()], " r")
 
 
 def _judge_run(run: str, qrels: str, relevant_from: float) -> "QueryJudgement":

@@ -18,41 +18,50 @@ Example:
   abound rerank fit train.letor --model ranker --validate valid.letor
   abound rerank fit ranks.letor --model ranker -C 0.3 --lower-is-better
 """
-GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # what --validate chooses among, unless -C says otherwise
+GRID = (0.03, 0.1, 0.3, 1.0, 3.0)  # default candidates for --validate
 
 
 def fit(
     ctx: typer.Context,
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of graded documents: LETOR or svmlight.")],
-    model: Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Where the model goes.")],
+    model: Annotated[str, typer.Option("--model", "-m", metavar="DIR", help="Directory for the model.")],
     C: Annotated[
         str | None,
-        typer.Option("-C", "--C", metavar="X[,X...]", help="Weight of the loss; --validate chooses among several."),
+        typer.Option(
+            "-C",
+            "--C",
+            metavar="X[,X...]",
+            help="Weight of the loss. With several values, --validate chooses the best.",
+        ),
     ] = None,
     validate: Annotated[
-        str | None, typer.Option("--validate", metavar="FILE", help="Documents that choose among several C.")
+        str | None, typer.Option("--validate", metavar="FILE", help="Validation documents to choose C by MAP.")
     ] = None,
-    loss: Annotated[str, typer.Option("--loss", metavar="map|roc|accuracy", help="What is made small.")] = "map",
+    loss: Annotated[str, typer.Option("--loss", metavar="map|roc|accuracy", help="Loss to minimise.")] = "map",
     thresholds: Annotated[
-        int, typer.Option("--thresholds", min=0, metavar="N", help="Thermometer bits a feature; 0 for none.")
+        int, typer.Option("--thresholds", min=0, metavar="N", help="Thermometer bits per feature; 0 for none.")
     ] = 50,
     per_query: Annotated[
         str | None,
-        typer.Option("--per-query", metavar="minmax|percentile|standard", help="Normalise within each query first."),
+        typer.Option(
+            "--per-query", metavar="minmax|percentile|standard", help="Normalise features within each query first."
+        ),
     ] = None,
     lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="Features are ranks: small values are good, NULL is worst.")
+        bool, typer.Option("--lower-is-better", help="Features are ranks: lower values are better, and NULL is worst.")
     ] = False,
     relevant_from: Annotated[
         float, typer.Option("--relevant-from", metavar="GRADE", help="Smallest grade of a relevant document.")
     ] = 1.0,
-    tol: Annotated[float, typer.Option("--tol", metavar="X", help="Largest gap, as a share of the objective.")] = 1e-3,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Threads; -1 for all cores.")] = -1,
-    force: Annotated[bool, typer.Option("--force", help="Replace the model that DIR holds.")] = False,
+    tol: Annotated[
+        float, typer.Option("--tol", metavar="X", help="Stop at this duality gap, relative to the objective.")
+    ] = 1e-3,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Number of threads; -1 for all cores.")] = -1,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing model in DIR.")] = False,
     as_json: JsonOption = None,
     format_: FormatOption = None,
 ) -> None:
-    """Learn to rank documents by SVM-map, and say how close to the optimum the result is."""
+    """Learn to rank documents with SVM-map, and print the duality gap of the solution."""
     from abound.cli.rerank.documents import read_documents
     from abound.retrieval import Reranker
 
@@ -100,18 +109,18 @@ def _values(text: str | None, validate: str | None) -> list[float]:
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(f"-C must be a number, or several with commas between, got {text!r}") from None
+        raise ValueError(f"-C must be a number or several numbers separated by commas, got {text!r}") from None
     if len(values) > 1 and validate is None:
-        raise ValueError("several values of C need --validate FILE to choose among them")
+        raise ValueError("several values of C need --validate FILE to choose the best")
     return values
 
 
 def _best(fitted: Iterable["Reranker"], held: "Documents | None", file: str) -> "tuple[Reranker, float]":
-    """Return the reranker with the highest MAP on held-out documents, or the first, and its MAP there."""
+    """Return the reranker with the highest MAP on the validation documents, or the first, and that MAP."""
     best, best_score = None, float("-inf")
     for reranker in fitted:
         if not reranker.ranker_.n_queries_:
-            raise ValueError("no query has both a relevant and another document, so there is nothing to learn")
+            raise ValueError("there is nothing to learn: no query has both a relevant and an irrelevant document")
         score = 0.0 if held is None else reranker.score(held.X, held.grades, held.qids)
         if held is not None:
             note(f"C {reranker.C:g}: MAP {score:.4f} on {file}")

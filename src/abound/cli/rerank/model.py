@@ -1,4 +1,4 @@
-"""The model that the commands take."""
+"""Load the model of the `rerank` commands."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def load_reranker(path: str) -> "Reranker":
-    """Load the model of a directory, or say that it is of another kind."""
+    """Load a reranker from a directory. Raise an error if it contains another kind of model."""
     from abound.errors import UnknownFormat
     from abound.retrieval import Reranker
     from abound.store import read_model
@@ -15,5 +15,5 @@ def load_reranker(path: str) -> "Reranker":
     model = read_model(path)
     kind = model.content.get("kind")
     if kind != Reranker.kind:
-        raise UnknownFormat(f"{path} holds a {kind!r}; `abound rerank fit` makes a model that ranks documents")
+        raise UnknownFormat(f"{path} contains a {kind!r}, not a reranker; create one with `abound rerank fit`")
     return Reranker.from_model(model)

@@ -1,4 +1,4 @@
-"""`abound spark export`: the index as a table that SQL ranks by."""
+"""`abound spark export`: write the index as a table for ranking in SQL."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,19 +15,23 @@ Example:
 
 def export(
     model: ModelArgument,
-    target: Annotated[str, typer.Argument(metavar="OUT", help="The Parquet file: feature, label, number, weight.")],
-    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="How many labels a document the query gives.")] = 10,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT.")] = False,
+    target: Annotated[
+        str, typer.Argument(metavar="OUT", help="Parquet file to write: feature, label, label_number, weight.")
+    ],
+    k: Annotated[
+        int, typer.Option("-k", min=1, metavar="N", help="Number of labels per document that the query returns.")
+    ] = 10,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
     as_json: JsonOption = None,
 ) -> None:
-    """Write the index as a Parquet table, and print the SQL that ranks by it; no cluster is needed."""
+    """Write the index as a Parquet table, and print the SQL query that ranks with it. No cluster is needed."""
     from abound.spark.table import export_index, query
 
     if Path(target).exists() and not force:
-        raise ValueError(f"{target} exists; --force replaces it")
+        raise ValueError(f"{target} exists; replace it with --force")
     rows = export_index(load_tagger(model), target)
     if wants_json(as_json):
         emit({"table": target, "rows": rows, "query": query(k)})
         return
     typer.echo(query(k))
-    note(f"{rows:,} rows of table label_index are in {target}")
+    note(f"wrote {rows:,} rows of table label_index to {target}")

@@ -1,4 +1,4 @@
-"""`abound spark fit`: learn a model on a cluster."""
+"""`abound spark fit`: train a model on a cluster."""
 
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ Example:
   abound spark fit docs.parquet --model subjects --shards 8
   abound spark fit docs.parquet --model subjects --shards 8 --resume
 """
-InputsArgument = Annotated[list[str], typer.Argument(metavar="INPUT", help="Parquet files, or folders of them.")]
+InputsArgument = Annotated[list[str], typer.Argument(metavar="INPUT", help="Parquet files or directories of them.")]
 TextOption = Annotated[str, typer.Option("--text-field", metavar="NAME", help="Column of the texts.")]
 
 
@@ -27,16 +27,21 @@ def fit(
         str, typer.Option("--labels-field", metavar="NAME", help="Column of the lists of labels.")
     ] = "labels",
     row_field: Annotated[
-        str, typer.Option("--row-field", metavar="NAME", help="Column of the numbers that order the rows.")
+        str, typer.Option("--row-field", metavar="NAME", help="Column of unique integers that order the rows.")
     ] = "row",
     shards: Annotated[
         int | None,
-        typer.Option("--shards", min=1, metavar="N", help="Ranges of rows that are learned apart; one a core."),
+        typer.Option(
+            "--shards", min=1, metavar="N", help="Number of shards that are learned in parallel. Default: one per core."
+        ),
     ] = None,
     work: Annotated[
-        str | None, typer.Option("--work", metavar="DIR", help="Where rows and models are kept between stages.")
+        str | None,
+        typer.Option(
+            "--work", metavar="DIR", help="Shared directory for rows and models between stages. Default: MODEL.work."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was interrupted.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
     master: MasterOption = None,
     conf: ConfOption = None,
     force: ForceOption = False,
@@ -44,7 +49,10 @@ def fit(
     *,
     setting: Setting,
 ) -> None:
-    """Learn a model from Parquet on Spark: the same, byte for byte, as that of as many shards on one machine."""
+    """Train a model on Parquet files with Spark.
+
+    The model is identical, byte for byte, to one that was trained with as many shards on one machine.
+    """
     lock_target(ctx, model, force)
     params = setting.params()
     with session(master, conf) as spark:
@@ -77,14 +85,14 @@ def fit(
 
 
 class StageLines:
-    """Say on stderr how far a stage is, whenever another tenth of its tasks is done."""
+    """Print the progress of a stage on stderr after each tenth of its tasks."""
 
     def __init__(self) -> None:
-        self.told: tuple[str, int] = ("", -1)
+        self.last: tuple[str, int] = ("", -1)
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Take what is known of a stage."""
+        """Report the number of finished tasks of a stage."""
         now = (stage, 10 * done // total)
-        if now != self.told:
-            self.told = now
+        if now != self.last:
+            self.last = now
             note(f"{stage}: {done:,} of {total:,} tasks")

@@ -17,22 +17,22 @@ Example:
 
 def rank(
     model: ModelArgument,
-    source: Annotated[str, typer.Argument(metavar="IN", help="A Parquet file, or a folder of them.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="The folder that ranked rows go to, as Parquet.")],
-    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="How many labels a text.")] = 10,
+    source: Annotated[str, typer.Argument(metavar="IN", help="A Parquet file or a directory of them.")],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="Directory for the ranked rows, as Parquet.")],
+    k: Annotated[int, typer.Option("-k", min=1, metavar="N", help="Number of labels per text.")] = 10,
     text_field: TextOption = "text",
     partition_by: Annotated[
         list[str] | None,
-        typer.Option("--partition-by", metavar="NAME", help="A column whose values become folders; may be repeated."),
+        typer.Option("--partition-by", metavar="NAME", help="A column to partition the output by; may be repeated."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what OUT holds.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
     master: MasterOption = None,
     conf: ConfOption = None,
     as_json: JsonOption = None,
 ) -> None:
-    """Rank labels for every row of Parquet files: columns `ranked` and `scores` are added."""
+    """Rank labels for every row of Parquet files, and add the columns `ranked` and `scores`."""
     if Path(target).exists() and not force:
-        raise ValueError(f"{target} exists; --force replaces it")
+        raise ValueError(f"{target} exists; replace it with --force")
     with session(master, conf) as spark:
         from abound.spark import rank as rank_on_spark
 
@@ -41,4 +41,4 @@ def rank(
     if wants_json(as_json):
         emit({"model": model, "ranked": target, "k": k})
     else:
-        note(f"ranked rows are in {target}")
+        note(f"wrote ranked rows to {target}")

@@ -1,4 +1,4 @@
-"""The session that the commands use: the one that spark-submit gives, or one of this machine's cores."""
+"""The Spark session of the commands: that of spark-submit, or a new one on this machine's cores."""
 
 import os
 import sys
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MasterOption = Annotated[
-    str | None, typer.Option("--master", metavar="URL", help="Where Spark runs; this machine's cores, if not given.")
+    str | None, typer.Option("--master", metavar="URL", help="Spark master. Default: all cores of this machine.")
 ]
 ConfOption = Annotated[
-    list[str] | None, typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated.")
+    list[str] | None, typer.Option("--conf", metavar="NAME=VALUE", help="A Spark setting; may be repeated.")
 ]
 LOCAL = "local[*]"
 
 
 @contextmanager
 def session(master: str | None, conf: Sequence[str] | None) -> "Iterator[SparkSession]":
-    """Give a session, and stop it at the end if it was begun here."""
+    """Yield a session, and stop it at the end if it was created here."""
     from abound.data.extras import require
 
     sql = require("pyspark.sql", "spark", "Spark jobs")
