@@ -33,8 +33,8 @@ def test_every_help_has_an_example(run: Run, command: str) -> None:
 
 def test_help_shows_the_defaults_of_the_tagger(run: Run) -> None:
     words = " ".join(run("fit", "--help").out.split())
-    assert "What learns and ranks. [default: cascade]" in words
-    assert "Longest run of words. [default: 2]" in words
+    assert "Ranking algorithm. [default: cascade]" in words
+    assert "Longest word n-gram. [default: 2]" in words
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_features_are_no_texts(run: Run, tmp_path: Path) -> None:
     result = run("fit", tmp_path / "rows.svm", "--format", "svmlight", "--model", tmp_path / "m")
     assert result.code == 1
     assert "format 'svmlight'" in result.err
-    assert "has no texts; those with texts are annif" in result.err
+    assert "has no texts; formats with texts: annif" in result.err
 
 
 def test_a_missing_file_is_one_sentence(run: Run, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_bug_is_one_sentence_too(run: Run, model: Path, monkeypatch: pytest.Mo
     result = run("info", model)
     assert result.code == 1
     assert result.err.startswith("abound: unexpected TypeError: ")
-    assert result.err.endswith("; --debug shows where\n")
+    assert result.err.endswith("; --debug shows the traceback\n")
 
 
 @pytest.mark.parametrize("arguments", [("--debug", "info", "nowhere"), ("info", "nowhere", "--debug")])

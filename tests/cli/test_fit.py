@@ -48,7 +48,7 @@ def test_a_directory_of_other_things_is_never_replaced(run: Run, docs: Path, tmp
     (tmp_path / "thesis" / "chapter1.tex").write_text("dear")
     result = run("fit", docs, "--model", tmp_path / "thesis", "--force")
     assert result.code == 1
-    assert "other things in it" in result.err
+    assert "with other files" in result.err
 
 
 @pytest.mark.parametrize("rule", ["every:20", "share:0.05"])
@@ -92,7 +92,7 @@ def test_the_language_and_what_follows_from_it_are_told(run: Run, docs: Path, tm
     assert "language: none; stem=german" in told("--language", "none", "--stem", "german")
     assert "language must be 'auto', None or a code" in told("--language", "english")
     table = run("fit", docs, "--model", tmp_path / "m", "--force", "--language", "none", "--table").out
-    assert "none: whole words" in table
+    assert "none (whole words)" in table
     streamed = run("fit", "-", "--format", "jsonl", "--model", tmp_path / "s", stdin=docs.read_text())
     assert "rows from stdin are learned in one pass" in streamed.err
 
@@ -105,7 +105,7 @@ def test_a_model_is_named_after_its_input(
     assert load(tmp_path / docs.name.split(".")[0]).n_rows == 60
     assert "already contains a model; replace it with --force" in run("fit", docs).err
     refused = run("fit", "-", "--format", "jsonl", stdin=docs.read_text())
-    assert (refused.code, "needs a name: --model DIR" in refused.err) == (1, True)
+    assert (refused.code, "name it with --model DIR" in refused.err) == (1, True)
 
 
 def test_parameters_reach_the_tagger(run: Run, docs: Path, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_what_a_killed_fit_has_left_is_replaced(tmp_path: Path, docs: Path, mode
     assert Tagger.load(model).n_rows == 60
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").touch()
-    assert "other things in it" in run("fit", docs, "--model", tmp_path / "mine", "--force").err
+    assert "with other files" in run("fit", docs, "--model", tmp_path / "mine", "--force").err
 
 
 def test_a_file_that_does_not_fit_is_told_by_its_path(disk: Path, tmp_path: Path, run: Run) -> None:

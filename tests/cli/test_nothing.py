@@ -33,7 +33,7 @@ def test_files_without_a_row(model: Path, empty: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--text", " ... ", "--label", "x"), "--text has no words"),
+        (("--text", " ... ", "--label", "x"), "--text must have at least one word"),
         (("--text", "a text", "--label", ""), "--label must not be empty"),
         (("--text", "a text", "--label", "x", "--wrong", " "), "--wrong must not be empty"),
     ],

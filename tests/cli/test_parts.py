@@ -22,7 +22,7 @@ from abound.cli.tables import bar
 from abound.plots.colouring import strengths
 
 
-@pytest.mark.parametrize("name", ["common", "grouped", "holdout", "memory", "progress", "tables"])
+@pytest.mark.parametrize("name", ["common", "holdout", "memory", "option_groups", "progress", "tables"])
 def test_examples_in_docstrings(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"abound.cli.{name}")).failed == 0
 

@@ -141,7 +141,7 @@ def test_slips_get_one_sentence(run: Run, ranker: Path, train: Path, model: Path
     (tmp_path / "bad.svm").write_text("a,b qid:q 1:1\n")
     assert "must have one grade and a qid" in run("rerank", "fit", tmp_path / "bad.svm", "-m", tmp_path / "x").err
     (tmp_path / "bad.svm").write_text("good qid:q 1:1\n")
-    assert "a number for a grade, got 'good'" in run("rerank", "fit", tmp_path / "bad.svm", "-m", tmp_path / "x").err
+    assert "a number as its grade, got 'good'" in run("rerank", "fit", tmp_path / "bad.svm", "-m", tmp_path / "x").err
 
 
 def test_the_model_is_the_one_that_python_loads(run: Run, ranker: Path, train: Path) -> None:

@@ -68,8 +68,8 @@ def test_the_options_of_a_setting_make_the_same_tagger(
 
 def test_what_cannot_be_tuned_is_told(run: Run, many: Path, docs: Path) -> None:
     assert "--budget must be a time such as 60s, 5m or 1h, got 'soon'" in run("tune", many, "--budget", "soon").err
-    assert "give files" in run("tune", "-").err
-    assert "give files" in run("tune", many, "--holdout", docs).err
+    assert "tuning needs files" in run("tune", "-").err
+    assert "tuning needs files" in run("tune", many, "--holdout", docs).err
     assert "unknown measure 'P@x'" in run("tune", many, "--measure", "P@x").err
 
 
@@ -97,7 +97,7 @@ def test_the_verdict_is_plain() -> None:
 
     better = said(Setting({"passes": 2}), Interval(0.02, 0.01, 0.03))
     assert better == ("The best setting, passes 2, beats the defaults: P@5 +0.0200, 95% interval +0.0100 to +0.0300.")
-    assert "could not be beaten: passes 2 did best" in said(Setting({"passes": 2}), Interval(0.02, -0.01, 0.03))
+    assert "could not be beaten: passes 2 was the best setting tried" in said(Setting({"passes": 2}), Interval(0.02, -0.01, 0.03))
     assert "nothing that was tried ranked better" in said(Setting(), Interval(0.0, 0.0, 0.0))
     assert "no time to try any setting but" in said(Setting(), Interval(0.0, 0.0, 0.0), n_tried=1)
 

@@ -265,5 +265,5 @@ def verdict(tuning: "Tuning") -> str:
         return f"The best setting, {tuning.best.setting.words()}, beats the defaults: {measure} {span}."
     return (
         f"The defaults could not be beaten: {tuning.best.setting.words()} was the best setting tried, "
-        f"but on the held-out rows its {measure} differs only by {span}."
+        f"but on the held-out rows its {measure} differs by {span}."
     )
