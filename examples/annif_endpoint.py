@@ -31,7 +31,7 @@ LIMIT = 10
 def suggestions(tagger: Tagger, text: str, limit: int = LIMIT) -> list[dict[str, Any]]:
     """Return the best labels of a text as Annif wants them."""
     if tagger.bands is not None:
-        found = [(entry.label, entry.probability) for entry in tagger.cut(text)[:limit]]
+        found = [(entry.label, entry.probability) for entry in tagger.rank_with_bands(text)[:limit]]
     else:
         found = [(label, score / (1 + score)) for label, score, _ in tagger.rank(text, limit) if score > 0]
     return [{"uri": str(label), "label": tagger.name_of(label), "score": score} for label, score in found]

@@ -126,9 +126,7 @@ def _prune(tagger: "Tagger", stats: LearnStats, max_bytes: int | None) -> None:
 
 def _note_excess(tagger: "Tagger", max_bytes: int | None) -> None:
     if max_bytes is not None and tagger.nbytes > max_bytes:  # even an almost empty model exceeds a very low limit
-        note(
-            f"the model takes {show_size(tagger.nbytes)}; the limit is {show_size(max_bytes)}; raise --max-memory"
-        )
+        note(f"the model takes {show_size(tagger.nbytes)}; the limit is {show_size(max_bytes)}; raise --max-memory")
 
 
 def _test(tagger: "Tagger", chunk: Sequence["Document"]) -> Iterable[bool]:
