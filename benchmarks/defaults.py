@@ -1,13 +1,12 @@
-"""The default text settings against every other that was tried, on development rows.
+"""Compare the default text settings with all others that were tried, on development rows.
 
-python -m benchmarks.defaults run                                   every cell that is not in the result file yet
+python -m benchmarks.defaults run                                   measure the cells that the result file lacks
 python -m benchmarks.defaults run --set 20news --setting default --again
-python -m benchmarks.defaults show                                  the tables of the result file
+python -m benchmarks.defaults show                                  print the tables of the result file
 
-A cell is one setting on one set, with or without the names of labels: a `Tagger` with nothing else changed learns the
-rows in the order of the file and ranks rows that were cut from the training rows (`benchmarks.documents.development`).
-Each runs in a process of its own, and the result file is written after each, so that a run can be stopped and taken up
-again.
+A cell is one setting on one data set, with or without the names of labels. A `Tagger` with otherwise default parameters
+learns the rows in file order and ranks development rows (`benchmarks.documents.development`). Each cell runs in a
+separate process, and the result file is written after each, so that a run can be stopped and resumed.
 """
 
 import argparse
@@ -29,10 +28,10 @@ SETS = (
     *("finna-20k", "finna-100k", "finna-fi-100k"),
 )
 FINNISH = ("finna-fi-100k",)
-CLOSE = 0.005  # of P@1 and of P@5: what counts as level with the best
+CLOSE = 0.005  # of P@1 and of P@5: a setting within this distance is level with the best
 MEASURES = ("P@1", "P@3", "P@5")
 WHOLE: dict[str, Any] = {"language": None}  # words as they are written
-STEMS = {**WHOLE, "stem": "STEM"}  # which becomes the stemmer of the set's language
+STEMS = {**WHOLE, "stem": "STEM"}  # replaced by the stemmer of the data set's language
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
     "words": {**WHOLE, "ngrams": 1},
@@ -58,12 +57,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "default, names count 8": {"name_weight": 8.0},
 }
 LONG_TEXTS = ("20news", "debian-tags", "reuters-90", "debian-depends")
-# What takes hours on long texts and brings nothing on short ones is tried on the others only.
+# These take hours on long texts and gain nothing on short ones.
 SHORT_TEXTS_ONLY = ("words, pairs, parts of 4 to 6", "stems, pairs, parts of 4 to 6", "stems, pairs, triples")
 
 
 def tried(set_name: str, names: bool) -> list[str]:
-    """Return the settings that are tried on a set."""
+    """Return the settings that are tried on a data set."""
     found = [name for name in SETTINGS if names or "name_weight" not in SETTINGS[name]]
     return [name for name in found if set_name not in LONG_TEXTS or name not in SHORT_TEXTS_ONLY]
 
@@ -77,7 +76,7 @@ def params_of(set_name: str, setting: str) -> dict[str, Any]:
 
 
 def measure(set_name: str, names: bool, params: dict[str, Any]) -> dict[str, Any]:
-    """Learn the training rows of a set and rank its development rows, as a user would."""
+    """Learn the training rows of a data set and rank its development rows, as a user would."""
     from abound import Tagger
     from abound.metrics import evaluate
 
@@ -86,10 +85,10 @@ def measure(set_name: str, names: bool, params: dict[str, Any]) -> dict[str, Any
     texts, labels = [row.text for row in train], [row.labels for row in train]
     begin, wall = time.process_time(), time.perf_counter()
     tagger = Tagger(**params).fit(texts, labels, label_names=found.names if names else None)
-    learnt = time.process_time()
-    figures = {"train_core_seconds": learnt - begin, "train_seconds": time.perf_counter() - wall}
+    trained = time.process_time()
+    figures = {"train_core_seconds": trained - begin, "train_seconds": time.perf_counter() - wall}
     ranking = tagger.rank_arrays([row.text for row in found.held], 5)
-    figures["rank_microseconds_a_row"] = (time.process_time() - learnt) / len(found.held) * 1e6
+    figures["rank_microseconds_a_row"] = (time.process_time() - trained) / len(found.held) * 1e6
     measured = evaluate(tagger.truth([row.labels for row in found.held]), ranking, MEASURES)
     return {
         **{name: round(value, 4) for name, value in measured.items()},
@@ -113,7 +112,7 @@ def read(path: Path = RESULT) -> dict[str, Any]:
 
 
 def write(result: dict[str, Any], path: Path) -> None:
-    """Replace the result file in one step, with its cells in the order of the tables."""
+    """Replace the result file atomically, with its cells in the order of the tables."""
     order = [key_of(s, names, setting) for s in SETS for names in (False, True) for setting in SETTINGS]
     cells = result["cells"]
     ordered = {key: cells[key] for key in sorted(cells, key=lambda key: order.index(key) if key in order else -1)}
@@ -122,15 +121,15 @@ def write(result: dict[str, Any], path: Path) -> None:
     os.replace(beside, path)
 
 
-def in_process(asked: str) -> str | None:
-    """Measure one cell in a process of its own, whose memory is that of the cell; return nothing if it failed."""
-    command = [sys.executable, "-m", "benchmarks.defaults", "cell", asked]
+def in_process(cell: str) -> str | None:
+    """Measure one cell in a separate process, so that its memory is that of the cell; return None if it failed."""
+    command = [sys.executable, "-m", "benchmarks.defaults", "cell", cell]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).resolve().parents[1])
     return None if answer.returncode else answer.stdout.splitlines()[-1]
 
 
 def run(set_names: list[str], settings: list[str], path: Path, *, again: bool = False) -> None:
-    """Run the cells that are missing, or whose parameters have changed, each in a process of its own."""
+    """Run the cells that are missing, or whose parameters have changed, each in a separate process."""
     for set_name in set_names:
         for names in (False, True):
             for setting in (name for name in tried(set_name, names) if name in settings):
@@ -151,7 +150,7 @@ def run(set_names: list[str], settings: list[str], path: Path, *, again: bool = 
 # -- tables --------------------------------------------------------------------------------------------
 
 
-OUTDATED = "A star marks cells that were measured with other parameters than today's; `run` measures them anew."
+OUTDATED = "A star marks cells that were measured with other parameters than today's; `run` measures them again."
 
 
 def is_outdated(cell: dict[str, Any], set_name: str, setting: str) -> bool:
@@ -159,15 +158,15 @@ def is_outdated(cell: dict[str, Any], set_name: str, setting: str) -> bool:
 
 
 def cells_of(result: dict[str, Any], set_name: str, names: bool) -> dict[str, dict[str, Any]]:
-    """Return the cells of a set by setting, in the order in which they are listed above."""
+    """Return the cells of a data set by setting, in the order of `SETTINGS`."""
     found = {name: result["cells"].get(key_of(set_name, names, name)) for name in SETTINGS}
     return {name: cell for name, cell in found.items() if cell is not None}
 
 
 def beside_best(result: dict[str, Any]) -> list[str]:
-    """Return a table: the default on each set beside the settings with the best P@1 and the best P@5."""
+    """Return a table of the default and the settings with the best P@1 and the best P@5 on each data set."""
     lines = [
-        "| set | names | default P@1 / P@5 | best P@1 | with | best P@5 | with | level |",
+        "| data set | names | default P@1 / P@5 | best P@1 | with | best P@5 | with | level |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for set_name in SETS:
@@ -187,9 +186,9 @@ def beside_best(result: dict[str, Any]) -> list[str]:
 
 
 def every_setting(result: dict[str, Any], set_name: str) -> list[str]:
-    """Return a table: all settings on one set, with what they cost."""
+    """Return a table of all settings on one data set, with their costs."""
     lines = [
-        "| setting | names | P@1 | P@3 | P@5 | train core s | rank µs a row | model MB | peak MB | terms |",
+        "| setting | names | P@1 | P@3 | P@5 | train core s | rank µs/row | model MB | peak MB | terms |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for names in (False, True):
@@ -205,13 +204,13 @@ def every_setting(result: dict[str, Any], set_name: str) -> list[str]:
 
 
 def all_tables(result: dict[str, Any]) -> list[str]:
-    """Return the tables of all sets, with headings."""
+    """Return the tables of all data sets, with headings."""
     lines: list[str] = []
     for set_name in SETS:
         cells = {**cells_of(result, set_name, False), **cells_of(result, set_name, True)}
         if cells:
             first = next(iter(cells.values()))
-            lines += [f"### {set_name}", "", f"{first['rows']:,} rows learnt, {first['held_out']:,} held out.", ""]
+            lines += [f"### {set_name}", "", f"{first['rows']:,} rows learned, {first['held_out']:,} held out.", ""]
             lines += [*every_setting(result, set_name), ""]
     return [*lines, OUTDATED] if any("\\*" in line for line in lines) else lines[:-1]
 
@@ -222,9 +221,9 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("command", choices=["run", "show", "cell"])
     parser.add_argument("cell", nargs="?", help=argparse.SUPPRESS)
-    parser.add_argument("--set", help="data sets, parted by commas; all nine if none is given")
+    parser.add_argument("--set", help="comma-separated data sets (default: all nine)")
     parser.add_argument("--setting", action="append", choices=list(SETTINGS), help="a setting; may be repeated")
-    parser.add_argument("--again", action="store_true", help="run cells that are in the result file, too")
+    parser.add_argument("--again", action="store_true", help="also run cells that are in the result file")
     parser.add_argument("--json", type=Path, default=RESULT, help="the result file")
     given = parser.parse_args(argv)
     if given.command == "cell":

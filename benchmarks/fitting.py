@@ -1,11 +1,11 @@
-"""What a user gets from `abound fit` without options: in any row order, after corrections, in how much memory.
+"""Measure `abound fit` without options: in any row order, after corrections, and its memory.
 
 python -m benchmarks.fitting orders [--set 20news]       P@1, P@3, P@5 on the test rows, rows in four orders
 python -m benchmarks.fitting corrections [--set ...]     1,000 corrections after a fit, half with new words and labels
 python -m benchmarks.fitting memory [--rows 1000000 10000000]   time and peak memory of large files
 python -m benchmarks.fitting show                        the tables of the result file
 
-Every fit is the command itself, on a file of raw texts. Results are kept cell by cell in one file.
+Every fit runs the command itself, on a file of raw texts. Results are stored cell by cell in one file.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def read() -> dict[str, Any]:
 
 
 def keep(part: str, key: str, cell: dict[str, Any]) -> None:
-    """Put one cell into the result file, in one step."""
+    """Write one cell to the result file, atomically."""
     result = {**read(), "machine": machine_line()}
     result.setdefault(part, {})[key] = cell
     beside = RESULT.with_suffix(".new")
@@ -48,14 +48,14 @@ def keep(part: str, key: str, cell: dict[str, Any]) -> None:
 
 
 def work_folder() -> Path:
-    """Return a folder that git ignores, on a disk: rows of the sets must not stay in the repository."""
+    """Return a folder on disk that git ignores: rows of the data sets must not stay in the repository."""
     folder = Path(os.environ.get("ABOUND_CACHE", ".cache"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder.resolve()
 
 
 def fit(folder: Path, *arguments: Any) -> dict[str, Any]:
-    """Run `abound fit` in a process of its own; return what it prints, its seconds of processor and its peak memory."""
+    """Run `abound fit` in a separate process; return its output, CPU seconds and peak memory."""
     before = time.perf_counter()
     command = [sys.executable, "-m", "abound", "fit", *map(str, arguments), "--model", "model", "--force", "--json"]
     with tempfile.TemporaryFile("w+") as out:
@@ -80,7 +80,7 @@ def fit(folder: Path, *arguments: Any) -> dict[str, Any]:
 
 
 def orders(set_name: str) -> None:
-    """Fit a set's training rows in four orders, and measure each model on the test rows."""
+    """Fit the training rows of a data set in four orders, and measure each model on the test rows."""
     found = documents.final(set_name)
     for order in ORDERS:
         key = f"{set_name} | {order}"
@@ -100,7 +100,7 @@ def orders(set_name: str) -> None:
 
 
 def corrections(set_name: str) -> None:
-    """Correct a fitted model 1,000 times: test rows in turn with texts of words and labels that were never seen."""
+    """Correct a fitted model 1,000 times: test rows alternate with texts of unseen words and labels."""
     from abound import Tagger
     from abound.metrics import evaluate
 
@@ -155,7 +155,7 @@ def corrections(set_name: str) -> None:
 
 
 def memory(sizes: list[int]) -> None:
-    """Fit yso-finna-fi from its compressed file, and files of as many rows as wanted: the set with other words."""
+    """Fit yso-finna-fi from its compressed file, and files of the given sizes with the same titles in other words."""
     source = documents.data_folder() / "yso-finna-fi"
     names = ("--format", "labels-tsv", "--label-names", source / "labels.tsv", "--holdout", "every:20")
     with tempfile.TemporaryDirectory(dir=work_folder()) as name:
@@ -171,7 +171,7 @@ def memory(sizes: list[int]) -> None:
 
 
 def other_words(n_rows: int) -> Any:
-    """Yield the rows of yso-finna-fi as JSON lines, again and again; each time a third of the words are others."""
+    """Yield the rows of yso-finna-fi repeatedly as JSON lines; each time, a third of the words are replaced."""
     rows = [(re.findall(r"\w+", text), labels) for text, labels in documents.finna_rows("fi")]
     for number in range(n_rows):
         words, labels = rows[number % len(rows)]
@@ -185,8 +185,8 @@ def other_words(n_rows: int) -> Any:
 
 
 def order_table(result: dict[str, Any]) -> list[str]:
-    """Return a table: P@1 of each set in each order, and how far the orders are apart."""
-    lines = ["| set | " + " | ".join(ORDERS) + " | largest difference |", "|---" * (len(ORDERS) + 2) + "|"]
+    """Return a table of P@1 of each data set in each order, and the largest difference between orders."""
+    lines = ["| data set | " + " | ".join(ORDERS) + " | largest difference |", "|---" * (len(ORDERS) + 2) + "|"]
     for set_name in SETS:
         cells = [result.get("orders", {}).get(f"{set_name} | {order}") for order in ORDERS]
         if all(cells):
@@ -197,9 +197,10 @@ def order_table(result: dict[str, Any]) -> list[str]:
 
 
 def correction_table(result: dict[str, Any]) -> list[str]:
-    """Return a table: what 1,000 corrections did to each model."""
+    """Return a table of the effect of 1,000 corrections on each model."""
     lines = [
-        "| set | rows | first at once | of these unseen | P@1 before | after | all at once | after loading |",
+        "| data set | rows | first after one correction | of these unseen | P@1 before | after | in one call "
+        "| after loading |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for set_name, cell in result.get("corrections", {}).items():
@@ -214,7 +215,7 @@ def correction_table(result: dict[str, Any]) -> list[str]:
 
 
 def memory_table(result: dict[str, Any]) -> list[str]:
-    """Return a table: seconds and memory of large files."""
+    """Return a table of the time and memory for large files."""
     lines = ["| file | rows | terms | passes | core s | peak MB | model MB |", "|---|---|---|---|---|---|---|"]
     for name, cell in result.get("memory", {}).items():
         lines.append(
@@ -228,7 +229,7 @@ TABLES = {"orders": order_table, "corrections": correction_table, "memory": memo
 
 
 def precisions_as_filed() -> dict[str, str]:
-    """Return P@1, P@3 and P@5 on the test rows of each set whose rows were learnt in the order of their file."""
+    """Return P@1, P@3 and P@5 on the test rows of each data set whose rows were learned in file order."""
     return {
         key.removesuffix(" | filed"): " / ".join(f"{cell[name]['value']:.3f}" for name in MEASURES)
         for key, cell in read().get("orders", {}).items()

@@ -1,4 +1,4 @@
-"""The figures of the site's pages; benchmarks.readme puts them there."""
+"""Render the figures of the site's pages; `benchmarks.readme` writes them into the pages."""
 
 import json
 import math
@@ -17,7 +17,7 @@ def read(name: str) -> dict[str, Any]:
 def annif() -> list[str]:
     result = read("annif")
     lines = [
-        "| system | train s | texts a second | P@1 | P@3 | P@5 | nDCG@5 |",
+        "| system | train s | texts/s | P@1 | P@3 | P@5 | nDCG@5 |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, row in result["systems"].items():
@@ -30,15 +30,15 @@ def annif() -> list[str]:
     return [
         *lines,
         "",
-        f"{result['train_rows']:,} records to learn from, the next {result['test_rows']:,} to measure on; Annif "
-        f"{http['version']}, omikuji as Bonsai with {form}. Over http, {http['same_as_direct']:.1%} of the answers "
-        f"have the labels that the model itself ranks. {result['machine']}.",
+        f"{result['train_rows']:,} training records and the next {result['test_rows']:,} as test records; Annif "
+        f"{http['version']}, omikuji as Bonsai with {form}. Over HTTP, {http['same_as_direct']:.1%} of the answers "
+        f"have the same labels as the model itself. {result['machine']}.",
     ]
 
 
 def bands() -> list[str]:
     lines = [
-        "| set | target | applied labels that were right | applied a text | what it says |",
+        "| data set | target | precision of applied labels | labels applied per text | report |",
         "|---|---|---|---|---|",
     ]
     for name in ("debian-tags", "finna-100k"):
@@ -52,20 +52,20 @@ def bands() -> list[str]:
     return [
         *lines,
         "",
-        f"The plain index, on a stream of feedback; on finna-100k {stream:,} texts, of which the last {measured:,} are "
-        f"measured (`python -m benchmarks.bands --ranker feature-focus`). {result['machine']}.",
+        f"The plain index on a stream of feedback. On finna-100k the stream has {stream:,} texts, and the last "
+        f"{measured:,} are measured (`python -m benchmarks.bands --ranker feature-focus`). {result['machine']}.",
     ]
 
 
 def corrections() -> list[str]:
     result = read("text-corrections")
     lines = [
-        "| 1,000 corrections of a model of 100,000 titles | with right labels | with labels drawn at random |",
+        "| 1,000 corrections of a model of 100,000 titles | with right labels | with random labels |",
         "|---|---|---|",
     ]
     rows = {
-        "the text has its label first after one `learn`": ("first_after_one_learn", "{:.1%}"),
-        "a rejected label falls": ("rejected_label_fell", "{:.1%}"),
+        "a label of the text ranks first after one `learn`": ("first_after_one_learn", "{:.1%}"),
+        "a rejected label ranks lower": ("rejected_label_fell", "{:.1%}"),
         "P@1 on 10,000 other titles before": ("P@1_before", "{:.4f}"),
         "after the corrections": ("P@1_after_corrections", "{:.4f}"),
         "and after the rejections": ("P@1_after_rejections", "{:.4f}"),
@@ -78,7 +78,7 @@ def corrections() -> list[str]:
 
 def memory() -> list[str]:
     size, english, finnish = (read(name) for name in ("index-size", "text-whole-en", "text-whole-fi"))
-    lines = ["| learnt | rows | words and pairs | edges | most memory, MB | P@1 |", "|---|---|---|---|---|---|"]
+    lines = ["| data | rows | words and pairs | edges | peak memory, MB | P@1 |", "|---|---|---|---|---|---|"]
     for title, row in {
         "English titles": english,
         "the same with `--max-memory 300M`": read("text-whole-en-300M"),
@@ -91,16 +91,16 @@ def memory() -> list[str]:
     return [
         *lines,
         "",
-        f"The bare index takes {size['bytes_an_edge']:.1f} bytes an edge while learning and "
-        f"{size['bytes_an_edge_compact']:.1f} when compact: {size['edges'] / 1e6:.0f} million edges in "
-        f"{size['index_megabytes']:.0f} MB, loaded in {size['load_seconds']:.1f} s, or "
-        f"{size['load_verified_seconds']:.1f} s with every checksum compared. {size['machine']}.",
+        f"The index alone takes {size['bytes_an_edge']:.1f} bytes per edge while learning and "
+        f"{size['bytes_an_edge_compact']:.1f} when compact: {size['edges'] / 1e6:.0f} million edges take "
+        f"{size['index_megabytes']:.0f} MB. They load in {size['load_seconds']:.1f} s, or in "
+        f"{size['load_verified_seconds']:.1f} s if all checksums are verified. {size['machine']}.",
     ]
 
 
 def ratings() -> list[str]:
     result = read("cascade-ratings")
-    lines = ["| on finna-100k | learn s | P@1 | P@3 | P@5 | edges |", "|---|---|---|---|---|---|"]
+    lines = ["| on finna-100k | train s | P@1 | P@3 | P@5 | edges |", "|---|---|---|---|---|---|"]
     for name, row in result["runs"].items():
         measures = " | ".join(f"{row[m]:.3f}" for m in ("P@1", "P@3", "P@5"))
         lines.append(f"| {name} | {row['seconds']:.2f} | {measures} | {row['edges']:,} |")
@@ -119,19 +119,19 @@ def ordinal() -> list[str]:
             )
         lines.append(f"| {name} | {' | '.join(cells)} |")
     synthetic = read("prank-synthetic")["rank_loss"]
-    said = ", ".join(f"{name} {row['mean']:.3f}" for name, row in synthetic.items())
+    losses = ", ".join(f"{name} {row['mean']:.3f}" for name, row in synthetic.items())
     return [
         *lines,
         "",
-        f"`python -m benchmarks.papers.ordinal_peers`. On the paper's synthetic sequences, the mean rank loss is: "
-        f"{said} (`python -m benchmarks.papers.prank synthetic`). {result['machine']}.",
+        f"`python -m benchmarks.papers.ordinal_peers`. Mean rank loss on the paper's synthetic sequences: "
+        f"{losses} (`python -m benchmarks.papers.prank synthetic`). {result['machine']}.",
     ]
 
 
 def drift() -> list[str]:
     last = read("index-drift")["last_tenth"]
-    said = ", ".join(f"{value:.3f} with {name}" for name, value in last.items())
-    return [f"On a stream whose labels all change their meaning in the middle, P@1 of the last tenth is {said}."]
+    precisions = ", ".join(f"{value:.3f} with {name}" for name, value in last.items())
+    return [f"On a stream whose labels all change halfway, P@1 on the last tenth is {precisions}."]
 
 
 SECTIONS: dict[str, Callable[[], list[str]]] = {

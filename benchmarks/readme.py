@@ -1,7 +1,7 @@
-"""Put the measured figures into README.md and the pages of docs, between the marks that name them.
+"""Write the measured figures into README.md and the pages of docs, between the markers that name them.
 
-python -m benchmarks.readme            rewrite the pages
-python -m benchmarks.readme --check    fail if a page does not say what the result files say
+python -m benchmarks.readme            update the pages
+python -m benchmarks.readme --check    fail if a page differs from the result files
 """
 
 import functools
@@ -45,8 +45,8 @@ def finna_100k() -> list[str]:
         *tables.brief(result, "finna-100k"),
         "",
         f"{found['description']}. fasttext-hs is one setting ({setting}) on these rows, and not the best that fastText "
-        f"can do: on the titles themselves, the best of five settings (lr {tried['lr']}, epoch {tried['epoch']}) has "
-        f"P@1 {tried['P@1']:.3f}. "
+        f"can reach: on the titles themselves, the best of five settings (lr {tried['lr']}, epoch {tried['epoch']}) "
+        f"has P@1 {tried['P@1']:.3f}. "
         f"{result['machine']}, shared with others.",
     ]
 
@@ -54,7 +54,7 @@ def finna_100k() -> list[str]:
 def names() -> list[str]:
     result = read("cascade-names")
     lines = [
-        "| titles, form | P@1 | P@3 | P@5 | train s | texts ranked a second | R@10 of labels without example |",
+        "| titles, form | P@1 | P@3 | P@5 | train s | texts ranked/s | R@10 of labels without example |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, run in result["runs"].items():
@@ -70,12 +70,11 @@ def growth() -> list[str]:
     result, whole = read("cascade-growth"), read("text-whole-fi")
     first, last = result["points"][0], result["points"][-1]
     return [
-        f"- From {first['rows']:,} to {last['rows']:,} Finnish titles, P@1 goes from {first['P@1'][0]:.3f} to "
-        f"{last['P@1'][0]:.3f}; the time a row grows with the rows to the power of "
-        f"{result['exponent_of_time_a_row']:.2f}, the edges a row to the power of "
-        f"{result['exponent_of_edges_a_row']:.2f}.",
-        f"- All {whole['rows']:,} are learnt from the compressed file in {whole['seconds']:.0f} s with "
-        f"{whole['peak_megabytes']:,.0f} MB at the most (`python -m benchmarks.text whole fi`).",
+        f"- From {first['rows']:,} to {last['rows']:,} Finnish titles, P@1 rises from {first['P@1'][0]:.3f} to "
+        f"{last['P@1'][0]:.3f}. With n rows, the time per row scales as n^{result['exponent_of_time_a_row']:.2f}, and "
+        f"the number of edges per row as n^{result['exponent_of_edges_a_row']:.2f}.",
+        f"- Training on all {whole['rows']:,} titles from the compressed file takes {whole['seconds']:.0f} s and at "
+        f"most {whole['peak_megabytes']:,.0f} MB (`python -m benchmarks.text whole fi`).",
         "",
         f"{result['machine']}.",
     ]
@@ -85,15 +84,15 @@ def limits() -> list[str]:
     bare, labels, size, austen = (read(f"index-{name}") for name in ("bare", "labels", "size", "austen"))
     per_row = list(labels["microseconds_a_row"].values())
     return [
-        f"- Ranking costs {bare['ratio']:.2f} times a bare C loop that only gathers and adds the same edges "
-        f"(best {bare['k']} of {bare['edges_a_row']:.0f} edges a row).",
-        f"- From 1,000 to 1,000,000 labels the time a row goes from {per_row[0]:.1f} to {per_row[-1]:.1f} "
+        f"- Ranking takes {bare['ratio']:.2f} times as long as a minimal C loop that only gathers and adds the same "
+        f"edges (best {bare['k']} labels, {bare['edges_a_row']:.0f} edges per row).",
+        f"- From 1,000 to 1,000,000 labels, the time per row increases from {per_row[0]:.1f} to {per_row[-1]:.1f} "
         "microseconds.",
-        f"- {size['edges'] / 1e6:.0f} million edges take {size['index_megabytes']:.0f} MB while learning, "
-        f"{size['bytes_an_edge_compact']:.1f} bytes an edge when compact; they load in {size['load_seconds']:.1f} s, "
-        f"verified in {size['load_verified_seconds']:.1f} s.",
+        f"- {size['edges'] / 1e6:.0f} million edges take {size['index_megabytes']:.0f} MB while learning, and "
+        f"{size['bytes_an_edge_compact']:.1f} bytes per edge when compact. They load in {size['load_seconds']:.1f} s, "
+        f"or in {size['load_verified_seconds']:.1f} s with verification.",
         f"- Word prediction on Jane Austen, one pass, margin 0: R1 {austen['R_1']:.3f} and R5 {austen['R_5']:.3f} "
-        f"(the paper has {austen['paper']['R_1']:.3f} and {austen['paper']['R_5']:.3f}).",
+        f"(paper: {austen['paper']['R_1']:.3f} and {austen['paper']['R_5']:.3f}).",
         "",
         f"{size['machine']}.",
     ]
@@ -103,17 +102,17 @@ def texts() -> list[str]:
     speed, corrections = read("text-speed"), read("text-corrections")["true_labels"]
     ours, theirs, tried = speed["abound"], speed["fasttext"], read("text-accurate")
     return [
-        f"- 100,000 titles are read, tokenised (words and pairs) and learnt in {ours['train_seconds']:.2f} s on one "
-        f"thread; fastText (words and pairs, hs, two threads) trains on them in {theirs['train_seconds']:.2f} s.",
-        f"- Held-out P@1 is {ours['P@1'][0]:.3f}. fastText's is {theirs['P@1']:.3f} at these settings, its defaults, "
-        f"which do not suit so many labels; the best of the {len(tried['tried'])} settings that we tried (lr "
+        f"- Reading, tokenising (words and pairs) and learning 100,000 titles takes {ours['train_seconds']:.2f} s on "
+        f"one thread; fastText (words and pairs, hs, two threads) trains on them in {theirs['train_seconds']:.2f} s.",
+        f"- Held-out P@1 is {ours['P@1'][0]:.3f}. fastText has {theirs['P@1']:.3f} with these settings, its defaults, "
+        f"which do not suit so many labels. The best of the {len(tried['tried'])} settings that we tried (lr "
         f"{tried['best']['lr']}, epoch {tried['best']['epoch']}) has {tried['best']['P@1']:.3f}, and trains in "
         f"{tried['best']['train_seconds']:.0f} s.",
-        f"- {ours['texts_a_second']:,.0f} texts are ranked a second; one at a time takes "
+        f"- Ranking runs at {ours['texts_a_second']:,.0f} texts/s; a single text takes "
         f"{ours['median_microseconds_one']:.0f} microseconds.",
-        f"- One `learn` puts a right label first for the same text in {corrections['first_after_one_learn']:.1%} of "
-        f"{corrections['corrections']:,} corrections; held-out P@1 goes from {corrections['P@1_before']:.4f} to "
-        f"{corrections['P@1_after_corrections']:.4f}.",
+        f"- After one `learn`, a right label ranks first for the same text in "
+        f"{corrections['first_after_one_learn']:.1%} of {corrections['corrections']:,} corrections. Held-out P@1 goes "
+        f"from {corrections['P@1_before']:.4f} to {corrections['P@1_after_corrections']:.4f}.",
         "",
         f"{speed['machine']}.",
     ]
@@ -124,7 +123,7 @@ def category_paper() -> list[str]:
     reuters = result["corpora"]["reuters-21578"]
     measures = {"OneErr": 100, "Coverage": 1, "AvgP": 1, "loss1": 100, "loss2": 1, "loss3": 100}
     lines = [
-        "| paper's in brackets | OneErr % | Coverage | AvgP | loss 1 % | loss 2 | loss 3 % |",
+        "| ours (paper) | OneErr % | Coverage | AvgP | loss 1 % | loss 2 | loss 3 % |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, figures in reuters["figures"].items():
@@ -150,11 +149,11 @@ def category_paper() -> list[str]:
         *lines,
         "",
         f"{held} of {len(reuters['checks'])} checked orderings and figures of the paper hold on Reuters-21578, which "
-        f"the paper has, too. Elsewhere, of the orderings alone, {'; '.join(others)}. Random folds are kinder than "
-        f"folds of neighbouring documents: with those Perceptron has OneErr "
-        f"{100 * np.mean(runs['Perceptron']['OneErr']):.2f}% and MMP l.3 Coverage "
-        f"{np.mean(runs['MMP l.3']['Coverage']):.2f}. Rocchio is behind the paper's unless it keeps all words (OneErr "
-        f"{100 * np.mean(whole['Rocchio']['OneErr']):.2f}%).",
+        f"the paper also uses. On other data sets only the orderings are checked: {'; '.join(others)}. Random folds "
+        f"give better figures than folds of neighbouring documents: with the latter, Perceptron has OneErr "
+        f"{100 * np.mean(runs['Perceptron']['OneErr']):.2f}% and MMP l.3 has Coverage "
+        f"{np.mean(runs['MMP l.3']['Coverage']):.2f}. Rocchio is worse than in the paper unless it keeps all words "
+        f"(OneErr {100 * np.mean(whole['Rocchio']['OneErr']):.2f}%).",
     ]
 
 
@@ -204,25 +203,25 @@ def queries() -> list[str]:
         ),
         "",
         f"Five folds of letor-agg with {letor['bits']:,} bits and five values of C take {learner['seconds']:.0f} s on "
-        f"two threads of a busy machine. One fit of {first['queries']} queries takes {first['seconds']:.2f} s and of "
-        f"{last['queries']:,} {last['seconds']:.2f} s on one thread, {last['kernel_share']:.0%} of it in the kernel. "
-        f"{growth['machine']}.",
+        f"two threads of a busy machine. On one thread, one fit of {first['queries']} queries takes "
+        f"{first['seconds']:.2f} s, and one of {last['queries']:,} queries {last['seconds']:.2f} s, "
+        f"{last['kernel_share']:.0%} of it in the kernel. {growth['machine']}.",
         "",
         *beside_trees(),
     ]
 
 
 def compared(name: str, result: dict[str, Any], other: str) -> str:
-    """Say plainly how SVM-map and another compare: whose mean is higher, who wins more queries, and how surely."""
+    """Describe how SVM-map and another system compare: whose mean is higher, who wins more queries, significance."""
     row = result["against"][other]
     higher = "SVM-map" if result["SVM-map"] > row["MAP"] else other
     more = "SVM-map" if row["wins"] > row["losses"] else other
-    surely = "significantly" if row["p"] < 0.05 else "not significantly"
+    significance = "significantly" if row["p"] < 0.05 else "not significantly"
     difference = abs(result["SVM-map"] - row["MAP"])
     rest = "it is" if more == higher else f"{more} is"
     return (
-        f"Against {other} on {name}, the mean of {higher} is higher by {difference:.4f} and {rest} better on more "
-        f"queries, {surely} so (p = {row['p']:.2g})."
+        f"SVM-map and {other} on {name}: the mean of {higher} is higher by {difference:.4f}, and {rest} better on more "
+        f"queries, {significance} so (p = {row['p']:.2g})."
     )
 
 
@@ -244,8 +243,8 @@ def page() -> list[str]:
     result = read("page-latency")
     waits, share = result["key_to_labels_ms"], result["server_ms"]
     return [
-        f"From a key press to painted labels, {result['rows']:,} titles learnt, {result['presses']} presses: median "
-        f"{waits['median']:.0f} ms, 95th percentile {waits['p95']:.0f} ms, of which the server takes "
+        f"Time from a key press to painted labels, with {result['rows']:,} titles learned and {result['presses']} key "
+        f"presses: median {waits['median']:.0f} ms, 95th percentile {waits['p95']:.0f} ms, of which the server takes "
         f"{share['median']:.0f} and {share['p95']:.0f} ms (`python -m benchmarks.page latency`). {result['browser']}, "
         f"{result['machine']}. Best of {len(result['rounds'])} rounds."
     ]
@@ -274,7 +273,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
 
 
 def render(text: str) -> str:
-    """Return a page's text with every marked section written anew."""
+    """Return the text of a page with every marked section regenerated."""
     return MARK.sub(lambda m: m[1] + "\n" + "\n".join(_section(m["name"])) + "\n\n" + m[3], text)
 
 

@@ -72,8 +72,8 @@ class LabelSet:
         n_rows, n_features = self.X_train.shape
         return (
             f"{self.name}: {n_rows:,} training and {self.X_test.shape[0]:,} test rows, {n_features:,} features "
-            f"({self.X_train.nnz / n_rows:.1f} a row), {self.n_train_labels:,} labels "
-            f"({self.Y_train.nnz / n_rows:.2f} a row)"
+            f"({self.X_train.nnz / n_rows:.1f} per row), {self.n_train_labels:,} labels "
+            f"({self.Y_train.nnz / n_rows:.2f} per row)"
         )
 
 

@@ -1,4 +1,4 @@
-"""What docs/cluster.md says of sizes: what was measured on Spark, and arithmetic for what nobody here can hold."""
+"""Render the section Sizing of docs/cluster.md: measurements on Spark, and estimates for larger data."""
 
 import json
 from pathlib import Path
@@ -10,14 +10,14 @@ MEASURED = ("fit", "rank", "growth")
 DOCUMENTS, LABELS, FEATURES = 10**9, 10**7, 10**8
 SHARDS = 1000
 NODES, CORES, NODE_BYTES = 16, 16, 512 << 30
-MOST_EDGES = 500  # of a feature, at w_min .002
+MOST_EDGES = 500  # per feature, at w_min .002
 EDGE_BYTES, PAGE_BYTES = 16, 4096
-FEATURE_BYTES = 24 + 16  # on disk: where its list begins, total, rating; a term's place, length and count
-HELD_BYTES = 16 + 2 * 8 + 32 + 1  # in a process: a term, its cells at half load, a header, whether it was met
-SENT_BYTES = 4 + 4 + 8 + 8  # beside its edges
-NAME_BYTES = 5  # a feature, on average: only words have bytes of their own, pairs of them have none
-LABEL_BYTES = 200  # a name as Python's string, its place in a dictionary and in a list
-ROUNDS = 4  # merges in a pass, as is usual with more than two shards
+FEATURE_BYTES = 24 + 16  # on disk: start of its list, total, rating; offset, length and count of a term
+HELD_BYTES = 16 + 2 * 8 + 32 + 1  # in a process: a term, its hash cells at load 0.5, a header, a flag "seen"
+SENT_BYTES = 4 + 4 + 8 + 8  # without its edges
+NAME_BYTES = 5  # per feature, on average: only words store bytes, pairs of words store none
+LABEL_BYTES = 200  # a name as a Python string, its entry in a dictionary and in a list
+ROUNDS = 4  # merges per pass, the default with more than two shards
 
 
 def read(name: str) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def table(head: list[str], rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def measured() -> list[str]:
-    """Return the table of what was measured."""
+    """Return the table of measurements."""
     fit, ranked, growth = (read(f"spark-{name}") for name in MEASURED)
     run, rows = fit["spark"], fit["spark"]["rows"]
     one, (gain, low, high) = fit["local_one_shard"], fit["P@1_difference_to_one_shard"]
@@ -59,18 +59,19 @@ def measured() -> list[str]:
     shares = ", ".join(f"{name} {100 * share:.0f}%" for name, share in ranked["shares"].items())
     exponents = {
         "seconds": growth["seconds_exponent"],
-        "executors' processor seconds": growth["executor_processor_seconds_exponent"],
+        "CPU seconds of the executors": growth["executor_processor_seconds_exponent"],
         "shuffled bytes": growth["shuffle_bytes_exponent"],
     }
-    found = [
+    figures = [
         ("rows, features, edges", f"{rows:,}, {run['features']:,}, {run['edges']:,}"),
-        ("seconds", f"{run['seconds']:.0f} on {fit['engine']}; executors had the processor for {spent:.0f}"),
-        ("processor time a row", f"{1e6 * spent / rows:.0f} µs: {by_step}, the rest is Spark's own"),
+        ("seconds", f"{run['seconds']:.0f} on {fit['engine']}; CPU time of the executors: {spent:.0f}"),
+        ("CPU time per row", f"{1e6 * spent / rows:.0f} µs: {by_step}, the rest is Spark itself"),
         (
-            "shuffled a row",
-            f"{run['shuffle_bytes'] / rows:.0f} bytes, compressed; deltas before that {run['delta_bytes'] / rows:.0f}",
+            "shuffled per row",
+            f"{run['shuffle_bytes'] / rows:.0f} bytes, compressed; deltas before compression "
+            f"{run['delta_bytes'] / rows:.0f}",
         ),
-        ("model an edge", f"{run['model_bytes'] / run['edges']:.0f} bytes, vocabulary and names included"),
+        ("model per edge", f"{run['model_bytes'] / run['edges']:.0f} bytes, including vocabulary and names"),
         ("peak memory of an executor", f"{size(run['peak_executor_bytes'])}, Java and Python together"),
         (
             "P@1",
@@ -80,87 +81,87 @@ def measured() -> list[str]:
         ("same hash as local shards", "yes" if fit["same_hash_as_local_shards"] else "no"),
         (
             f"ranking {ranked['rows']:,} rows",
-            f"{ranked['best_seconds']['rank']:.1f} s, {ranked['rank_to_bare']:.2f} times a bare job that reads, "
-            f"tokenises and writes the same ({ranked['rank_to_bare_by_processor']:.2f} by processor time); {shares}",
+            f"{ranked['best_seconds']['rank']:.1f} s, {ranked['rank_to_bare']:.2f} times a minimal job that reads, "
+            f"tokenises and writes the same ({ranked['rank_to_bare_by_processor']:.2f} by CPU time); {shares}",
         ),
         (
             f"growth from {growth['exponents_of_rows'][0]:,} to {growth['exponents_of_rows'][-1]:,} rows, one pass",
-            "as rows to the power: " + ", ".join(f"{name} {value:.2f}" for name, value in exponents.items()),
+            "exponents of the number of rows: " + ", ".join(f"{name} {value:.2f}" for name, value in exponents.items()),
         ),
         (
-            "memory that a merging task adds",
+            "additional memory of a merging task",
             f"{', '.join(size(one['added_merge_bytes']) for one in memory)} with "
             f"{', '.join(str(one['shards']) for one in memory)} shards of {memory[0]['rows']:,} rows and {merges} "
-            "merges, beyond what its process held before; all in all at most "
-            f"{size(max(one['peak_merge_bytes'] for one in memory))}",
+            "merges, above the memory of its process before; at most "
+            f"{size(max(one['peak_merge_bytes'] for one in memory))} in total",
         ),
     ]
     where = f"{fit['set']}; {fit['machine']}. Commands: `python -m benchmarks.spark fit`, `rank`, `growth`."
-    return [*table(["measured", ""], found), "", where]
+    return [*table(["measured", ""], figures), "", where]
 
 
 def arithmetic() -> list[str]:
-    """Return the arithmetic for a billion documents, from what one machine has measured on a million."""
+    """Return estimates for a billion documents, from measurements of a million on one machine."""
     one, growth, run = read("text-whole-fi"), read("cascade-growth"), read("spark-fit")["spark"]
-    a_row, slope = one["seconds"] / one["rows"], growth["exponent_of_edges_a_row"]
+    seconds_per_row, exponent = one["seconds"] / one["rows"], growth["exponent_of_edges_a_row"]
     in_tasks = run["task_processor_seconds"] / run["rows"]
-    engine = run["executor_processor_seconds"] / run["task_processor_seconds"]  # reads, sorts, compresses, hands over
-    edges_a_row, met_a_row = one["edges"] / one["rows"], one["features"] / one["rows"]
-    edges = min(FEATURES * MOST_EDGES, DOCUMENTS * edges_a_row * (DOCUMENTS / one["rows"]) ** slope)
+    engine = run["executor_processor_seconds"] / run["task_processor_seconds"]  # it reads, sorts, compresses, transfers
+    edges_a_row, seen_a_row = one["edges"] / one["rows"], one["features"] / one["rows"]
+    edges = min(FEATURES * MOST_EDGES, DOCUMENTS * edges_a_row * (DOCUMENTS / one["rows"]) ** exponent)
     model = edges * EDGE_BYTES + FEATURES * (FEATURE_BYTES + NAME_BYTES) + LABELS * 20
-    met = met_a_row * DOCUMENTS / SHARDS / ROUNDS  # features that a shard meets in a round
-    changed = min(model, met * max(PAGE_BYTES, edges / FEATURES * EDGE_BYTES))
+    seen = seen_a_row * DOCUMENTS / SHARDS / ROUNDS  # features that a shard sees in a round
+    changed = min(model, seen * max(PAGE_BYTES, edges / FEATURES * EDGE_BYTES))
     held = FEATURES * (HELD_BYTES + NAME_BYTES) + LABELS * LABEL_BYTES
     processes = max(1, min(CORES, int((0.8 * NODE_BYTES - model) / (held + changed))))
-    first = DOCUMENTS / ROUNDS * (edges_a_row * EDGE_BYTES + met_a_row * SENT_BYTES)
-    later = SHARDS * met * (SENT_BYTES + edges / FEATURES * EDGE_BYTES)
+    first = DOCUMENTS / ROUNDS * (edges_a_row * EDGE_BYTES + seen_a_row * SENT_BYTES)
+    later = SHARDS * seen * (SENT_BYTES + edges / FEATURES * EDGE_BYTES)
     hours = DOCUMENTS * engine * in_tasks / 3600
-    found = [
+    estimates = [
         (
             "edges",
-            f"{edges_a_row:.1f} a row at {one['rows']:,} rows, growing as rows to the power {1 + slope:.2f}; at most "
-            f"{MOST_EDGES} a feature",
+            f"{edges_a_row:.1f} per row at {one['rows']:,} rows; the total grows as n^{1 + exponent:.2f} with n rows; "
+            f"at most {MOST_EDGES} per feature",
             f"{edges / 1e9:.1f} billion",
         ),
         (
             "model on disk",
-            f"{EDGE_BYTES} bytes an edge, {FEATURE_BYTES + NAME_BYTES} a feature, 20 a label",
+            f"{EDGE_BYTES} bytes per edge, {FEATURE_BYTES + NAME_BYTES} per feature, 20 per label",
             size(model),
         ),
         (
             "memory of a process that learns",
-            f"{HELD_BYTES + NAME_BYTES} bytes a feature, {LABEL_BYTES} a label: {size(held)}; and a page of "
-            f"{PAGE_BYTES:,} bytes for each of the {met / 1e6:.1f} million features that a shard meets in a round: "
+            f"{HELD_BYTES + NAME_BYTES} bytes per feature, {LABEL_BYTES} per label: {size(held)}; and a page of "
+            f"{PAGE_BYTES:,} bytes for each of the {seen / 1e6:.1f} million features that a shard sees in a round: "
             f"{size(changed)}",
             size(held + changed),
         ),
         (
-            "processes at once",
-            f"{NODES} nodes of {CORES} cores and {NODE_BYTES >> 30} GiB: a fifth for Java, the model once in the "
-            "system's cache, the rest for processes",
-            f"{NODES * processes}, {processes} a node",
+            "concurrent processes",
+            f"{NODES} nodes with {CORES} cores and {NODE_BYTES >> 30} GiB: a fifth for Java, the model once in the "
+            "page cache, the rest for processes",
+            f"{NODES * processes}, {processes} per node",
         ),
         (
-            "hours of a pass",
-            f"{1e6 * in_tasks:.0f} µs a row in our tasks, counting of words included, and {engine:.1f} times that with "
-            "Spark's own work, as measured above",
-            f"{hours / (NODES * processes):.1f} ({hours:,.0f} of one core)",
+            "hours per pass",
+            f"{1e6 * in_tasks:.0f} µs per row in our tasks, including counting of words, and {engine:.1f} times that "
+            "with Spark's own work, as measured above",
+            f"{hours / (NODES * processes):.1f} ({hours:,.0f} on one core)",
         ),
         (
             "shuffled in the first round",
-            f"{edges_a_row:.1f} edges and {met_a_row:.1f} features a row, {EDGE_BYTES} and {SENT_BYTES} bytes: "
-            f"{ROUNDS * first / DOCUMENTS:.0f} bytes a row before compression, and a quarter of the rows",
-            f"{size(first)}, {size(first / NODES)} a node",
+            f"{edges_a_row:.1f} edges and {seen_a_row:.1f} features per row, {EDGE_BYTES} and {SENT_BYTES} bytes: "
+            f"{ROUNDS * first / DOCUMENTS:.0f} bytes per row before compression, for a quarter of the rows",
+            f"{size(first)}, {size(first / NODES)} per node",
         ),
         (
             "shuffled in a later round",
-            f"{SHARDS:,} shards send the lists of {met / 1e6:.1f} million features, at most {edges / FEATURES:.0f} "
+            f"{SHARDS:,} shards send the lists of {seen / 1e6:.1f} million features, at most {edges / FEATURES:.0f} "
             "edges each",
-            f"{size(later)}, {size(later / NODES)} a node",
+            f"{size(later)}, {size(later / NODES)} per node",
         ),
         (
             "disk for the working directory",
-            f"100 bytes a row of short texts, and the models of {ROUNDS} rounds",
+            f"100 bytes per row of short texts, and the models of {ROUNDS} rounds",
             size(DOCUMENTS * 100 + ROUNDS * model),
         ),
     ]
@@ -168,16 +169,16 @@ def arithmetic() -> list[str]:
     return [
         f"### A billion documents, {LABELS / 1e6:.0f} million labels, {FEATURES / 1e6:.0f} million features",
         "",
-        *table(["what", "how it is reckoned", ""], found),
+        *table(["quantity", "calculation", ""], estimates),
         "",
-        f"From `text-whole-fi.json` ({one['rows']:,} titles on one core in {one['seconds']:.0f} s) and "
-        "`cascade-growth.json`. By the same figures",
-        f"one core learns ten million short texts in {10**7 * a_row / 60:.0f} minutes, and 100,000 in {small:.1f} s: "
-        "most people should take one machine.",
+        f"Calculated from `text-whole-fi.json` ({one['rows']:,} titles on one core in {one['seconds']:.0f} s) and "
+        "`cascade-growth.json`. By the same figures,",
+        f"one core learns ten million short texts in {10**7 * seconds_per_row / 60:.0f} minutes, and 100,000 in "
+        f"{small:.1f} s: most people should use one machine.",
     ]
 
 
 def section() -> list[str]:
-    """Return what docs/cluster.md says of sizes; see `benchmarks.readme`."""
+    """Return the section Sizing of docs/cluster.md; see `benchmarks.readme`."""
     known = all((RESULTS / f"spark-{name}.json").exists() for name in MEASURED)
     return ["## Sizing", "", *([*measured(), ""] if known else []), *arithmetic()]

@@ -1,4 +1,4 @@
-"""What attacks, damage and fuzzing have found, as tables; `benchmarks.readme` puts them into docs/reliability.md."""
+"""Render the results of attacks, damage and fuzzing as tables; `benchmarks.readme` writes docs/reliability.md."""
 
 from benchmarks.page_figures import read
 
@@ -8,7 +8,7 @@ DAMAGES = ("flipped bits", "cuts", "torn blocks")
 def hostile() -> list[str]:
     result = read("hostile")
     lines = [
-        "| format | attacks | refused | accepted | ran the code | worst seconds | worst MB above the file |",
+        "| format | attacks | refused | accepted | code executed | max. seconds | max. MB above the file size |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, attacks in sorted(result["formats"].items()):
@@ -17,13 +17,13 @@ def hostile() -> list[str]:
         megabytes = max(found["megabytes_above"] for found in attacks.values())
         counts = " | ".join(str(outcomes.count(which)) for which in ("refused", "accepted", "ran the code"))
         lines.append(f"| {name} | {len(attacks)} | {counts} | {seconds:.2f} | {megabytes:,.0f} |")
-    return [*lines, "", f"CPU seconds, each attack in a fresh process. {result['machine']}."]
+    return [*lines, "", f"CPU seconds; each attack runs in a new process. {result['machine']}."]
 
 
 def damage() -> list[str]:
     result = read("damage")
     lines = [
-        "| format | damage | times | noticed | harmless | silently wrong | crash |",
+        "| format | damage | cases | noticed | harmless | silently wrong | crash |",
         "|---|---|---|---|---|---|---|",
     ]
     for figures in result["formats"].values():
@@ -44,10 +44,9 @@ def fuzz() -> list[str]:
     total = sum(result["inputs"].values())
     failed = ", ".join(result["failed"]) or "none"
     calls = {name: sum(kept["methods"].values()) for name, kept in sorted(result.get("calls", {}).items())}
-    told = (
-        [f"Public calls: {' and '.join(f'{n:,} on the {name} build' for name, n in calls.items())}."] if calls else []
-    )
-    return [*lines, f"| together | {total:,} |", "", f"On the {build} build; targets with a failure: {failed}.", *told]
+    by_build = " and ".join(f"{n:,} on the {name} build" for name, n in calls.items())
+    public = [f"Public calls: {by_build}."] if calls else []
+    return [*lines, f"| total | {total:,} |", "", f"On the {build} build; targets with a failure: {failed}.", *public]
 
 
 PARTS = {"hostile": hostile, "damage": damage, "fuzz": fuzz}

@@ -1,7 +1,7 @@
-"""One cell of the table: a system with a setting on a set, run in a process of its own and kept in a store.
+"""Run one cell of the table, a system with a setting on a data set, in a separate process, and store the result.
 
-The store is `.cache/cells`: for each cell what was measured, in JSON, and what was ranked. A cell that is there is not
-run again, unless its rows, its setting, its requirements or, for our own systems, the learners have changed.
+The store is `.cache/cells`: for each cell its figures, in JSON, and its ranking. A stored cell is not run again, unless
+its rows, its setting, its requirements or, for abound, the learners have changed.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ def store() -> Path:
 
 
 def place(set_name: str, peer: str) -> Path:
-    """Return the file of a cell; beside it stands its ranking."""
+    """Return the file of a cell; its ranking is in the same folder."""
     return store() / set_name / f"{peer}.json"
 
 
@@ -46,13 +46,13 @@ def digest(*parts: bytes) -> str:
 
 
 def rows_digest(data: sets.LabelSet) -> str:
-    """Return a digest of all rows and labels of a set."""
+    """Return a digest of all rows and labels of a data set."""
     matrices = [sp.csr_matrix(matrix) for matrix in (data.X_train, data.Y_train, data.X_test, data.Y_test)]
     return digest(*(a.tobytes() for m in matrices for a in (m.indptr, m.indices, m.data)))
 
 
 def system_digest(peer: Peer) -> str:
-    """Return a digest of what decides how a system learns."""
+    """Return a digest of everything that determines how a system learns."""
     if peer.environment is not None:
         return digest(peer.script.encode(), peer.setting.encode(), requirements(peer.environment).encode())
     files = [p for part in ("rankers", "kernels") for p in (LEARNERS / part).glob("*.p*") if p.suffix != ".pyi"]
@@ -60,7 +60,7 @@ def system_digest(peer: Peer) -> str:
 
 
 def read(set_name: str, peer: str) -> dict[str, Any] | None:
-    """Return a cell of the store, or nothing."""
+    """Return a cell of the store, or None."""
     path = place(set_name, peer)
     return json.loads(path.read_text()) if path.exists() else None
 
@@ -88,7 +88,7 @@ def run(data: sets.LabelSet, peer: str, *, again: bool = False) -> tuple[dict[st
 
 
 def joined(known: dict[str, Any] | None, figures: dict[str, Any]) -> dict[str, Any]:
-    """Put a run to those before: the least time and memory, the highest rate, and whether the rankings are the same."""
+    """Combine a run with earlier ones: lowest time and memory, highest rate, and whether the rankings are equal."""
     if known is None or "failed" in known or "failed" in figures:
         return figures if "failed" in figures else {**figures, "runs": 1}
     best = {key: min(known[key], figures[key]) for key in LEAST} | {key: max(known[key], figures[key]) for key in MOST}
@@ -97,7 +97,7 @@ def joined(known: dict[str, Any] | None, figures: dict[str, Any]) -> dict[str, A
 
 
 def once(peer: Peer, set_name: str, target: Path) -> dict[str, Any]:
-    """Run a system and return its figures, or why it has none; its ranking goes beside the target."""
+    """Run a system and return its figures, or the reason for the failure; write its ranking next to the target."""
     output = Path(tempfile.mkdtemp(prefix="abound-cell-"))
     script = HERE / "systems" / f"{peer.script}.py"
     try:
@@ -116,10 +116,10 @@ def once(peer: Peer, set_name: str, target: Path) -> dict[str, Any]:
 
 
 def limited(command: list[Any], errors: Path, seconds: float = SECONDS, gigabytes: float = GIGABYTES) -> str | None:
-    """Run a command within the limits and say why it did not finish, if so.
+    """Run a command within the limits; return why it did not finish, or None.
 
-    On a machine that others use, too, a run may wait for as long as it works: the time counts when the cores of the
-    machine were used for so long, or when twice of it has passed.
+    On a shared machine a run may spend as much time waiting as working. The limit is therefore reached when the run has
+    used all cores for that long, or when twice the time has passed.
     """
     with open(errors, "w") as file:
         started = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)

@@ -1,7 +1,7 @@
-"""How many lines a person writes to use a system: those of its script that fit, feed and rank.
+"""Count the lines of code that a user needs for a system: those of its script that convert rows, train and rank.
 
-Counted are the lines of code in the bodies of the methods that prepare, train and rank, with what they call, and the
-imports of the peer itself; not the harness, the saving, the ranking of one row at a time, nor what names the version.
+Counted are the lines in the bodies of the methods that prepare, train and rank, with the functions that they call, and
+the imports of the peer itself. The harness, saving, ranking of one row at a time and the version are not counted.
 """
 
 import ast
@@ -12,7 +12,7 @@ SHARED = {"harness", "processes"}
 
 
 def lines_written(script: Path) -> int:
-    """Count the lines of a system's script and of the scripts beside it that it builds upon."""
+    """Count the lines of a system's script and of the scripts in the same folder that it imports."""
     tree, source = ast.parse(script.read_text()), script.read_text().splitlines()
     code: set[int] = set()
     total = 0

@@ -89,7 +89,7 @@ def test_tables_say_where_the_default_is_not_level(made):
     assert without == "| made | no | 0.600 / 0.200 | 0.604 | words | 0.200 | default | yes |"
     assert with_names == "| made | yes | 0.600 / 0.200 | 0.600 | default | 0.206 | words | **no** |"
     lines = defaults.all_tables(result)
-    assert lines[:3] == ["### made", "", "180 rows learnt, 20 held out."]
+    assert lines[:3] == ["### made", "", "180 rows learned, 20 held out."]
     assert lines[-1] == "| words | yes | 0.590 | 0.300 | 0.206 | 1.0 | 20 | 5 | 90 | 1,000 |"
     result["cells"]["made | names | words"]["params"] = {"ngrams": 2}
     *_, last, _, footnote = defaults.all_tables(result)

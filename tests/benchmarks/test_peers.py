@@ -203,7 +203,7 @@ def test_the_page_has_every_cell_and_says_where_we_stand(result):
 
 
 def test_losses_are_listed_and_embeddings_stand_apart(result):
-    assert tables.losses(result) == ["By none of the six measures on any set."]
+    assert tables.losses(result) == ["For none of the six measures on any data set."]
     assert [line.split(" | ")[1] for line in tables.embeddings(result)[2:4]] == ["abound", "minilm-linear"]
     omikuji = result["sets"]["made"]["cells"]["omikuji"]
     omikuji["accuracy"]["P@3"][0] = 2.0

@@ -1,4 +1,4 @@
-"""The paper's tables with its figures in brackets after ours, as lines of Markdown."""
+"""Render the paper's tables, with its figures in parentheses after ours, as lines of Markdown."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,7 +47,7 @@ def data(result: Result) -> Lines:
         )
         cells = [beside(*pair) for pair in zip(ours, theirs, strict=True)]
         rows.append([name, corpus["about"], *cells])
-    return table(["set", "what", "rows", "features", "labels", "features a row", "labels a row"], rows)
+    return table(["data set", "content", "rows", "features", "labels", "features per row", "labels per row"], rows)
 
 
 def system_name(name: str, row: dict[str, Any], corpus: str) -> str:
@@ -76,7 +76,7 @@ def comparisons(result: Result) -> Lines:
                 "W": short(row["W"]) if index else "-",
             }
             rows.append([system_name(name, row, corpus), *(beside(cells[c], theirs.get(c)) for c in paper.COLUMNS)])
-    return table(["set, system", "HR", "R1", "R5", "training s", "d", "weights"], rows)
+    return table(["data set, system", "HR", "R1", "R5", "training s", "d", "weights"], rows)
 
 
 def signs(result: Result) -> Lines:
@@ -89,21 +89,21 @@ def signs(result: Result) -> Lines:
             ratio = corpus["systems"][sign["against"]]["seconds"] / max(corpus["systems"]["FF best"]["seconds"], 1e-9)
             cells = [f"{wins} : {losses}, p {p:.2g}" for wins, losses, p in pairs]
             rows.append([name, sign["against"], *cells, f"{ratio:,.1f}"])
-    head = ["set", "best of the others", "R1, wins : losses", "R5, wins : losses", "its training time / FF's"]
+    head = ["data set", "best other system", "R1, wins : losses", "R5, wins : losses", "its training time / FF's"]
     return [*table(head, rows), *_apart(result)]
 
 
 def _apart(result: Result) -> Lines:
-    """Say where a classifier that the command does not run is better than the best that it runs."""
+    """Name the data sets on which a classifier that the command does not run is better than the best that it runs."""
     return [
         line
         for name, flat in MEASURED_APART.items()
         if name in result["corpora"]
         for line in (
             "",
-            f"Read the row of {name} with care: its tree of SVMs is not fitted to held-out rows, and is not the best "
-            f"classifier there. A flat LinearSVC, measured apart on the same trials, has R1 {flat:.3f}: feature focus, "
-            f"with {result['corpora'][name]['systems']['FF best']['R1']:.3f}, is below it.",
+            f"Read the row of {name} with care: its tree of SVMs is not tuned on held-out rows, and is not the best "
+            f"classifier there. A flat LinearSVC, measured separately on the same trials, has R1 {flat:.3f}, more than "
+            f"feature focus with {result['corpora'][name]['systems']['FF best']['R1']:.3f}.",
         )
     ]
 
@@ -130,11 +130,11 @@ def options(result: Result) -> Lines:
             other = paper.PASS_SECONDS.get(name)
             times = beside(" / ".join(pair), " / ".join(other) if other else None)
         rows.append([name, *cells, times])
-    return table(["R1", *OPTION_HEADS, "s of a pass: no constraints / default"], rows)
+    return table(["R1", *OPTION_HEADS, "seconds per pass: no constraints / default"], rows)
 
 
 def degrees(result: Result) -> Lines:
-    """Return figure 12: R1 and edges against the bound of a feature's edges."""
+    """Return figure 12: R1 and edges by the limit of edges per feature."""
     found = {name: corpus["degrees"] for name, corpus in result["corpora"].items() if "degrees" in corpus}
     if not found:
         return []
@@ -144,7 +144,7 @@ def degrees(result: Result) -> Lines:
         for name, by in found.items()
         if set(bounds) <= set(by)
     ]
-    return table(["R1, edges touched a feature", *(f"d_max {b}" for b in bounds)], rows)
+    return table(["R1, edges touched per feature", *(f"d_max {b}" for b in bounds)], rows)
 
 
 def margins(result: Result) -> Lines:
@@ -157,7 +157,7 @@ def margins(result: Result) -> Lines:
             rows.append(
                 [name, margin, f"{values[0]:.3f}", f"{values[best]:.3f} (pass {best + 1})", f"{values[-1]:.3f}"]
             )
-    return table(["set", "margin", "R1 after one pass", "best", "after the last"], rows)
+    return table(["data set", "margin", "R1 after one pass", "best", "after the last"], rows)
 
 
 def boolean(result: Result) -> Lines:
@@ -193,7 +193,10 @@ def inside(result: Result) -> Lines:
         if found.get("strong examples"):
             strong = "; ".join(found["strong examples"])
             examples.append(f"- {name}: strong {strong}. Leaking: {', '.join(found['leaking examples']) or 'none'}.")
-    heads = ["set", "features of the first label", "by rank", "of the true", "of any", "edges > .9", "leaking features"]
+    heads = [
+        *("data set", "features of the first label", "by rank", "of the true label", "of any label"),
+        *("edges > 0.9", "leaking features"),
+    ]
     return [*table(heads, rows), "", *examples]
 
 
@@ -211,7 +214,7 @@ def appendix(result: Result) -> Lines:
 
 
 def readings(result: Result) -> Lines:
-    """Return what the paper leaves open, read in several ways."""
+    """Return results for several interpretations of what the paper leaves open."""
     theirs = {
         "20news": ("60k", "80", "0.798", "0.865", "0.852", "0.25"),
         "reuters-10": ("33k", "80.9", "0.860", "0.884", "0.906", "0.86"),
@@ -224,12 +227,15 @@ def readings(result: Result) -> Lines:
             accuracies = [f"{row[key]:.3f}" for key in ("FF margin 0", "FF margin 0.5", "SVM C=1", "frequency R5")]
             rows.append([name, reading, short(row["features"]), f"{row['features_a_row']:.0f}", *accuracies])
         rows.append([name, "the paper", *theirs[name]])
-    heads = ["set", "reading", "features", "a row", "FF margin 0", "FF margin 0.5", "SVM C=1", "frequency R5"]
+    heads = [
+        *("data set", "interpretation", "features", "per row"),
+        *("FF margin 0", "FF margin 0.5", "SVM C=1", "frequency R5"),
+    ]
     return table(heads, rows)
 
 
 def claims(result: Result) -> Lines:
-    """Return each claim of the paper, where it holds and where not."""
+    """Return each claim of the paper, with the data sets on which it holds or does not hold."""
     rows = []
     for check in checks(result):
         for holds in (True, False):
@@ -241,17 +247,17 @@ def claims(result: Result) -> Lines:
 
 
 def setting(result: Result) -> Lines:
-    """Return where and in how much time all of it was measured."""
+    """Return the machine, the versions and the time of the measurements."""
     wall, spent = (sum(c[k] for c in result["corpora"].values()) for k in ("seconds", "processor_seconds"))
     names = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
     return [
-        f"{result['machine']}; {names}. The data sets took {spent / 60:.0f} minutes of processor time, on two cores "
-        f"half of that ({wall / 60:.0f} minutes by the clock while others used the machine)."
+        f"{result['machine']}; {names}. The data sets took {spent / 60:.0f} minutes of CPU time, which is half of that "
+        f"on two cores ({wall / 60:.0f} minutes of wall-clock time while others used the machine)."
     ]
 
 
 def brief(result: Result) -> Lines:
-    """Return the index and the best of the others in one line a set, for README."""
+    """Return the index and the best other system, one line per data set, for README."""
     rows = []
     for name, corpus in result["corpora"].items():
         sign, systems = corpus["sign"], corpus["systems"]
@@ -264,10 +270,10 @@ def brief(result: Result) -> Lines:
         rows.append([name, ours, *((rival, ratio) if sign else ("too many labels", "-"))])
     held = [row["holds"] for check in checks(result) for row in check["sets"].values()]
     return [
-        *table(["R1, paper's in brackets", "feature focus", "best classifiers", "their training time / ours"], rows),
+        *table(["R1, ours (paper)", "feature focus", "best classifiers", "their training time / ours"], rows),
         *_apart(result),
         "",
-        f"{sum(held)} of {len(held)} checks of what the paper reports hold.",
+        f"{sum(held)} of {len(held)} checks of the paper's claims hold.",
     ]
 
 
