@@ -112,7 +112,7 @@ def run(label_set: sets.LabelSet, n_jobs: int, n_shards: int, rounds: int) -> di
     """Fit once; return the times and the ranker."""
     ranker = Cascade(n_jobs=n_jobs, shards=n_shards, rounds=rounds)
     ranker.check_params()
-    ranker.start()
+    ranker.reset()
     start = time.perf_counter()
     encoded = ranker.encode(label_set.X_train, label_set.Y_train)
     with watched() as calls:

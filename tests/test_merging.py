@@ -148,7 +148,7 @@ def test_a_young_cascade_takes_the_side_of_an_old_one(monkeypatch):
     assert not both.n_edges_  # together they have seen enough rows to know that labels are few
     # A model of many labels has let go of its pairs: the two have nothing in common.
     many = Cascade(few_labels=1000).fit(X[:20], Y[:20])
-    many.start_components([many.component(RatedVotes)])
+    many.set_components([many.component(RatedVotes)])
     with pytest.raises(ValueError, match="one model has more than few_labels=1000 labels and keeps an index"):
         merge(many, few)
 

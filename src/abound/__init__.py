@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from abound.errors import AboundError, DamagedModel, DataError, ModelError, UnknownFormat
-from abound.lazily import lazily
+from abound.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from abound.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
@@ -76,4 +76,4 @@ __all__ = [
     "merge",
 ]
 
-__getattr__, __dir__ = lazily(__name__, _LAZY, __all__)
+__getattr__, __dir__ = lazy_exports(__name__, _LAZY, __all__)

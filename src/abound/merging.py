@@ -4,7 +4,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from abound.rankers.base import Ranker, checked_rankers
+from abound.rankers.base import Ranker, require_rankers
 from abound.rankers.merging import check_params, merge_rankers
 from abound.tagger import Tagger
 from abound.text import TextEncoder
@@ -41,7 +41,7 @@ def merge(first: Model, *others: Model) -> Model:
     """
     models = [first, *others]
     taggers = [model for model in models if isinstance(model, Tagger)]
-    rankers = checked_rankers([model for model in models if not isinstance(model, Tagger)])
+    rankers = require_rankers([model for model in models if not isinstance(model, Tagger)])
     if taggers and rankers:
         raise ValueError("a tagger and a ranker cannot be merged; give models of one kind")
     return cast("Model", _merge_taggers(taggers) if taggers else merge_rankers(rankers))
@@ -57,7 +57,7 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     encoder.restore(first.encoder.arrays())
     encoder.counted = any(tagger.encoder.counted for tagger in taggers)
     numbers = [np.arange(first.n_features, dtype=np.int32)]
-    numbers += [encoder.vocabulary.absorb(other.encoder.vocabulary) for other in taggers[1:]]
+    numbers += [encoder.vocabulary.merge(other.encoder.vocabulary) for other in taggers[1:]]
     ranker = merge_rankers([tagger.ranker for tagger in taggers], numbers)
     ranker.n_features_in_ = encoder.n_terms
     params = first.params()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from abound.components.votes import Learning
+from abound.components.votes import LearningParams
 from abound.kernels.batch import Batch
 from abound.kernels.category import (
     PrototypeSettings,
@@ -22,8 +22,8 @@ from tests.reference.rated import Learned
 
 def rated_settings(options):
     """Return settings from options that name everything."""
-    learning = Learning(**{name: options[name] for name in Learning._fields})
-    others = {name: value for name, value in options.items() if name not in Learning._fields}
+    learning = LearningParams(**{name: options[name] for name in LearningParams._fields})
+    others = {name: value for name, value in options.items() if name not in LearningParams._fields}
     return RatedSettings(**others, learning=learning)
 
 
@@ -101,12 +101,12 @@ class Pairs:
     """The kernels of the squared hinge, some rows at a time."""
 
     def __init__(self, options, may_be_dense=True):
-        self.common = options.get("common", 0.0)
-        self.store = Prototypes(traced=True, may_be_dense=may_be_dense)
+        self.bias_value = options.get("bias_value", 0.0)
+        self.store = Prototypes(has_aux=True, may_be_dense=may_be_dense)
         self.scratch, self.n_known = RowScores(), 0
         how = {name: options[name] for name in ("margin", "rivals", "step")}
         self.settings = PrototypeSettings(
-            rule="hinge", all_labels=True, step_start=options["start"], common=self.common, **how
+            rule="hinge", all_labels=True, step_start=options["start"], bias_value=self.bias_value, **how
         )
 
     def learn(self, examples, rejections=True):
@@ -126,7 +126,7 @@ class Pairs:
 
     def explain(self, row, label):
         _, indices, data = as_rows([row])
-        positions, votes, prior = prototypes_explain(self.store, indices, data, label, self.common)
+        positions, votes, prior = prototypes_explain(self.store, indices, data, label, self.bias_value)
         return list(zip(indices[positions].tolist(), votes.tolist(), strict=True)), prior
 
     def state(self):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from abound.kernels.batch import Batch
 from abound.kernels.category import PrototypeSettings, RowScores, prototypes_learn
-from abound.kernels.pairs import COMMON_VALUE, STEP_BEGIN, STEP_SIZE
+from abound.kernels.pairs import BIAS_VALUE, INITIAL_GRAD_SQ, LEARNING_RATE
 from abound.kernels.prototypes import Prototypes, check_prototypes
 from tests.kernels.drivers import Pairs, hinge_state
 from tests.kernels.streams import any_stream, as_lists, as_rows, dyadic, extreme, long_stream, numbered, streams
@@ -18,13 +18,13 @@ from tests.reference.hinge import HingeOracle
 
 pytestmark = pytest.mark.kernel
 
-USUAL = {"margin": 1.0, "rivals": 10, "step": STEP_SIZE, "start": STEP_BEGIN, "common": COMMON_VALUE}
+USUAL = {"margin": 1.0, "rivals": 10, "step": LEARNING_RATE, "start": INITIAL_GRAD_SQ, "bias_value": BIAS_VALUE}
 CHOICES = {
     "margin": (1.0, 0.0, 0.3, 2.5),
     "rivals": (10, 1, 2, 40),  # more than 32 are kept as a heap
     "step": (1.0, 0.1),
     "start": (30.0, 0.01),
-    "common": (0.0, COMMON_VALUE, 2.0),
+    "bias_value": (0.0, BIAS_VALUE, 2.0),
 }
 options = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in CHOICES.items()})
 seeds = st.none() | st.integers(0, 99)
@@ -94,7 +94,7 @@ def test_explanations_are_the_oracles_votes_and_sum_to_the_score(options, stream
     for e in examples:
         for label, score in pairs.rank(e.row):
             votes, prior = pairs.explain(e.row, label)
-            if options["common"] > 0:
+            if options["bias_value"] > 0:
                 votes = [(f + 1, vote) for f, vote in votes]
                 votes = [(0, prior), *votes] if prior else votes
             assert votes == oracle.votes(e.row, label)
@@ -144,7 +144,7 @@ def hinge_loss(options, weights, row, labels, n_labels, rivals):
 
 @pytest.mark.parametrize("margin", [0.5, 1.0])
 def test_weights_follow_the_gradient_of_the_squared_hinge(margin):
-    options = {**USUAL, "margin": margin, "rivals": 3, "start": 1.0, "common": 0.0}
+    options = {**USUAL, "margin": margin, "rivals": 3, "start": 1.0, "bias_value": 0.0}
     examples = numbered(long_stream(8, 100, 6, 12, exact=False))
     pairs, n_moved = Pairs(options), 0
     pairs.learn(examples)
@@ -212,7 +212,7 @@ def test_a_rejected_label_falls_beside_true_ones(stream, seed):
 def test_the_hinge_needs_sums_of_squares():
     store = Prototypes(may_be_dense=True)
     how = PrototypeSettings(rule="hinge", all_labels=True, step=1.0)
-    with pytest.raises(ValueError, match="AdaGrad needs a store with traces"):
+    with pytest.raises(ValueError, match="AdaGrad needs a store with auxiliary values"):
         prototypes_learn(store, RowScores(), how, Batch(as_rows([{0: 1.0}]), (*as_lists([[0]]), 0)))
 
 
@@ -224,8 +224,8 @@ def test_labels_that_are_unknown_or_rejected_twice_do_no_harm():
 
 
 def test_what_all_rows_have_needs_all_labels():
-    with pytest.raises(ValueError, match="touches all labels"):
-        PrototypeSettings(rule="hinge", all_labels=False, common=0.1)
+    with pytest.raises(ValueError, match="bias_value needs all_labels"):
+        PrototypeSettings(rule="hinge", all_labels=False, bias_value=0.1)
 
 
 def test_a_label_that_most_rows_have_leads_where_words_say_nothing():
@@ -262,9 +262,9 @@ def test_a_mean_is_of_moments_of_one_store():
     one, other = Pairs(USUAL), Pairs(USUAL)
     one.learn(numbered([({0: 1.0}, ["a"], 0)]))
     other.learn(numbered([({0: 1.0, 5: 1.0}, ["a"], 0)]))
-    with pytest.raises(ValueError, match="no more features"):
+    with pytest.raises(ValueError, match="must not have more features"):
         one.store.mean_with(other.store, 0.5)
-    third = Pairs({**USUAL, "common": 0.0})
+    third = Pairs({**USUAL, "bias_value": 0.0})
     third.learn(numbered([({0: 1.0}, ["a"], 0), ({0: 1.0}, ["b"], 0)]))
-    with pytest.raises(ValueError, match="no other pairs"):
+    with pytest.raises(ValueError, match="must not have other pairs"):
         one.store.mean_with(third.store, 0.5)

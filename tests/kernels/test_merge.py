@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from abound.components.votes import PlainVotes, merge_pools
-from abound.kernels.merge import Pruning, merge_features, merge_prototypes, renumbered
+from abound.kernels.merge import Pruning, merge_features, merge_prototypes, renumber
 from abound.kernels.pool import EDGE_DTYPE, EdgePool
 from abound.kernels.prototypes import Prototypes
 from abound.kernels.rated import RATED_DTYPE, RATING_DTYPE
@@ -137,7 +137,7 @@ def test_a_shard_may_leave_out_what_it_has_not_met(case, absent):
     wanted = merge_features(as_pool(base, rated), [as_pool(s, rated) for s in whole], 0, N_FEATURES, N_LABELS, how)
     for one, other in zip(found, wanted, strict=True):
         assert one.tobytes() == other.tobytes()
-    with pytest.raises(ValueError, match="present must tell of each shard"):
+    with pytest.raises(ValueError, match="present must have one row for each shard"):
         merge_features(None, pools, 0, N_FEATURES, N_LABELS, how, present[:0])
 
 
@@ -193,7 +193,7 @@ def test_long_lists_are_in_order():
 @given(merges(), st.permutations(range(N_FEATURES)), st.permutations(range(N_LABELS)))
 def test_an_index_is_numbered_anew(case, features, labels):
     _, rated, _, (index, *_) = case
-    found = renumbered(as_pool(index, rated), np.array(features, np.int32), np.array(labels, np.int32), rated=rated)
+    found = renumber(as_pool(index, rated), np.array(features, np.int32), np.array(labels, np.int32), rated=rated)
     wanted = {}
     for f, feature in index.items():
         edges = in_order({labels[c]: edge for c, edge in feature.edges.items()})
@@ -204,9 +204,9 @@ def test_an_index_is_numbered_anew(case, features, labels):
 def test_numbers_outside_their_range_are_refused():
     pool = as_pool({0: Feature(1.0, 1, NOTHING, {5: Edge(1.0)})}, False)
     with pytest.raises(IndexError, match="a label that does not exist"):
-        renumbered(pool, np.zeros(1, np.int32), np.zeros(2, np.int32), rated=False)
-    with pytest.raises(ValueError, match="the pool has 1 features, but numbers are given for 0"):
-        renumbered(pool, np.zeros(0, np.int32), np.zeros(9, np.int32), rated=False)
+        renumber(pool, np.zeros(1, np.int32), np.zeros(2, np.int32), rated=False)
+    with pytest.raises(ValueError, match="the pool has 1 features, but there are numbers for 0"):
+        renumber(pool, np.zeros(0, np.int32), np.zeros(9, np.int32), rated=False)
     with pytest.raises(IndexError, match="a label that does not exist"):
         merge_features(None, [pool, pool], 0, 1, 2, Pruning(rated=False, horizon=9.0))
 
@@ -244,5 +244,5 @@ def test_merged_pairs_equal_the_oracle(base, shards):
 
 
 def test_pairs_without_sums_of_squares_are_refused():
-    with pytest.raises(ValueError, match="only pairs with their sums of squares"):
-        merge_prototypes(Prototypes(traced=True), [Prototypes()], 3)
+    with pytest.raises(ValueError, match="only pairs with sums of squared gradients"):
+        merge_prototypes(Prototypes(has_aux=True), [Prototypes()], 3)

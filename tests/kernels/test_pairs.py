@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from abound.kernels.pairs import LEAST_WEIGHT, PairTables
+from abound.kernels.pairs import PRUNING_THRESHOLD, PairTables
 from abound.kernels.prototypes import check_prototypes
 from tests.kernels.drivers import Index, rated_state, table_state, weighed_votes
 from tests.kernels.streams import any_stream, extreme, long_stream, numbered, streams
@@ -133,12 +133,12 @@ def test_the_mean_of_a_pass_is_that_of_the_states_after_each_row(again):
     examples = numbered(long_stream(4, 80, 12, 40, exact=False))
     index, states = Index(CANDIDATES), []
     index.learn(examples if again else examples[:1])
-    index.tables.forget_traces()
+    index.tables.reset_averages()
     n_labels = examples[-1].n_labels
     for number, e in enumerate(examples):
         index.learn([e._replace(n_labels=n_labels)], again=again, before=number)
         states.append(table_state(index.tables))
-    index.tables.take_mean(len(examples))
+    index.tables.average_weights(len(examples))
     for key, (weight, squares) in table_state(index.tables).items():
         mean = np.mean([state.get(key, (0.0, 0.0))[0] for state in states])
         assert weight == pytest.approx(mean, abs=1e-5)
@@ -148,11 +148,11 @@ def test_the_mean_of_a_pass_is_that_of_the_states_after_each_row(again):
 def test_tidying_keeps_what_weighs_something():
     index, oracle, _ = check_row_by_row(CANDIDATES, long_stream(5, 150, 12, 60, exact=False))
     before = index.tables.n_pairs
-    assert index.tables.tidied() is index.tables
+    assert index.tables.prune() is index.tables
     oracle.tidy()
     assert table_state(index.tables) == oracle.pairs
     assert 0 < index.tables.n_pairs == len(oracle.pairs) < before
-    assert min(abs(weight) for weight, _ in oracle.pairs.values()) >= LEAST_WEIGHT
+    assert min(abs(weight) for weight, _ in oracle.pairs.values()) >= PRUNING_THRESHOLD
 
 
 def test_only_wanted_features_are_kept():

@@ -8,18 +8,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from abound import FeatureFocus
-from abound.components.votes import Learning
+from abound.components.votes import LearningParams
 from abound.kernels.rated import check_rated
 from tests.kernels.drivers import Index, rated_state
 from tests.kernels.streams import any_stream, as_matrix, dyadic, extreme, long_stream, numbered, streams
 from tests.reference.feature_focus import SMALLEST
-from tests.reference.rated import ACQUAINTED, HIGHEST, LOWEST, RatedOracle, exp_of
+from tests.reference.rated import HIGHEST, INITIAL_CORRECTION, LOWEST, RatedOracle, exp_of
 
 pytestmark = pytest.mark.kernel
 
 UNLIMITED = 2**62
 USUAL = {"w_min": 0.005, "d_max": 40, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0}
-USUAL |= Learning()._asdict()
+USUAL |= LearningParams()._asdict()
 CHOICES = {
     "w_min": (0.0, 0.01, 0.3, 0.9),
     "d_max": (1, 2, 25, UNLIMITED),
@@ -86,7 +86,7 @@ def test_long_lists_equal_the_oracle_after_every_row(w_min, leak, exact):
         if w_min < 0.1:  # otherwise there is hardly an edge to learn by
             assert any(rating.value for rating in oracle.ratings.values())
             corrections = [th.value for found in oracle.corrections.values() for th in found.values()]
-            assert any(th != ACQUAINTED for th in corrections) == (options["step"] > 0)
+            assert any(th != INITIAL_CORRECTION for th in corrections) == (options["step"] > 0)
 
 
 def test_ratings_stay_within_their_limits():

@@ -132,7 +132,7 @@ def test_false_negatives_may_weigh_more():
 
 
 def test_scores_that_do_not_fit_the_queries_are_refused():
-    with pytest.raises(ValueError, match="must fit the queries"):
+    with pytest.raises(ValueError, match="must match the queries"):
         run("map", [0.0, 1.0], [1, 0], indptr=[0, 3])
     with pytest.raises(ValueError, match="out of range"):
         violated_rankings(7, 1.0, np.zeros(1), np.zeros(1, np.uint8), np.array([0, 1]), 0, 1, np.zeros(1), np.zeros(1))

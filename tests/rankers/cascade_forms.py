@@ -42,7 +42,7 @@ def rejections(Y, seed=1):
 def learn(ranker, X, Y, wrong=None):
     """Learn rows of which some labels are known to be wrong, as a tagger does."""
     if not hasattr(ranker, "labels_"):
-        ranker.start()
+        ranker.reset()
     batch = ranker.encode(X, Y)
     given = None if wrong is None else as_lists([[ranker.labels_.id_of(name) for name in row] for row in wrong])
     ranker.learn(Batch(batch.rows, batch.targets, given))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import abound
 from abound import Cascade
-from abound.components.linear import MOMENTS, Linear
+from abound.components.linear import AVERAGED_STATES, Linear
 from abound.components.second_stage import SecondStage
-from abound.components.votes import Learning
-from abound.kernels.pairs import COMMON_VALUE, LEAST_WEIGHT, STEP_BEGIN, STEP_SIZE
+from abound.components.votes import LearningParams
+from abound.kernels.pairs import BIAS_VALUE, INITIAL_GRAD_SQ, LEARNING_RATE, PRUNING_THRESHOLD
 from abound.rankers import auto
 from abound.training import source
 from abound.training.source import training_order
@@ -27,7 +27,7 @@ from tests.reference.rated import RatedOracle
 pytestmark = pytest.mark.kernel
 
 RATED = {"w_min": 0.002, "d_max": 50, "horizon": 65536.0, "leak": True, "boolean": False, "step": 1.0}
-RATED |= Learning()._asdict()
+RATED |= LearningParams()._asdict()
 
 
 @pytest.mark.usefixtures("short_trial")
@@ -46,7 +46,7 @@ def test_candidates_are_weighed_where_rows_are_gone_through_twice(shards):
         ranker = Cascade(few_labels=5, shards=shards, **params).fit(X, Y)
         assert (ranker.n_pairs_ > 0) == weighed
         weights = ranker.component(SecondStage).arrays()[2] if weighed else []
-        assert all(abs(weight) >= LEAST_WEIGHT for weight in weights)
+        assert all(abs(weight) >= PRUNING_THRESHOLD for weight in weights)
     stream = learn(Cascade(few_labels=5), X, Y)
     assert stream.n_pairs_ == 0
     assert learn(Cascade(few_labels=5, candidates=20), X, Y).n_pairs_ > 0
@@ -180,11 +180,11 @@ def test_few_labels_are_the_squared_hinge_and_the_mean_of_the_last_pass_in_anoth
     X, Y = growing()
     ranker, ids = Cascade(passes=3, random_state=5).fit(X, Y), {}
     labels = [[ids.setdefault(name, len(ids)) for name in names] for names in Y]
-    oracle = HingeOracle(margin=1.0, rivals=10, step=STEP_SIZE, start=STEP_BEGIN, common=COMMON_VALUE)
+    oracle = HingeOracle(margin=1.0, rivals=10, step=LEARNING_RATE, start=INITIAL_GRAD_SQ, bias_value=BIAS_VALUE)
     random, mean, first = np.random.default_rng(5), {}, training_order(len(Y), 5)
     for i in range(3):
         order = first if i == 0 else first[shuffled_places(len(Y), random)]
-        for done, part in enumerate(np.array_split(order, MOMENTS)):
+        for done, part in enumerate(np.array_split(order, AVERAGED_STATES)):
             for row in part:
                 oracle.learn(dict(enumerate(X[[row]].toarray()[0].tolist())), labels[row], [], len(ids))
             if i == 2:

@@ -31,7 +31,7 @@ def test_what_is_kept_ranks_and_learns_on_equally(form, how, tmp_path):
     assert kept.get_params() == ranker.get_params()
     assert kept.state_hash() == ranker.state_hash()
     assert list(kept.rank(X, 50)) == list(ranker.rank(X, 50))
-    assert (kept.n_edges_, kept.n_learnt) == (ranker.n_edges_, ranker.n_learnt)
+    assert (kept.n_edges_, kept.n_learned) == (ranker.n_edges_, ranker.n_learned)
     for part in (slice(0, 5), slice(5, 120)):  # past the trial, and to more labels than are few
         learn(kept, X[part], Y[part], rejections(Y)[part])
         learn(ranker, X[part], Y[part], rejections(Y)[part])
@@ -102,8 +102,8 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
         (MANY, "edges", with_field("slope", 1, -1.0), "outside its limits"),
         (MANY, "edges", lambda a: np.repeat(a, 2), "does not begin at 0 and end"),
         (MANY, "edges", lambda a: a.view([("label", "<i4"), ("weight", "<f4")]), "have another form"),
-        (MANY, "edge_indptr", with_field(None, 1, -5), "indptr falls"),
-        (MANY, "edge_indptr", with_field(None, 1, 1 << 40), "indptr falls or leaves"),
+        (MANY, "edge_indptr", with_field(None, 1, -5), "indptr decreases"),
+        (MANY, "edge_indptr", with_field(None, 1, 1 << 40), "indptr decreases or exceeds"),
         (MANY, "edge_indptr", lambda a: a[:-1], "disagree about the number of features"),
         (MANY, "feature_totals", with_field(None, 0, -1.0), "negative or infinite total"),
         (MANY, "feature_totals", with_field(None, 0, np.inf), "negative or infinite total"),
@@ -121,11 +121,11 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
         (FEW, "pair_labels", with_field(None, 0, -1), "a label outside the label set"),
         (FEW, "pair_labels", with_field(None, 1, 0), "not in order"),
         (FEW, "pair_weights", with_field(None, 0, np.nan), "a weight is not a finite number"),
-        (FEW, "pair_weights", lambda a: a[:-1], "not as many weights"),
+        (FEW, "pair_weights", lambda a: a[:-1], "numbers of weights"),
         (FEW, "pair_slopes", with_field(None, 0, -1.0), "negative or not finite"),
         (FEW, "pair_slopes", with_field(None, 0, np.inf), "negative or not finite"),
-        (FEW, "pair_slopes", lambda a: a[:-1], "not as many sums of squares"),
-        (FEW, "pair_slopes", lambda a: a.astype(np.float64), "not as many sums of squares"),
+        (FEW, "pair_slopes", lambda a: a[:-1], "do not match the labels"),
+        (FEW, "pair_slopes", lambda a: a.astype(np.float64), "do not match the labels"),
         (FEW, "pair_indptr", with_field(None, 1, -5), "negative length"),
         (FEW, "pair_indptr", with_field(None, 1, 1 << 40), "negative length"),
         (FEW, "pair_indptr", lambda a: a[:-1], "do not span the pairs"),

@@ -65,7 +65,7 @@ def test_few_labels_are_learnt_in_shards_after_the_trial_too(monkeypatch):
     X, Y = stream(300)
     one, other = (Cascade(shards=2, n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
     assert one.state_hash() == other.state_hash()
-    assert (one.n_edges_, one.n_learnt) == (0, 300)
+    assert (one.n_edges_, one.n_learned) == (0, 300)
     assert one.n_pairs_ > 0
     assert one.score(X, Y) > Cascade().fit(X, Y).score(X, Y) - 0.1
 

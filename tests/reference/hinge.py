@@ -1,7 +1,7 @@
 """One weight for each (feature, label) pair, learnt by the squared hinge and AdaGrad, in plain Python.
 
 It imports nothing of the package. Every known label is weighed for every row: a relevant one should score at least
-1 + margin, another at most 1 - margin. If all rows have a feature in common, it is number 0 of the pairs, and the
+1 + margin, another at most 1 - margin. If all rows have a feature in bias_value, it is number 0 of the pairs, and the
 row's own features come one later. Scores are doubles; weights and sums of squares are rounded to single precision
 when they are stored, so that states can be compared bit for bit.
 """
@@ -15,7 +15,7 @@ from tests.reference.rated import stored
 Row = dict[int, float]
 
 
-RIVALS_A_LABEL = 3  # a row with many labels has more rivals than it is told
+RIVALS_PER_LABEL = 3  # a row with many labels has more rivals than it is told
 
 
 class HingeOracle:
@@ -27,14 +27,14 @@ class HingeOracle:
         A pair that is 0 throughout is the same as none.
     """
 
-    def __init__(self, *, margin: float, rivals: int, step: float, start: float, common: float = 0.0) -> None:
-        self.margin, self.rivals, self.step, self.start, self.common = margin, rivals, step, start, common
+    def __init__(self, *, margin: float, rivals: int, step: float, start: float, bias_value: float = 0.0) -> None:
+        self.margin, self.rivals, self.step, self.start, self.bias_value = margin, rivals, step, start, bias_value
         self.pairs: dict[tuple[int, int], tuple[float, float]] = {}
 
     def active(self, row: Row) -> list[tuple[int, float]]:
         """Return the features that are on, ascending."""
         own = sorted((f, v) for f, v in row.items() if v >= SMALLEST)
-        return [(0, self.common), *((f + 1, v) for f, v in own)] if self.common > 0 else own
+        return [(0, self.bias_value), *((f + 1, v) for f, v in own)] if self.bias_value > 0 else own
 
     def votes(self, row: Row, label: int) -> list[tuple[int, float]]:
         """Return the features with a weight for a label, and what each adds to its score."""
@@ -60,7 +60,7 @@ class HingeOracle:
         amounts: dict[int, float] = {}
         if truth:
             violating = [(label, score) for label, score in ranking if label not in truth and score > low]
-            most = max(self.rivals, RIVALS_A_LABEL * len(truth))
+            most = max(self.rivals, RIVALS_PER_LABEL * len(truth))
             amounts = {label: low - score for label, score in violating[:most]}
             amounts |= {label: high - scores[label] for label in truth if scores[label] < high}
         rejected = {label: -self.margin - max(0.0, scores[label]) for label in wrong if label not in amounts}

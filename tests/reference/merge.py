@@ -6,7 +6,7 @@ It imports nothing of the package. Sums are doubles in the order of the shards, 
 from typing import NamedTuple
 
 from tests.reference.feature_focus import SMALLEST, single
-from tests.reference.rated import ACQUAINTED
+from tests.reference.rated import INITIAL_CORRECTION
 
 
 class Learnt(NamedTuple):
@@ -29,7 +29,7 @@ class Feature(NamedTuple):
 
 
 NOTHING = Learnt(0.0, 0.0)
-NEW = Edge(0.0, Learnt(ACQUAINTED, 0.0))  # an edge has this correction before it learns
+NEW = Edge(0.0, Learnt(INITIAL_CORRECTION, 0.0))  # an edge has this correction before it learns
 
 
 def merge_learnt(base: Learnt, shards: list[Learnt]) -> Learnt:

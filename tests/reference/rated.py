@@ -19,7 +19,7 @@ from tests.reference.feature_focus import FeatureFocusOracle, Row, single
 
 LARGEST = float(np.finfo(np.float32).max)
 LOWEST, HIGHEST = -6.0, 4.0  # of l[f]
-ACQUAINTED = 0.75  # th[f, c] of a new edge
+INITIAL_CORRECTION = 0.75  # th[f, c] of a new edge
 NEGLIGIBLE = 0.001  # an error up to this is not corrected
 FARTHEST = 12.0  # from the best wrong label: what is below has no share in the softmax, and above, no more
 
@@ -162,4 +162,4 @@ class RatedOracle(FeatureFocusOracle):
         """Do the feature streaming update; a new edge's correction says that feature and label have met at all."""
         super().update(f, c, v)
         before = self.corrections.get(f, {})
-        self.corrections[f] = {label: before.get(label, Learned(ACQUAINTED)) for label, _ in self.edges[f]}
+        self.corrections[f] = {label: before.get(label, Learned(INITIAL_CORRECTION)) for label, _ in self.edges[f]}

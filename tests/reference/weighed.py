@@ -17,7 +17,7 @@ from tests.reference.feature_focus import SMALLEST, Row, single
 from tests.reference.rated import RatedOracle, stored
 
 SHARE, COMMON, TRUE_WEIGHT, STEP, STEP_START, LEAST = 5.0, 0.1, 2.0, 1.4, 30.0, 0.05
-RIVALS, RIVALS_A_LABEL = 5, 3
+RIVALS, RIVALS_PER_LABEL = 5, 3
 
 
 class WeighedOracle(RatedOracle):
@@ -68,7 +68,7 @@ class WeighedOracle(RatedOracle):
             weights = {label: self.weight(row, label) for label in [*others[: self.n_candidates], *truth]}
             heavy = [label for label in others[: self.n_candidates] if weights[label] > 0]
             heavy.sort(key=lambda label: -weights[label])
-            for label in heavy[: max(RIVALS, RIVALS_A_LABEL * len(truth))]:
+            for label in heavy[: max(RIVALS, RIVALS_PER_LABEL * len(truth))]:
                 self.move(row, label, -weights[label])
             for label in truth:
                 if weights[label] < TRUE_WEIGHT:

@@ -65,19 +65,20 @@ class Unclustered:
         self.n_terms = read_manifest(work / "counts" / "whole")["files"]["term_starts"]["shape"][0]
         start = str(work / "model-00000")
         form = StartModel(counts, start, self.tagger.params(), len(rows), self.n_terms)(0)
-        self.turns = list(schedule(len(rows), Plan(**form["plan"])))
-        turn, alone = self.turns.pop(0), shards == 1
+        self.rounds = list(schedule(len(rows), Plan(**form["plan"])))
+        round_, alone = self.rounds.pop(0), shards == 1
         forms = {
-            kind: MergeForm(form["labels"], len(turn.spans), given, alone) for kind, given in form["components"].items()
+            kind: MergeForm(form["labels"], len(round_.spans), given, alone)
+            for kind, given in form["components"].items()
         }
         places = (start, str(work / "model-00001"), str(work / "parts-00001"), counts)
         layout = Layout.of(self.n_terms + form["offset"], shards, 2)
-        self.step = Step(*places, text_params, self.runs, layout, turn, forms, alone)
+        self.step = Step(*places, text_params, self.runs, layout, round_, forms, alone)
 
     def learn(self):
         """Run the learning tasks; return all rows that they send."""
         sent = []
-        for shard in range(len(self.step.turn.spans)):
+        for shard in range(len(self.step.round.spans)):
             for batch in Learn(self.step)(iter([pa.record_batch([[shard]], names=["id"])])):
                 sent += batch.to_pylist()
         return sent
@@ -112,8 +113,8 @@ class Unclustered:
         files = {**content.pop("files"), **found}
         write_manifest(target, {key: content[key] for key in ("kind", "params", "columns")}, files)
         further = {name: str(target.parent / f"{name}-00002") for name in ("model", "parts")}
-        turn = self.turns.pop(0) if self.turns else self.step.turn
-        self.step = self.step._replace(base=str(target), target=further["model"], parts=further["parts"], turn=turn)
+        round_ = self.rounds.pop(0) if self.rounds else self.step.round
+        self.step = self.step._replace(base=str(target), target=further["model"], parts=further["parts"], round=round_)
 
 
 @pytest.mark.parametrize("passes", [1, 2])
@@ -141,7 +142,7 @@ def test_a_shard_sends_only_what_it_has_met(tmp_path):
                                   for i in range(0, len(row["features"]), 4)}  # fmt: skip
     whole = cluster.tagger.fit(cluster.texts, cluster.labels).encoder
     order = training_order(len(cluster.texts), cluster.tagger.seed)
-    for shard, (start, stop) in enumerate(cluster.step.turn.spans):
+    for shard, (start, stop) in enumerate(cluster.step.round.spans):
         texts = [cluster.texts[i] for i in order[start:stop]]
         assert met[shard] == set(whole.rows(texts)[1].tolist())
 

@@ -43,10 +43,10 @@ def test_words_cannot_be_chosen_for_one_cell():
     encoder = TextEncoder(ngrams=1)
     encoder.rows([" ".join(chosen_words(seed=0))], learn=True)
     assert encoder.n_terms == 1000
-    assert encoder.vocabulary.most_passed < 150  # 1,000 if they had met
+    assert encoder.vocabulary.longest_probe < 150  # 1,000 if they had met
     restored = TextEncoder(ngrams=1)
     restored.restore(encoder.arrays())
-    assert restored.vocabulary.most_passed == encoder.vocabulary.most_passed
+    assert restored.vocabulary.longest_probe == encoder.vocabulary.longest_probe
 
 
 def test_the_state_is_that_of_every_other_process(capsys):

@@ -238,9 +238,9 @@ def test_a_pickled_vocabulary_goes_on_as_before():
 @pytest.mark.parametrize(
     ("key", "at", "value", "message"),
     [
-        ("term_starts", 0, 1, "not where it must be"),
-        ("term_lengths", 0, 0, "not where it must be"),
-        ("term_lengths", 0, 1000, "not where it must be"),
+        ("term_starts", 0, 1, "at the wrong position"),
+        ("term_lengths", 0, 0, "at the wrong position"),
+        ("term_lengths", 0, 1000, "at the wrong position"),
         ("term_starts", 3, 7, "terms that come after it"),
         ("term_lengths", 3, -900, "terms that come after it"),
         ("term_counts", 1, -1, "negative count"),

@@ -8,20 +8,20 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.components.rows import Rows, blank
+from abound.components.rows import Rows, empty_ranking
 from abound.kernels.batch import Batch
 from abound.store import Model
 from abound.store.directory import Source
 
 
-class Moment(NamedTuple):
+class BatchPosition(NamedTuple):
     """Where a batch stands in a training."""
 
     again: bool = False  # its rows were learnt before, in an earlier pass
-    before: int = 0  # rows of the pass that came before it
+    n_before: int = 0  # rows of the pass that came before it
 
 
-FIRST = Moment()
+FIRST_BATCH = BatchPosition()
 
 
 class Reasons(NamedTuple):
@@ -48,7 +48,7 @@ class Component(ABC):
     # -- learning and ranking ----------------------------------------------------------------------
 
     @abstractmethod
-    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:
+    def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Learn rows in order, in place; `n_labels` labels are known after them."""
 
     def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:  # noqa: B027  few need it
@@ -59,7 +59,7 @@ class Component(ABC):
 
     @abstractmethod
     def rank(self, rows: Rows, n_labels: int, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
-        """Write the best labels of each row and their scores, into arrays of `blank`."""
+        """Write the best labels of each row and their scores, into arrays of `empty_ranking`."""
 
     def scores(self, rows: Rows, n_labels: int, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of some labels for each row, NaN for one that would not be ranked.
@@ -68,7 +68,7 @@ class Component(ABC):
         """
         found, every = np.full((rows.n_rows, len(labels)), np.nan), np.empty(max(1, n_labels))
         for row in range(rows.n_rows):
-            ids, scores = blank(1, len(every))
+            ids, scores = empty_ranking(1, len(every))
             self.rank(rows.row(row), n_labels, ids, scores)
             ranked = ids[0] >= 0
             every[:] = np.nan

@@ -47,7 +47,7 @@ class StoredArray(NamedTuple):
     stored: np.dtype[Any]
     dtype: np.dtype[Any]
     field: str | None = None  # of the stored entries
-    places: int = 1  # of a list that an entry takes
+    slots: int = 1  # of a list that an entry takes
 
 
 class BlockMerge:
@@ -97,7 +97,7 @@ class BlockComponent(Component):
         """Return how each of its arrays in the model directory is made of the parts."""
 
 
-def spread(delta: Delta, n: int) -> NDArray[np.int64]:
+def block_indptr(delta: Delta, n: int) -> NDArray[np.int64]:
     """Return the pointers of all lists of a block of n features, of which a delta has some."""
     pointers = np.zeros(n + 1, np.int64)
     pointers[delta.features + 1] = delta.lengths

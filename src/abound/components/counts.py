@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from abound.components.base import FIRST, Component, Moment, Reasons
+from abound.components.base import FIRST_BATCH, BatchPosition, Component, Reasons
 from abound.components.prototypes import PrototypeWeights
 from abound.components.rows import Rows
 from abound.components.votes import PlainVotes
@@ -66,7 +66,7 @@ class JointCounts(PlainVotes):
         joint = sp.csr_array(X.T @ Y) if min(shape) else sp.csr_array(shape, dtype=np.int64)  # scipy wants both
         return joint, np.bincount(rows.indices, active, self.n_columns).astype(np.int64)
 
-    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:  # noqa: ARG002
+    def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:  # noqa: ARG002
         """Count rows."""
         joint, seen = self.count(batch, n_labels)
         known = self.joint.tocoo()
@@ -142,10 +142,10 @@ class RocchioSums(PrototypeWeights):
         self.totals = np.zeros(0)
         self._made: list[Prototypes] = []  # from the sums in the store, until more is learnt
 
-    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:
+    def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Add rows to the sums of their labels."""
         self._made.clear()
-        super().learn(batch, n_labels, moment)
+        super().learn(batch, n_labels, position)
         rows = batch.rows
         wider = np.zeros(max(len(self.totals), batch.n_features))
         wider[: len(self.totals)] = self.totals

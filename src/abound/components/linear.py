@@ -4,16 +4,16 @@ from typing import Self
 
 import numpy as np
 
-from abound.components.base import FIRST, Moment
+from abound.components.base import FIRST_BATCH, BatchPosition
 from abound.components.pairs import PairArrays, PairStore
 from abound.components.prototypes import PrototypeWeights
 from abound.components.rows import cut
 from abound.kernels.batch import Batch
 from abound.kernels.category import PrototypeSettings
-from abound.kernels.pairs import COMMON_VALUE, STEP_BEGIN, STEP_SIZE
+from abound.kernels.pairs import BIAS_VALUE, INITIAL_GRAD_SQ, LEARNING_RATE
 from abound.kernels.prototypes import Prototypes
 
-MOMENTS = 10  # of the last pass, whose mean is kept: the last rows weigh no more than the others
+AVERAGED_STATES = 10  # of the last pass, whose mean is kept: the last rows weigh no more than the others
 RIVALS = 10  # the least wrong labels that learn from a row
 
 
@@ -31,12 +31,12 @@ class Linear(PairStore, PrototypeWeights):
             all_labels=True,
             margin=1.0,
             rivals=RIVALS,
-            step=STEP_SIZE,
-            step_start=STEP_BEGIN,
-            common=COMMON_VALUE,
+            step=LEARNING_RATE,
+            step_start=INITIAL_GRAD_SQ,
+            bias_value=BIAS_VALUE,
             known_only=True,
         )
-        super().__init__(settings, Prototypes(traced=True, may_be_dense=True))
+        super().__init__(settings, Prototypes(has_aux=True, may_be_dense=True))
         self.n_labels = 0  # a feature that has a weight for most labels is laid out as an array
         self._stops: list[int] = []  # rows of the pass after which the weights are added to their mean
 
@@ -45,23 +45,23 @@ class Linear(PairStore, PrototypeWeights):
         self._stops = []
         if again and last:
             # np.array_split gives the first moments one row more each; the rows of a moment are one batch or several
-            sizes = [len(part) for part in np.array_split(np.arange(n_rows), min(MOMENTS, max(1, n_rows)))]
+            sizes = [len(part) for part in np.array_split(np.arange(n_rows), min(AVERAGED_STATES, max(1, n_rows)))]
             self._stops = np.cumsum([size for size in sizes if size]).tolist()
-            self._mean, self._n_moments = self.store, 0
+            self._mean, self._n_averaged = self.store, 0
 
-    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:
+    def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Learn rows in order, in place."""
         start, self.n_labels = 0, n_labels
-        while self._stops and moment.before + batch.n_rows >= self._stops[0]:
-            stop = self._stops.pop(0) - moment.before
-            super().learn(cut(batch, start, stop), n_labels, moment)
-            start, done = stop, self._n_moments
-            self._mean, self._n_moments = self.store.mean_with(self._mean, done / (done + 1)), done + 1
+        while self._stops and position.n_before + batch.n_rows >= self._stops[0]:
+            stop = self._stops.pop(0) - position.n_before
+            super().learn(cut(batch, start, stop), n_labels, position)
+            start, done = stop, self._n_averaged
+            self._mean, self._n_averaged = self.store.mean_with(self._mean, done / (done + 1)), done + 1
             if not self._stops:
                 self.store = self._mean
                 return
         if start < batch.n_rows:
-            super().learn(cut(batch, start, batch.n_rows), n_labels, moment)
+            super().learn(cut(batch, start, batch.n_rows), n_labels, position)
 
     def fork(self, *, share: bool = False) -> Self:
         """Return a copy that learns apart; see `Component.fork`."""

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.components.blocks import BlockComponent, BlockMerge, Delta, Span, StoredArray, spread
+from abound.components.blocks import BlockComponent, BlockMerge, Delta, Span, StoredArray, block_indptr
 from abound.errors import DamagedModel
 from abound.kernels.merge import merge_prototypes
-from abound.kernels.pairs import LEAST_WEIGHT
+from abound.kernels.pairs import PRUNING_THRESHOLD
 from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.store import Model
 from abound.store.directory import Source
@@ -27,11 +27,11 @@ def as_entries(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return entries
 
 
-def without_light(indptr: NDArray[np.int64], *columns: NDArray[Any]) -> Any:
+def drop_small(indptr: NDArray[np.int64], *columns: NDArray[Any]) -> Any:
     """Drop pairs that weigh next to nothing; weights are the second column."""
-    kept = np.abs(columns[1].astype(np.float64)) >= LEAST_WEIGHT
-    places = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
-    return places[indptr], *(column[kept] for column in columns)
+    kept = np.abs(columns[1].astype(np.float64)) >= PRUNING_THRESHOLD
+    offsets = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return offsets[indptr], *(column[kept] for column in columns)
 
 
 class PairMerge(BlockMerge):
@@ -45,7 +45,7 @@ class PairMerge(BlockMerge):
     def merge(self, block: int, start: int, stop: int, deltas: dict[int, Delta]) -> Delta:
         """Merge what shards say of a block; a shard that says nothing has learnt nothing."""
         n, last, n_labels = stop - start, min(stop, self.width), self.form.n_labels
-        base = Prototypes(traced=True, may_be_dense=self.component.may_be_dense)
+        base = Prototypes(has_aux=True, may_be_dense=self.component.may_be_dense)
         if start < last and not self.form.alone:
             span, pointers = slice(self.indptr[start], self.indptr[last]), self.indptr[start : last + 1]
             found = (pointers - self.indptr[start], *(column[span] for column in self.columns))
@@ -53,12 +53,12 @@ class PairMerge(BlockMerge):
         stores = []
         for shard in sorted(deltas):
             delta = deltas[shard]
-            lists = (spread(delta, n), *(delta.entries[name] for name in PAIR_DTYPE.names or ()))
+            lists = (block_indptr(delta, n), *(delta.entries[name] for name in PAIR_DTYPE.names or ()))
             stores.append(self.component.as_prototypes(lists, n_labels))
-        if self.form.alone and stores:  # one shard alone has tidied by itself
+        if self.form.alone and stores:  # one shard alone has pruned by itself
             indptr, *columns = stores[0].arrays()
         else:
-            indptr, *columns = self.component.tidied(merge_prototypes(base, stores, n_labels))
+            indptr, *columns = self.component.pruned(merge_prototypes(base, stores, n_labels))
         lengths = np.zeros(n, np.int32)
         lengths[: len(indptr) - 1] = np.diff(indptr)
         entries = as_entries(columns)
@@ -90,19 +90,19 @@ class PairStore(BlockComponent):
         return Prototypes.from_arrays(indptr, labels, weights, n_labels, slopes, may_be_dense=cls.may_be_dense)
 
     @classmethod
-    def tidied(cls, arrays: PairArrays) -> PairArrays:
+    def pruned(cls, arrays: PairArrays) -> PairArrays:
         """Return what is left of merged pairs."""
         return arrays
 
     def merge(self, parts: Sequence[Self], n_labels: int, *, base: bool = True, n_jobs: int = 1) -> None:  # noqa: ARG002
         """Become what parts make together; see `Component.merge`."""
         stores = [self.as_prototypes(part.arrays(), n_labels) for part in parts]
-        began = Prototypes(traced=True, may_be_dense=self.may_be_dense)
+        began = Prototypes(has_aux=True, may_be_dense=self.may_be_dense)
         if base:
             began = self.as_prototypes(self.arrays(), n_labels)
         merged = merge_prototypes(began, stores, n_labels)
         several = base or sum(part.n_pairs > 0 for part in parts) > 1  # a model alone stays as it is
-        self.use(self.tidied(merged) if several else merged, n_labels)
+        self.use(self.pruned(merged) if several else merged, n_labels)
 
     def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
         """Return the same with other numbers; see `Component.renumbered`."""

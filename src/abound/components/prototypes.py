@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.components.base import FIRST, Component, Moment, Reasons, Scratch
+from abound.components.base import FIRST_BATCH, BatchPosition, Component, Reasons, Scratch
 from abound.components.rows import Rows
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
@@ -41,7 +41,7 @@ class PrototypeWeights(Component):
         """The prototypes that rank."""
         return self.store
 
-    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:  # noqa: ARG002
+    def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:  # noqa: ARG002
         """Learn rows in order, in place."""
         scratch = self.scratch.take()
         prototypes_learn(self.store, scratch, self.settings, batch)
@@ -55,7 +55,7 @@ class PrototypeWeights(Component):
 
     def explain(self, row: Rows, label: int) -> Reasons:
         """Return the weights of a label on the features of a row, times their values."""
-        found = prototypes_explain(self.ranking_store, row.indices, row.data, label, self.settings.common)
+        found = prototypes_explain(self.ranking_store, row.indices, row.data, label, self.settings.bias_value)
         return Reasons(*found)
 
     def merge(self, parts: Sequence[Self], n_labels: int, *, base: bool = True, n_jobs: int = 1) -> None:

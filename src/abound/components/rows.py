@@ -103,6 +103,6 @@ def _all(arrays: Sequence[NDArray[np.generic]], dtype: type = np.float64) -> NDA
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
 
 
-def blank(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def empty_ranking(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return arrays for the k best labels of rows and their scores; -1 stands for no label."""
     return np.full((n_rows, k), -1, np.int32), np.zeros((n_rows, k))

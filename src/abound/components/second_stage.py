@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.components.base import FIRST, Moment, Reasons, Scratch
-from abound.components.pairs import PairArrays, PairStore, without_light
+from abound.components.base import FIRST_BATCH, BatchPosition, Reasons, Scratch
+from abound.components.pairs import PairArrays, PairStore, drop_small
 from abound.components.rows import Rows
 from abound.components.table_parts import TableParts
 from abound.kernels.batch import Batch
@@ -27,7 +27,7 @@ class SecondStage(PairStore):
     def __init__(self) -> None:
         self.store = PairTables()
         self.scratch = Scratch(Votes)
-        self.tidies = True  # whether light pairs are dropped at the end of a training
+        self.prunes = True  # whether light pairs are dropped at the end of a training
         self._is_last = False
 
     @property
@@ -44,26 +44,26 @@ class SecondStage(PairStore):
         self.store = PairTables.from_arrays(*arrays)
 
     @classmethod
-    def tidied(cls, arrays: PairArrays) -> PairArrays:
+    def pruned(cls, arrays: PairArrays) -> PairArrays:
         """Drop the pairs that weigh next to nothing, as tidying does."""
-        found: PairArrays = without_light(*arrays)
+        found: PairArrays = drop_small(*arrays)
         return found
 
-    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:
+    def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Do nothing: it learns with the votes."""
 
     def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:  # noqa: ARG002
         """Begin the mean of the last of several passes, so that its last rows weigh no more than the others."""
         self._is_last = last
         if last:
-            self.store.forget_traces()
+            self.store.reset_averages()
 
     def end_pass(self, n_rows: int) -> None:
         """Keep the mean of the last pass."""
         if self._is_last and n_rows:
-            self.store.take_mean(n_rows)
-            if self.tidies:
-                self.store.tidied()
+            self.store.average_weights(n_rows)
+            if self.prunes:
+                self.store.prune()
         self._is_last = False
 
     def teach(self, row: Rows, up: NDArray[np.int32], down: NDArray[np.int32]) -> None:
@@ -83,13 +83,13 @@ class SecondStage(PairStore):
     def explain(self, row: Rows, label: int) -> Reasons:
         """Return what a candidate weighs."""
         weights, prior = self.weights(row, label)
-        places = np.flatnonzero(weights)
-        return Reasons(places, weights[places], prior)
+        positions = np.flatnonzero(weights)
+        return Reasons(positions, weights[positions], prior)
 
     def fork(self, *, share: bool = False) -> Self:
-        """Return a copy that learns apart and tidies nothing; see `Component.fork`."""
+        """Return a copy that learns apart and prunes nothing; see `Component.fork`."""
         forked = type(self)()
-        forked.store, forked.tidies = self.store if share else self.store.copy(), False
+        forked.store, forked.prunes = self.store if share else self.store.copy(), False
         return forked
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:

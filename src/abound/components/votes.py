@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.components.base import FIRST, Moment, Reasons, Scratch
-from abound.components.blocks import BlockComponent, BlockMerge, Delta, Span, StoredArray, spread
+from abound.components.base import FIRST_BATCH, BatchPosition, Reasons, Scratch
+from abound.components.blocks import BlockComponent, BlockMerge, Delta, Span, StoredArray, block_indptr
 from abound.components.rows import Rows
 from abound.components.second_stage import SecondStage
 from abound.components.threads import bounds, in_threads
@@ -21,12 +21,12 @@ from abound.kernels.index import (
     index_rank,
     index_scores,
 )
-from abound.kernels.merge import Pruning, merge_features, renumbered
+from abound.kernels.merge import Pruning, merge_features, renumber
 from abound.kernels.pool import EDGE_DTYPE, EdgePool, check_arrays
 from abound.kernels.rated import (
     RATED_DTYPE,
     RATING_DTYPE,
-    SHARE_OF_PAIRS,
+    SECOND_STAGE_WEIGHT,
     RatedSettings,
     check_rated,
     rated_explain,
@@ -53,7 +53,7 @@ def limits(d_max: int | None, horizon: float | None) -> dict[str, Any]:
     return {"d_max": unlimited if d_max is None else d_max, "horizon": LONGEST_HORIZON if horizon is None else horizon}
 
 
-class Learning(NamedTuple):
+class LearningParams(NamedTuple):
     """How ratings and corrections are learnt; settings nearby do as well.
 
     A stream, which learns a row once, would like a kappa of 80, two passes one of 50.
@@ -74,7 +74,7 @@ class VoteMerge(BlockMerge):
         rated = self.component.rated
         self.how = Pruning(rated=rated) if self.form.alone else Pruning(rated=rated, **self.form.params)
         self.indptr, self.edges = base["edge_indptr"], base["edges"].view(EDGE_DTYPE)
-        self.totals, self.seen = base["feature_totals"], base[self.component.noted[0]].view(np.int64)
+        self.totals, self.seen = base["feature_totals"], base[self.component.feature_stat[0]].view(np.int64)
         self.width = len(self.totals)
 
     def base(self, start: int, stop: int) -> EdgePool | None:
@@ -82,9 +82,9 @@ class VoteMerge(BlockMerge):
         stop = min(stop, self.width)
         if self.form.alone or start >= stop:
             return None
-        places = self.component.places
-        indptr = (self.indptr[start : stop + 1] - self.indptr[start]) * places
-        edges = self.edges[self.indptr[start] * places : self.indptr[stop] * places]
+        slots = self.component.slots_per_edge
+        indptr = (self.indptr[start : stop + 1] - self.indptr[start]) * slots
+        edges = self.edges[self.indptr[start] * slots : self.indptr[stop] * slots]
         return EdgePool.from_arrays(indptr, edges, self.totals[start:stop], self.seen[start:stop])
 
     def merge(self, block: int, start: int, stop: int, deltas: dict[int, Delta]) -> Delta:
@@ -96,7 +96,7 @@ class VoteMerge(BlockMerge):
             present[shard, delta.features] = 1
             totals, seen = np.zeros(n), np.zeros(n, np.int64)
             totals[delta.features], seen[delta.features] = delta.totals, delta.seen
-            pools[shard] = EdgePool.from_arrays(spread(delta, n), delta.entries, totals, seen)
+            pools[shard] = EdgePool.from_arrays(block_indptr(delta, n), delta.entries, totals, seen)
         merged = merge_features(self.base(start, stop), pools, 0, n, self.form.n_labels, self.how, present)
         lengths, totals, seen, edges = merged
         return Delta(block, np.arange(n, dtype=np.int32), lengths.astype(np.int32), totals, seen, edges)
@@ -107,11 +107,11 @@ class VoteIndex(BlockComponent):
 
     store: EdgePool
     settings: Any  # as the kernels read them; the ranker sets them
-    made_of: Any = None  # the parameters that they were made of, where the ranker notes them
+    settings_key: Any = None  # the parameters that they were made of, where the ranker notes them
     rated: ClassVar[bool]
-    places: ClassVar[int]  # of the pool that an edge takes
+    slots_per_edge: ClassVar[int]  # of the pool that an edge takes
     edge: ClassVar[np.dtype[Any]]
-    noted: ClassVar[tuple[str, np.dtype[Any]]]  # what is kept of a feature beside its total: its array and type
+    feature_stat: ClassVar[tuple[str, np.dtype[Any]]]  # what is kept of a feature beside its total: its array and type
     rank_kernel: ClassVar[Callable[..., None]]
     scores_kernel: ClassVar[Callable[..., None]]
     entry = EDGE_DTYPE
@@ -126,7 +126,7 @@ class VoteIndex(BlockComponent):
     @property
     def n_edges(self) -> int:
         """The number of feature-to-label edges."""
-        return self.store.n_edges // self.places
+        return self.store.n_edges // self.slots_per_edge
 
     def compact(self) -> None:
         """Give spare room back; what is ranked and learnt stays the same."""
@@ -135,7 +135,9 @@ class VoteIndex(BlockComponent):
     def cut_to(self, d_max: int | None, stored: int | None) -> None:
         """Drop what an index that was stored with a larger d_max never ranks by."""
         if d_max is not None and (stored is None or d_max < stored):
-            self.store = self.store.compacted(d_max * self.places)  # a copy: the map is let go, the rest never read
+            self.store = self.store.compacted(
+                d_max * self.slots_per_edge
+            )  # a copy: the map is let go, the rest never read
 
     def feature_bytes(self) -> NDArray[np.int64]:
         """Return the bytes that each feature takes."""
@@ -173,9 +175,9 @@ class VoteIndex(BlockComponent):
         self, start: int, stop: int, d_max: int | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the lengths of the lists of features start .. stop-1, labels, and what a unit of a feature votes."""
-        limit = np.iinfo(np.int32).max if d_max is None else d_max * self.places
+        limit = np.iinfo(np.int32).max if d_max is None else d_max * self.slots_per_edge
         indptr, totals, seen = self.store.headers(limit)
-        lengths = np.diff(indptr[start : stop + 1]) // self.places
+        lengths = np.diff(indptr[start : stop + 1]) // self.slots_per_edge
         edges = self.store.edges(start, stop, limit).view(self.edge)
         with np.errstate(divide="ignore"):  # a feature without a total has no edges
             scale = self._scale(totals[start:stop], seen[start:stop])
@@ -234,7 +236,7 @@ class VoteIndex(BlockComponent):
         if np.array_equal(features[:n], np.arange(n)) and np.array_equal(labels, np.arange(len(labels))):
             return self
         found = self.fork(share=True)
-        found.store = renumbered(self.store, features, labels, rated=self.rated)
+        found.store = renumber(self.store, features, labels, rated=self.rated)
         return found
 
     @property
@@ -261,13 +263,13 @@ class VoteIndex(BlockComponent):
     @classmethod
     def stored_arrays(cls) -> dict[str, StoredArray]:
         """Return how each of its arrays in the model directory is made of the parts."""
-        name, noted = cls.noted
+        name, feature_stat = cls.feature_stat
         whole, real = np.dtype("<i8"), np.dtype("<f8")
         return {
-            "edge_indptr": StoredArray("lengths", np.dtype("<i4"), whole, places=cls.places),
+            "edge_indptr": StoredArray("lengths", np.dtype("<i4"), whole, slots=cls.slots_per_edge),
             "edges": StoredArray("entries", cls.edge, cls.edge),
             "feature_totals": StoredArray("totals", real, real),
-            name: StoredArray("seen", noted, noted),
+            name: StoredArray("seen", feature_stat, feature_stat),
         }
 
     def state(self) -> dict[str, Source]:
@@ -276,36 +278,38 @@ class VoteIndex(BlockComponent):
         edges = Blocks(
             self.edge, self.n_edges, lambda: (self._edges(b.start, b.stop) for b in self._blocks(self.store.n_features))
         )
-        name, noted = self.noted
+        name, feature_stat = self.feature_stat
         return {
             "edges": edges,
-            "edge_indptr": indptr // self.places,
+            "edge_indptr": indptr // self.slots_per_edge,
             "feature_totals": totals,
-            name: seen.view(noted),
+            name: seen.view(feature_stat),
         }
 
     def restore(self, model: Model, n_labels: int) -> None:
         """Take up what `state` gave, after checking it."""
-        names = ("edge_indptr", "edges", "feature_totals", self.noted[0])
+        names = ("edge_indptr", "edges", "feature_totals", self.feature_stat[0])
         indptr, edges, totals, seen = (model.arrays[name] for name in names)
         wrong = (check_rated if self.rated else check_arrays)(indptr, edges, totals, seen, n_labels)
         if wrong:
             raise DamagedModel(f"the index is damaged: {wrong}")
-        self.store = EdgePool.from_arrays(indptr * self.places, edges.view(EDGE_DTYPE), totals, seen.view(np.int64))
+        self.store = EdgePool.from_arrays(
+            indptr * self.slots_per_edge, edges.view(EDGE_DTYPE), totals, seen.view(np.int64)
+        )
 
 
 class PlainVotes(VoteIndex):
     """The index of the paper: a label's weight is how often a feature was seen with it."""
 
     kind = "votes"
-    rated, places, edge, noted = False, 1, EDGE_DTYPE, ("feature_seen", np.dtype("<i8"))
+    rated, slots_per_edge, edge, feature_stat = False, 1, EDGE_DTYPE, ("feature_seen", np.dtype("<i8"))
     rank_kernel, scores_kernel = staticmethod(index_rank), staticmethod(index_scores)
     settings: IndexSettings
 
-    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:
+    def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Learn rows in order, in place."""
         votes = self.scratch.take()
-        index_learn(self.store, votes, self.settings, batch, n_labels, not moment.again)
+        index_learn(self.store, votes, self.settings, batch, n_labels, not position.again)
         self.scratch.give_back(votes)
 
     def explain(self, row: Rows, label: int) -> Reasons:
@@ -320,10 +324,10 @@ class RatedVotes(VoteIndex):
     """The index with a learned rating for each feature and a correction for each edge; it may have a second stage."""
 
     kind = "rated_votes"
-    rated, places, edge, noted = True, 2, RATED_DTYPE, ("feature_ratings", RATING_DTYPE)
+    rated, slots_per_edge, edge, feature_stat = True, 2, RATED_DTYPE, ("feature_ratings", RATING_DTYPE)
     rank_kernel, scores_kernel = staticmethod(rated_rank), staticmethod(rated_scores)
     settings: RatedSettings
-    tidies = True  # whether light pairs of the second stage are dropped while they learn
+    prunes = True  # whether light pairs of the second stage are dropped while they learn
 
     def __init__(self) -> None:
         super().__init__()
@@ -334,14 +338,14 @@ class RatedVotes(VoteIndex):
         return (None if self.second_stage is None else self.second_stage.store,)
 
     def fork(self, *, share: bool = False) -> Self:
-        """Return a copy that learns apart and tidies nothing; see `Component.fork`."""
+        """Return a copy that learns apart and prunes nothing; see `Component.fork`."""
         forked = super().fork(share=share)
-        forked.tidies = False
+        forked.prunes = False
         return forked
 
-    def learn(self, batch: Batch, n_labels: int, moment: Moment = FIRST) -> None:
+    def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Learn rows in order, in place; the second stage learns from the candidates of each."""
-        votes, how = self.scratch.take(), (moment.again, *self._second_stage, moment.before, self.tidies)
+        votes, how = self.scratch.take(), (position.again, *self._second_stage, position.n_before, self.prunes)
         rated_learn(self.store, votes, self.settings, batch, n_labels, *how)
         self.scratch.give_back(votes)
 
@@ -355,10 +359,10 @@ class RatedVotes(VoteIndex):
         if self.second_stage is None or not len(positions):  # what gets no vote is not weighed
             return Reasons(positions, votes)
         weights, prior = self.second_stage.weights(row, label)
-        both = SHARE_OF_PAIRS * weights
+        both = SECOND_STAGE_WEIGHT * weights
         both[positions] += votes
-        places = np.union1d(positions, np.flatnonzero(weights))
-        return Reasons(places, both[places], SHARE_OF_PAIRS * prior)
+        positions = np.union1d(positions, np.flatnonzero(weights))
+        return Reasons(positions, both[positions], SECOND_STAGE_WEIGHT * prior)
 
     def _scale(self, totals: NDArray[np.float64], seen: NDArray[np.int64]) -> NDArray[np.float64]:
         logs = seen.view(RATING_DTYPE)["log"].astype(np.float64)
@@ -381,11 +385,11 @@ def merge_pools(
     lengths, totals, seen = (np.concatenate([part[i] for part in parts]) for i in range(3))
     indptr = np.zeros(n_features + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
-    places = np.concatenate([[0], np.cumsum([len(part[3]) for part in parts])])
-    edges = np.empty(places[-1], EDGE_DTYPE)
+    offsets = np.concatenate([[0], np.cumsum([len(part[3]) for part in parts])])
+    edges = np.empty(offsets[-1], EDGE_DTYPE)
 
     def put(number: int) -> None:
-        target = edges[places[number] : places[number + 1]]
+        target = edges[offsets[number] : offsets[number + 1]]
         target.view(np.int64)[:] = parts[number][3].view(np.int64)  # numbers are copied without the GIL
 
     in_threads(put, range(len(parts)), n_jobs)

@@ -13,7 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from abound.matrices import check_sparse, check_width
-from abound.rankers.labels import LabelBook
+from abound.rankers.labels import LabelIndex
 from abound.rankers.validation import check_number
 
 
@@ -115,7 +115,7 @@ class RocchioSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
 
 def _indicator(Y: Any, n_rows: int) -> "sp.csr_array[Any]":
-    book = LabelBook()
+    book = LabelIndex()
     targets = book.encode(Y, n_rows, learn=True)
     return sp.csr_array((np.ones(len(targets.ids)), targets.ids, targets.indptr), shape=(n_rows, len(book)))
 

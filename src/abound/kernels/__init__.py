@@ -1,4 +1,4 @@
-"""The compiled loops: flat arrays in, flat arrays out."""
+"""Compiled loops: flat arrays in, flat arrays out."""
 
 from abound.kernels.pool import BOUNDS_CHECKED
 

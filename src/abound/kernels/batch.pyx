@@ -1,4 +1,4 @@
-"""Rows as all kernels take them: features and values, and where they are learnt, labels and wrong labels."""
+"""Rows as all kernels take them: features, values and, for learning, labels and wrong labels."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -12,7 +12,7 @@ cdef class Batch:
     """Rows with their labels.
 
     Row i has the features indices[indptr[i]:indptr[i+1]] of `rows`, and the labels ids[indptr[i]:indptr[i+1]] of
-    `targets`, ascending. Labels that are known to be wrong are given in the same way, or not at all.
+    `targets`, in ascending order. Labels that are known to be wrong have the same form, and are optional.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ cdef class Batch:
         `n_known` labels were known before the first row.
     wrong : (indptr, ids), optional
     n_features : int
-        One more than the highest number of a feature.
+        The highest feature number plus one.
     """
 
     def __init__(self, rows, targets=None, wrong=None):
@@ -33,9 +33,9 @@ cdef class Batch:
         if targets is not None:
             self.label_indptr, self.labels, self.n_known = targets
             if self.label_indptr.shape[0] != self.n_rows + 1:
-                raise ValueError(f"there are {self.n_rows} rows, but labels of {self.label_indptr.shape[0] - 1}")
+                raise ValueError(f"there are {self.n_rows} rows, but labels for {self.label_indptr.shape[0] - 1}")
             self.n_features = <int64_t> rows[1].max() + 1 if self.indices.shape[0] else 0
         if wrong is not None:
             self.wrong_indptr, self.wrong_labels = wrong
             if self.wrong_indptr.shape[0] != self.n_rows + 1:
-                raise ValueError(f"there are {self.n_rows} rows, but wrong labels of {self.wrong_indptr.shape[0] - 1}")
+                raise ValueError(f"there are {self.n_rows} rows, but wrong labels for {self.wrong_indptr.shape[0] - 1}")

@@ -8,7 +8,7 @@ RULES: dict[str, int]
 
 class PrototypeSettings:
     all_labels: bool
-    common: float
+    bias_value: float
     def __init__(
         self,
         *,
@@ -18,7 +18,7 @@ class PrototypeSettings:
         rivals: int = ...,
         step: float = ...,
         step_start: float = ...,
-        common: float = ...,
+        bias_value: float = ...,
         known_only: bool = ...,
     ) -> None: ...
 
@@ -35,5 +35,5 @@ def prototypes_rank(
 ) -> None: ...
 def prototypes_learn(store: Prototypes, scores: RowScores, s: PrototypeSettings, batch: Batch) -> int: ...
 def prototypes_explain(
-    store: Prototypes, indices: NDArray[np.int32], data: NDArray[np.float64], label: int, common: float = 0.0
+    store: Prototypes, indices: NDArray[np.int32], data: NDArray[np.float64], label: int, bias_value: float = 0.0
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]: ...

@@ -1,4 +1,4 @@
-"""The rankers that learn prototypes row by row: MMP, perceptrons, sums of rows, the squared hinge.
+"""Rankers that learn prototypes row by row: MMP, perceptrons, sums of rows, and the squared hinge.
 
 Crammer and Singer, "A new family of online algorithms for category ranking", SIGIR 2002. Scores are double precision.
 Rows are the three arrays of a CSR matrix.
@@ -9,10 +9,10 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memset
 
 from abound.kernels.batch cimport Batch
-from abound.kernels.lists cimport SMALLEST
-from abound.kernels.pool cimport check_place, out_of_memory, out_of_range
-from abound.kernels.prototypes cimport Change, Column, Prototypes, Step, find_all, labels_of, weights_of
-from abound.kernels.votes cimport RIVALS_A_LABEL, Vote, offer, settle, worst_of
+from abound.kernels.lists cimport FLOAT_MIN
+from abound.kernels.pool cimport check_index, out_of_memory, out_of_range
+from abound.kernels.prototypes cimport Change, Column, Prototypes, Step, find_positions, labels_of, weights_of
+from abound.kernels.votes cimport RIVALS_PER_LABEL, Vote, push_top, sort_top, worst_of
 
 import numpy as np
 
@@ -28,43 +28,44 @@ RULES = {"mmp1": MMP1, "mmp2": MMP2, "mmp3": MMP3, "perceptron": PERCEPTRON, "su
 
 
 cdef class PrototypeSettings:
-    """How prototypes rank and learn, as the kernels read it.
+    """The settings by which prototypes rank and learn.
 
-    `rule` is one of RULES. With `all_labels` every known label takes part, else those with a weight on a feature of the
-    row, and the row's own. A relevant label must win by `margin`, against at least so many `rivals`. AdaGrad makes steps
-    of size `step` that begin with `step_start`; 0 adds whole rows. If `common` is above 0, every row has one more
-    feature of that value, number 0 of the store, in which the others come one later. With `known_only`, a row without
-    any feature of its own that has weights is not ranked.
+    `rule` is one of RULES. With `all_labels`, every known label is scored; otherwise only the labels that have a weight
+    on a feature of the row, and the row's own labels. A relevant label must beat the best `rivals` other labels by
+    `margin`; the hinge may compare more. AdaGrad uses the learning rate `step` and the initial sum of squares
+    `step_start`; with a `step` of 0, whole rows are added. If `bias_value` is above 0, every row has one more feature
+    of that value. It is feature 0 of the store, and the other features follow it. With `known_only`, a row is not
+    ranked if none of its own features has weights.
     """
 
     cdef readonly int rule
     cdef readonly bint all_labels, known_only
-    cdef readonly double margin, step, step_start, common
+    cdef readonly double margin, step, step_start, bias_value
     cdef readonly int64_t rivals
 
     def __init__(self, *, str rule, bint all_labels, double margin=0.0, int64_t rivals=INT64_MAX, double step=0.0,
-                 double step_start=0.0, double common=0.0, bint known_only=False):
-        if common > 0.0 and not all_labels:
-            raise ValueError("a feature that all rows have touches all labels")
+                 double step_start=0.0, double bias_value=0.0, bint known_only=False):
+        if bias_value > 0.0 and not all_labels:
+            raise ValueError("bias_value needs all_labels: a bias gives every label a score")
         self.rule, self.all_labels, self.margin, self.rivals = RULES[rule], all_labels, margin, rivals
-        self.step, self.step_start, self.common, self.known_only = step, step_start, common, known_only
+        self.step, self.step_start, self.bias_value, self.known_only = step, step_start, bias_value, known_only
 
 
 cdef class RowScores:
-    """The scores of one row and what is to change after it: scratch for one thread at a time."""
+    """The scores of one row and the changes that it causes: scratch space for one thread at a time."""
 
-    cdef double* score                      # by label; 0 for labels that are not touched
+    cdef double* score                      # by label; 0 for labels without a score
     cdef char* marks
     cdef int32_t* touched
     cdef int64_t n_touched
-    cdef int64_t room
+    cdef int64_t capacity
     cdef Change* changes
     cdef int64_t n_changes
     cdef double* keys
     cdef int64_t* tally
-    cdef int64_t key_room
+    cdef int64_t key_capacity
     cdef Vote* best
-    cdef int64_t best_room
+    cdef int64_t best_capacity
 
     def __dealloc__(self):
         free(self.score)
@@ -76,47 +77,47 @@ cdef class RowScores:
         free(self.best)
 
     cdef int ensure(self, int64_t n_labels, int64_t n_keys) except -1 nogil:
-        """Have room for so many labels, and so many relevant ones."""
-        cdef int64_t room
-        if n_labels > self.room:
-            room = n_labels + n_labels // 2
+        """Reserve memory for `n_labels` labels and `n_keys` relevant labels."""
+        cdef int64_t capacity
+        if n_labels > self.capacity:
+            capacity = n_labels + n_labels // 2
             free(self.score)
             free(self.marks)
             free(self.touched)
             free(self.changes)
-            self.room = 0
-            self.score = <double*> calloc(room, sizeof(double))
-            self.marks = <char*> calloc(room, 1)
-            self.touched = <int32_t*> malloc((room + 1) * sizeof(int32_t))
-            self.changes = <Change*> malloc(room * sizeof(Change))
+            self.capacity = 0
+            self.score = <double*> calloc(capacity, sizeof(double))
+            self.marks = <char*> calloc(capacity, 1)
+            self.touched = <int32_t*> malloc((capacity + 1) * sizeof(int32_t))
+            self.changes = <Change*> malloc(capacity * sizeof(Change))
             if self.score == NULL or self.marks == NULL or self.touched == NULL or self.changes == NULL:
                 out_of_memory("the scores of a row")
-            self.room, self.n_touched = room, 0
-        if n_keys >= self.key_room:
+            self.capacity, self.n_touched = capacity, 0
+        if n_keys >= self.key_capacity:
             free(self.keys)
             free(self.tally)
-            self.key_room = 0
+            self.key_capacity = 0
             self.keys = <double*> malloc(2 * (n_keys + 1) * sizeof(double))
             self.tally = <int64_t*> malloc(2 * (n_keys + 1) * sizeof(int64_t))
             if self.keys == NULL or self.tally == NULL:
                 out_of_memory("the labels of a row")
-            self.key_room = 2 * (n_keys + 1)
+            self.key_capacity = 2 * (n_keys + 1)
         return 0
 
-    cdef void blank(self, int64_t n_labels) noexcept nogil:
-        """Set the scores of so many labels to 0."""
-        if n_labels:                        # without labels there may be no room to set
+    cdef void clear_scores(self, int64_t n_labels) noexcept nogil:
+        """Set the scores of the first `n_labels` labels to 0."""
+        if n_labels:                        # without labels the array may be NULL
             memset(self.score, 0, n_labels * sizeof(double))
 
     cdef Vote* make_best(self, int64_t n) except? NULL nogil:
-        """Room for n labels and their scores."""
-        if n > self.best_room:
+        """Return space for n labels and their scores."""
+        if n > self.best_capacity:
             free(self.best)
-            self.best_room = 0
+            self.best_capacity = 0
             self.best = <Vote*> malloc(n * sizeof(Vote))
             if self.best == NULL:
                 out_of_memory("the ranking of a row")
-            self.best_room = n
+            self.best_capacity = n
         return self.best
 
     cdef void clear(self) noexcept nogil:
@@ -127,7 +128,7 @@ cdef class RowScores:
         self.n_touched = 0
 
 
-cdef inline int vote_all(const Column* c, double value, double* score, int64_t room) except -1 nogil:
+cdef inline int vote_all(const Column* c, double value, double* score, int64_t capacity) except -1 nogil:
     """Add the votes of a feature to the scores of its labels."""
     cdef int64_t i
     cdef int32_t n = c.length
@@ -137,35 +138,35 @@ cdef inline int vote_all(const Column* c, double value, double* score, int64_t r
         return 0
     weights = weights_of(c)
     if c.dense:
-        check_place(n - 1, room)
+        check_index(n - 1, capacity)
         for i in range(n):
             score[i] += weights[i] * value
     else:
         labels = labels_of(c)
         for i in range(n):
-            check_place(labels[i], room)
+            check_index(labels[i], capacity)
             score[labels[i]] += weights[i] * value
     return 0
 
 
 cdef int score_all(Prototypes store, RowScores scores, const int32_t[::1] indices, const double[::1] data,
-                   int64_t start, int64_t stop, int64_t n_labels, double common) except -1 nogil:
-    """Score every label of a row; what was there before is overwritten."""
-    cdef int64_t p, shift = common > 0.0
+                   int64_t start, int64_t stop, int64_t n_labels, double bias_value) except -1 nogil:
+    """Score every label of a row; overwrite the previous scores."""
+    cdef int64_t p, shift = bias_value > 0.0
     if n_labels:
-        check_place(n_labels - 1, scores.room)
-    scores.blank(n_labels)
+        check_index(n_labels - 1, scores.capacity)
+    scores.clear_scores(n_labels)
     if shift and store.n_features:
-        vote_all(&store.columns[0], common, scores.score, scores.room)
+        vote_all(&store.columns[0], bias_value, scores.score, scores.capacity)
     for p in range(start, stop):
-        if indices[p] + shift < store.n_features and data[p] >= SMALLEST:
-            vote_all(&store.columns[indices[p] + shift], data[p], scores.score, scores.room)
+        if indices[p] + shift < store.n_features and data[p] >= FLOAT_MIN:
+            vote_all(&store.columns[indices[p] + shift], data[p], scores.score, scores.capacity)
     return 0
 
 
 cdef int score_touched(Prototypes store, RowScores scores, const int32_t[::1] indices, const double[::1] data,
                        int64_t start, int64_t stop) except -1 nogil:
-    """Score the labels that have a weight on a feature of the row; the scores were cleared before."""
+    """Score the labels that have a weight on a feature of the row; the scores must be cleared."""
     cdef int64_t p, i, n_touched = 0
     cdef double value
     cdef double* score = scores.score
@@ -176,13 +177,13 @@ cdef int score_touched(Prototypes store, RowScores scores, const int32_t[::1] in
     cdef Column* c
     for p in range(start, stop):
         value = data[p]
-        if indices[p] >= store.n_features or value < SMALLEST:
+        if indices[p] >= store.n_features or value < FLOAT_MIN:
             continue
         c = &store.columns[indices[p]]
         labels, weights = labels_of(c), weights_of(c)
         for i in range(c.length):
-            check_place(labels[i], scores.room)
-            check_place(n_touched, scores.room + 1)
+            check_index(labels[i], scores.capacity)
+            check_index(n_touched, scores.capacity + 1)
             touched[n_touched] = labels[i]
             n_touched += not marks[labels[i]]
             marks[labels[i]] = 1
@@ -192,24 +193,24 @@ cdef int score_touched(Prototypes store, RowScores scores, const int32_t[::1] in
 
 
 cdef int64_t pick_best(RowScores scores, bint all_labels, int64_t n_labels, int64_t k) except -1 nogil:
-    """Leave the k best labels in `best`, best first; return how many there are."""
-    cdef int64_t n_candidates = n_labels if all_labels else scores.n_touched, i, n = 0, most = min(k, n_candidates)
-    cdef Vote found
+    """Write the k best labels to `best`, best first; return how many there are."""
+    cdef int64_t n_scored = n_labels if all_labels else scores.n_touched, i, n = 0, most = min(k, n_scored)
+    cdef Vote vote
     cdef Vote* best = scores.make_best(most)
-    for i in range(n_candidates):
-        found.label = <int32_t> i if all_labels else scores.touched[i]
-        found.score = scores.score[found.label]
-        n = offer(best, n, most, &found)
-    settle(best, n, most)
+    for i in range(n_scored):
+        vote.label = <int32_t> i if all_labels else scores.touched[i]
+        vote.score = scores.score[vote.label]
+        n = push_top(best, n, most, &vote)
+    sort_top(best, n, most)
     return n
 
 
 cdef bint has_weights(Prototypes store, const int32_t[::1] indices, const double[::1] data, int64_t start,
                       int64_t stop, int64_t shift) noexcept nogil:
-    """Tell whether some feature of a row has weights."""
+    """Tell whether any feature of a row has weights."""
     cdef int64_t p
     for p in range(start, stop):
-        if (indices[p] + shift < store.n_features and data[p] >= SMALLEST
+        if (indices[p] + shift < store.n_features and data[p] >= FLOAT_MIN
                 and store.columns[indices[p] + shift].length):
             return True
     return False
@@ -217,22 +218,22 @@ cdef bint has_weights(Prototypes store, const int32_t[::1] indices, const double
 
 cdef int score_row(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t row,
                    int64_t n_labels) except -1 nogil:
-    """Fill the blank scores with what a row gives to each label that takes part."""
+    """Fill the cleared scores with the score of each label that takes part."""
     if s.all_labels:
         return score_all(store, scores, batch.indices, batch.data, batch.indptr[row], batch.indptr[row + 1], n_labels,
-                         s.common)
+                         s.bias_value)
     return score_touched(store, scores, batch.indices, batch.data, batch.indptr[row], batch.indptr[row + 1])
 
 
 def prototypes_rank(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t n_labels,
                     int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
-    """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
+    """Write the best labels of each row and their scores; the remaining entries of a row keep their values."""
     cdef int64_t row, i, n
     with nogil:
         scores.ensure(n_labels, 0)
         for row in range(out_labels.shape[0]):
             if s.known_only and not has_weights(store, batch.indices, batch.data, batch.indptr[row],
-                                                batch.indptr[row + 1], s.common > 0.0):
+                                                batch.indptr[row + 1], s.bias_value > 0.0):
                 continue
             score_row(store, scores, s, batch, row, n_labels)
             n = pick_best(scores, s.all_labels, n_labels, out_labels.shape[1])
@@ -240,7 +241,7 @@ def prototypes_rank(Prototypes store, RowScores scores, PrototypeSettings s, Bat
                 out_labels[row, i] = scores.best[i].label
                 out_scores[row, i] = scores.best[i].score
             if s.all_labels:
-                scores.blank(n_labels)
+                scores.clear_scores(n_labels)
             else:
                 scores.clear()
 
@@ -256,7 +257,7 @@ cdef int by_value(const void* a, const void* b) noexcept nogil:
 
 
 cdef inline bint is_relevant(const int32_t[::1] labels, int64_t first, int64_t last, int32_t label) noexcept nogil:
-    """Tell whether a label is among labels[first:last], which are sorted."""
+    """Tell whether a label is in labels[first:last], which are sorted."""
     cdef int64_t low = first, high = last, middle
     while low < high:
         middle = (low + high) >> 1
@@ -267,10 +268,10 @@ cdef inline bint is_relevant(const int32_t[::1] labels, int64_t first, int64_t l
     return low < last and labels[low] == label
 
 
-cdef inline int change(RowScores scores, int32_t label, double amount) except -1 nogil:
-    """Note a change of a label; a row has at most one for each label, or its labels were not told apart."""
-    if scores.n_changes >= scores.room:
-        out_of_range("a row changes more labels than there are")
+cdef inline int add_change(RowScores scores, int32_t label, double amount) except -1 nogil:
+    """Record the change of a label; a row has at most one per label, unless its labels repeat."""
+    if scores.n_changes >= scores.capacity:
+        out_of_range("a row changes more labels than exist")
     scores.changes[scores.n_changes].label = label
     scores.changes[scores.n_changes].amount = amount
     scores.n_changes += 1
@@ -279,26 +280,26 @@ cdef inline int change(RowScores scores, int32_t label, double amount) except -1
 
 cdef int64_t find_rivals(RowScores scores, bint all_labels, double lowest, int64_t rivals, const int32_t[::1] labels,
                          int64_t first, int64_t last, int64_t n_labels) except -1 nogil:
-    """Leave the other labels that score at least `lowest` in `best`, at most `rivals` of them; return how many."""
-    cdef int64_t i, n = 0, n_candidates = n_labels if all_labels else scores.n_touched
-    cdef int64_t most = min(rivals, n_candidates)
+    """Write the best other labels that score at least `lowest` to `best`, at most `rivals`; return how many."""
+    cdef int64_t i, n = 0, n_scored = n_labels if all_labels else scores.n_touched
+    cdef int64_t most = min(rivals, n_scored)
     cdef int32_t label
-    cdef Vote found
+    cdef Vote vote
     cdef Vote* best = scores.make_best(most)
-    for i in range(n_candidates):
+    for i in range(n_scored):
         label = <int32_t> i if all_labels else scores.touched[i]
         if scores.score[label] < lowest:
             continue
         if n == most and scores.score[label] < worst_of(best, n, most).score:
-            continue                        # before it is looked for among the relevant ones
+            continue                        # skip the search among the relevant labels
         if not is_relevant(labels, first, last, label):
-            found.label, found.score = label, scores.score[label]
-            n = offer(best, n, most, &found)
+            vote.label, vote.score = label, scores.score[label]
+            n = push_top(best, n, most, &vote)
     return n
 
 
-cdef inline int64_t place_after(const double* keys, int64_t low, int64_t high, double score) noexcept nogil:
-    """Return the first place from `low` on whose key is above a score; keys ascend."""
+cdef inline int64_t first_key_above(const double* keys, int64_t low, int64_t high, double score) noexcept nogil:
+    """Return the first index from `low` on whose key is above a score; keys ascend."""
     cdef int64_t middle
     while low < high:
         middle = (low + high) >> 1
@@ -311,17 +312,17 @@ cdef inline int64_t place_after(const double* keys, int64_t low, int64_t high, d
 
 cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64_t rivals, const int32_t[::1] labels,
                          int64_t first, int64_t last, int64_t n_labels) except -1 nogil:
-    """Note n_s of every wrong label and n_r of every relevant one as amounts; return the number of wrong pairs.
+    """Record n_s of every wrong label and n_r of every relevant one as amounts; return the number of wrong pairs.
 
     A pair (r, s) is wrong when score(r) - margin <= score(s). With the keys score(r) - margin sorted, n_s is the
-    number of keys up to score(s); a tally of the n_s gives every n_r. No pair is looked at: O(k log k).
+    number of keys up to score(s), and a tally of the n_s gives every n_r. No pair is visited: O(k log k).
     """
     cdef int64_t n = last - first, i, low, n_pairs = 0, n_rivals
     cdef double* keys = scores.keys
     cdef double score
-    check_place(n, scores.key_room)
+    check_index(n, scores.key_capacity)
     for i in range(n):
-        check_place(labels[first + i], scores.room)
+        check_index(labels[first + i], scores.capacity)
         keys[i] = scores.score[labels[first + i]] - margin
         scores.tally[i] = 0
     scores.tally[n] = 0
@@ -331,8 +332,8 @@ cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64
     n_rivals = find_rivals(scores, all_labels, keys[0], rivals, labels, first, last, n_labels)
     for i in range(n_rivals):
         score = scores.best[i].score
-        low = place_after(keys, 1, n, score)    # keys[0] is at most the score
-        change(scores, scores.best[i].label, -<double> low)
+        low = first_key_above(keys, 1, n, score)  # keys[0] is at most the score
+        add_change(scores, scores.best[i].label, -<double> low)
         scores.tally[low] += 1
         n_pairs += low
     if n_pairs == 0:
@@ -341,69 +342,69 @@ cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64
         scores.tally[i] += scores.tally[i + 1]
     for i in range(first, last):
         score = scores.score[labels[i]] - margin
-        low = place_after(keys, 0, n, score)
+        low = first_key_above(keys, 0, n, score)
         if scores.tally[low]:
-            change(scores, labels[i], <double> scores.tally[low])
+            add_change(scores, labels[i], <double> scores.tally[low])
     return n_pairs
 
 
 cdef int find_mistakes(RowScores scores, bint all_labels, const int32_t[::1] labels, int64_t first, int64_t last,
                        int64_t n_labels) except -1 nogil:
-    """Note the labels whose own perceptron is wrong about the row."""
+    """Record the labels whose own perceptron is wrong about the row."""
     cdef int64_t i
-    cdef int64_t n_candidates = n_labels if all_labels else scores.n_touched
+    cdef int64_t n_scored = n_labels if all_labels else scores.n_touched
     cdef int32_t label
     scores.n_changes = 0
-    for i in range(n_candidates):
+    for i in range(n_scored):
         label = <int32_t> i if all_labels else scores.touched[i]
-        check_place(label, scores.room)
+        check_index(label, scores.capacity)
         if scores.score[label] >= 0.0 and not is_relevant(labels, first, last, label):
-            change(scores, label, -1.0)
+            add_change(scores, label, -1.0)
     for i in range(first, last):
-        check_place(labels[i], scores.room)
+        check_index(labels[i], scores.capacity)
         if scores.score[labels[i]] <= 0.0:
-            change(scores, labels[i], 1.0)
+            add_change(scores, labels[i], 1.0)
     return 0
 
 
-cdef int hold_relevant(RowScores scores, const int32_t[::1] labels, int64_t first, int64_t last) except -1 nogil:
-    """Note the relevant labels that do not change by 0: a pair must be stored before its label can be touched."""
+cdef int add_missing_relevant(RowScores scores, const int32_t[::1] labels, int64_t first, int64_t last) except -1 nogil:
+    """Record the relevant labels without a change as changes by 0: a pair must exist before its label is scored."""
     cdef int64_t i, j, n = scores.n_changes
     for i in range(first, last):
         for j in range(n):
             if scores.changes[j].label == labels[i]:
                 break
         else:
-            change(scores, labels[i], 0.0)
+            add_change(scores, labels[i], 0.0)
     return 0
 
 
 cdef int find_violations(RowScores scores, bint all_labels, double margin, int64_t rivals, const int32_t[::1] labels,
                          int64_t first, int64_t last, int64_t n_labels) except -1 nogil:
-    """Note the gradient of the squared hinge: relevant labels should score 1 + margin, others at most 1 - margin.
+    """Record the gradient of the squared hinge: relevant labels should score 1 + margin, others at most 1 - margin.
 
-    Scores are counted from 1 on, so that a label without weights is taken to be wrong and needs none. A row with many
-    relevant labels has more rivals, or what speaks for a label would outweigh what speaks against it.
+    Scores are relative to 1, so a label without weights counts as wrong and needs no weights. A row with many relevant
+    labels gets more rivals; otherwise the positive updates would outweigh the negative ones.
     """
     cdef int64_t i, n_rivals
     cdef double score
     scores.n_changes = 0
-    rivals = max(rivals, RIVALS_A_LABEL * (last - first))
+    rivals = max(rivals, RIVALS_PER_LABEL * (last - first))
     n_rivals = find_rivals(scores, all_labels, 1.0 - margin, rivals, labels, first, last, n_labels)
     for i in range(n_rivals):
         if scores.best[i].score > 1.0 - margin:
-            change(scores, scores.best[i].label, 1.0 - margin - scores.best[i].score)
+            add_change(scores, scores.best[i].label, 1.0 - margin - scores.best[i].score)
     for i in range(first, last):
-        check_place(labels[i], scores.room)
+        check_index(labels[i], scores.capacity)
         score = scores.score[labels[i]]
         if score < 1.0 + margin:
-            change(scores, labels[i], 1.0 + margin - score)
+            add_change(scores, labels[i], 1.0 + margin - score)
     return 0
 
 
 cdef int add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t first, int64_t last, double margin,
                         int64_t n_labels) except -1 nogil:
-    """Note labels that were said to be wrong, to be pushed down whatever their score; unknown ones have none."""
+    """Record labels that were marked as wrong, to push them down whatever their score; skip unknown labels."""
     cdef int64_t i, j
     for i in range(first, last):
         if not 0 <= wrong[i] < n_labels:
@@ -412,12 +413,12 @@ cdef int add_rejections(RowScores scores, const int32_t[::1] wrong, int64_t firs
             if scores.changes[j].label == wrong[i]:
                 break
         else:
-            change(scores, wrong[i], -margin - max(0.0, scores.score[wrong[i]]))
+            add_change(scores, wrong[i], -margin - max(0.0, scores.score[wrong[i]]))
     return 0
 
 
 cdef int find_changes(RowScores scores, PrototypeSettings s, Batch batch, int64_t row, int64_t n_known) except -1 nogil:
-    """Find what each label is to be changed by, from the scores of a row."""
+    """Compute the change of each label from the scores of a row."""
     cdef const int32_t[::1] labels = batch.labels
     cdef int64_t i, n_errors, first = batch.label_indptr[row], last = batch.label_indptr[row + 1]
     cdef double divisor = 1.0
@@ -443,14 +444,14 @@ cdef int find_changes(RowScores scores, PrototypeSettings s, Batch batch, int64_
 cdef int apply_changes(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t row,
                        int64_t n_known) except -1 nogil:
     """Change the weights of every feature of a row."""
-    cdef int64_t p, shift = s.common > 0.0
+    cdef int64_t p, shift = s.bias_value > 0.0
     cdef Step step
     step.size, step.start, step.row = s.step, s.step_start, <double> row
     qsort(scores.changes, scores.n_changes, sizeof(Change), by_label)
     if shift:
-        store.apply(0, s.common, scores.changes, scores.n_changes, &step, n_known)
+        store.apply(0, s.bias_value, scores.changes, scores.n_changes, &step, n_known)
     for p in range(batch.indptr[row], batch.indptr[row + 1]):
-        if batch.data[p] >= SMALLEST:
+        if batch.data[p] >= FLOAT_MIN:
             store.apply(batch.indices[p] + shift, batch.data[p], scores.changes, scores.n_changes, &step, n_known)
     return 0
 
@@ -458,15 +459,15 @@ cdef int apply_changes(Prototypes store, RowScores scores, PrototypeSettings s, 
 def prototypes_learn(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch):
     """Learn rows in order, in place; return how many rows changed something.
 
-    A row makes its own labels known. A change in row i adds i times itself to its trace. Only the hinge takes labels
-    that are known to be wrong.
+    The labels of a row become known with it. Without AdaGrad, a change in row i adds i times itself to the auxiliary
+    value. Only the hinge learns from labels that are known to be wrong.
     """
     cdef const int32_t[::1] labels = batch.labels
     cdef int64_t row, i, first, last, n_updates = 0, n_known = batch.n_known, n_labels
     cdef bint rejects = batch.wrong_indptr.shape[0] > 0
-    if s.step > 0.0 and not store.traced:
-        raise ValueError("AdaGrad needs a store with traces")
-    store.ensure_features(batch.n_features + (s.common > 0.0))
+    if s.step > 0.0 and not store.has_aux:
+        raise ValueError("AdaGrad needs a store with auxiliary values")
+    store.ensure_features(batch.n_features + (s.bias_value > 0.0))
     n_labels = max(n_known, <int64_t> np.max(labels) + 1 if labels.shape[0] else 0)
     with nogil:
         scores.ensure(n_labels, 0)
@@ -480,18 +481,18 @@ def prototypes_learn(Prototypes store, RowScores scores, PrototypeSettings s, Ba
             scores.n_changes = 0
             if s.rule == SUM:
                 for i in range(first, last):
-                    change(scores, labels[i], 1.0)
+                    add_change(scores, labels[i], 1.0)
             else:
                 score_row(store, scores, s, batch, row, n_known)
                 find_changes(scores, s, batch, row, n_known)
             if not s.all_labels:
                 scores.clear()
-                hold_relevant(scores, labels, first, last)
+                add_missing_relevant(scores, labels, first, last)
             if scores.n_changes:
                 n_updates += 1
                 apply_changes(store, scores, s, batch, row, n_known)
         if s.all_labels:
-            scores.blank(n_labels)
+            scores.clear_scores(n_labels)
     return n_updates
 
 
@@ -503,21 +504,23 @@ cdef double weight_for(const Column* c, int32_t label) noexcept nogil:
     if c.dense:
         return weights_of(c)[label] if label < c.length else 0.0
     wanted.label = label
-    find_all(labels_of(c), c.length, &wanted, 1)
+    find_positions(labels_of(c), c.length, &wanted, 1)
     return weights_of(c)[wanted.position] if wanted.position >= 0 else 0.0
 
 
 def prototypes_explain(Prototypes store, const int32_t[::1] indices, const double[::1] data, int32_t label,
-                       double common=0.0):
-    """Return the positions in a row with a weight for a label, their votes in the order of summation, and what all
-    rows have for it; for `common` see `prototypes_learn`."""
-    cdef int64_t p, shift = common > 0.0
+                       double bias_value=0.0):
+    """Return the positions in a row with a weight for a label, their votes in the order of summation, and the bias.
+
+    For `bias_value` see `PrototypeSettings`.
+    """
+    cdef int64_t p, shift = bias_value > 0.0
     cdef double weight, prior = 0.0
     if shift and store.n_features:
-        prior = common * weight_for(&store.columns[0], label)
+        prior = bias_value * weight_for(&store.columns[0], label)
     positions, votes = [], []
     for p in range(indices.shape[0]):
-        if indices[p] + shift >= store.n_features or data[p] < SMALLEST:
+        if indices[p] + shift >= store.n_features or data[p] < FLOAT_MIN:
             continue
         weight = weight_for(&store.columns[indices[p] + shift], label)
         if weight != 0.0:

@@ -12,7 +12,7 @@ class IndexSettings:
     margin: float
     horizon: float
     d_max: int
-    candidates: int
+    max_rank: int
     leak: bool
     rating: bool
     boolean: bool
@@ -26,7 +26,7 @@ class IndexSettings:
         leak: bool,
         rating: bool,
         boolean: bool,
-        candidates: int,
+        max_rank: int,
     ) -> None: ...
 
 def index_rank(

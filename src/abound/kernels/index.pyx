@@ -1,45 +1,45 @@
 """The feature-focus index: rank by votes, learn by the feature streaming update.
 
 Figures 3 and 4 of Madani, Connor and Greiner, "Learning when concepts abound", JMLR 10 (2009). Rows are the
-three arrays of a CSR matrix; values are positive or zero, and a zero is as good as absent. Cost a row is
-O(active features x d_max) to rank and O(active features x labels / w_min) to learn, whatever the label set.
+three arrays of a CSR matrix. Values are not negative, and a zero counts as absent. The cost per row is
+O(active features x d_max) to rank and O(active features x labels / w_min) to learn, whatever the size of the label set.
 """
 
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t
 
 from abound.kernels.batch cimport Batch
-from abound.kernels.lists cimport SMALLEST, UNKNOWN, ask_for_headers, find_edge, update_feature
-from abound.kernels.pool cimport Edge, EdgePool, Feature, check_place, edges_of, feature_at, prefetch
+from abound.kernels.lists cimport FLOAT_MIN, UNKNOWN, find_edge, prefetch_headers, update_feature
+from abound.kernels.pool cimport Edge, EdgePool, Feature, check_index, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Vote, Votes, add_votes
 
 import numpy as np
 
 cdef enum:
-    EDGES_A_LINE = 8                        # edges in one cache line
-cdef double FULL_RATING = 10.0              # sightings after which a feature votes at full strength
+    EDGES_PER_LINE = 8                      # edges in one cache line
+cdef double SEEN_FOR_FULL_VOTE = 10.0       # rows with a feature from which on it votes at full strength
 
-SIGHTINGS_FOR_FULL_VOTE = FULL_RATING
+SIGHTINGS_FOR_FULL_VOTE = SEEN_FOR_FULL_VOTE
 
 
 cdef class IndexSettings:
     """The options of the index, as the kernels read them."""
 
     cdef readonly double w_min, margin, horizon
-    cdef readonly int64_t d_max, candidates
+    cdef readonly int64_t d_max, max_rank
     cdef readonly bint leak, rating, boolean
 
     def __init__(self, *, double w_min, int64_t d_max, double margin, double horizon, bint leak, bint rating,
-                 bint boolean, int64_t candidates):
+                 bint boolean, int64_t max_rank):
         self.w_min, self.d_max, self.margin, self.horizon = w_min, d_max, margin, horizon
-        self.leak, self.rating, self.boolean, self.candidates = leak, rating, boolean, candidates
+        self.leak, self.rating, self.boolean, self.max_rank = leak, rating, boolean, max_rank
 
 
 cdef inline double scale_of(const Feature* feature, double value, IndexSettings s) noexcept nogil:
-    """What a unit of w' is worth in a vote: r[f] * v[f] / W[f]."""
+    """Return the vote per unit of w': r[f] * v[f] / W[f]."""
     cdef double rating = 1.0
-    if s.rating and feature.noted.seen < FULL_RATING:
-        rating = feature.noted.seen / FULL_RATING
+    if s.rating and feature.stat.seen < SEEN_FOR_FULL_VOTE:
+        rating = feature.stat.seen / SEEN_FOR_FULL_VOTE
     return rating * (1.0 if s.boolean else value) / feature.total
 
 
@@ -50,7 +50,7 @@ cdef int score_row(EdgePool pool, Votes votes, IndexSettings s, const int32_t[::
     cdef Feature* feature
     votes.open(most_votes)
     for p in range(start, stop):
-        if indices[p] >= pool.n_features or data[p] < SMALLEST:
+        if indices[p] >= pool.n_features or data[p] < FLOAT_MIN:
             continue
         feature = feature_at(pool, indices[p])
         n = min(<int64_t> feature.length, s.d_max)
@@ -61,9 +61,9 @@ cdef int score_row(EdgePool pool, Votes votes, IndexSettings s, const int32_t[::
 
 cdef int64_t count_votes(EdgePool pool, IndexSettings s, const int32_t[::1] indices, int64_t start,
                          int64_t stop, int64_t n_labels) except -1 nogil:
-    """Count the labels that a row may vote for at the most, and ask memory for the lists that hold them.
+    """Return an upper bound of the number of labels that a row votes for, and prefetch the lists.
 
-    Lists lie far apart, and waiting for them would be most of the time.
+    Lists are scattered in memory; without prefetching, most of the time is spent waiting for them.
     """
     cdef int64_t p, n, n_votes = 0
     cdef Feature* feature
@@ -74,8 +74,8 @@ cdef int64_t count_votes(EdgePool pool, IndexSettings s, const int32_t[::1] indi
             n = min(<int64_t> feature.length, s.d_max)
             if n:
                 edges = edges_of(pool, feature)
-                prefetch(edges)             # no loop: where it ends could not be predicted
-                prefetch(edges + min(n - 1, EDGES_A_LINE))
+                prefetch(edges)             # no loop: its end could not be predicted
+                prefetch(edges + min(n - 1, EDGES_PER_LINE))
                 prefetch(edges + n - 1)
                 n_votes += n
     return min(n_votes, n_labels)
@@ -83,7 +83,7 @@ cdef int64_t count_votes(EdgePool pool, IndexSettings s, const int32_t[::1] indi
 
 def index_rank(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_t n_labels,
                int32_t[:, ::1] out_labels, double[:, ::1] out_scores):
-    """Write the best labels of each row and their scores; what is left of a row keeps what it had."""
+    """Write the best labels of each row and their scores; the remaining entries of a row keep their values."""
     cdef const int64_t[::1] indptr = batch.indptr
     cdef const int32_t[::1] indices = batch.indices
     cdef const double[::1] data = batch.data
@@ -94,7 +94,7 @@ def index_rank(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_t
             n_votes_next = count_votes(pool, s, indices, indptr[0], indptr[1], n_labels)
         for row in range(n_rows):
             n_votes = n_votes_next
-            ask_for_headers(pool, indptr, indices, row + 2)
+            prefetch_headers(pool, indptr, indices, row + 2)
             if row + 1 < n_rows:
                 n_votes_next = count_votes(pool, s, indices, indptr[row + 1], indptr[row + 2], n_labels)
             score_row(pool, votes, s, indices, data, indptr[row], indptr[row + 1], n_votes)
@@ -106,7 +106,7 @@ def index_rank(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_t
 
 def index_scores(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_t n_labels,
                  const int32_t[::1] labels, double[:, ::1] out):
-    """Write the scores of some labels of each row, NaN for one that gets no vote."""
+    """Write the scores of some labels for each row, NaN for a label without a vote."""
     cdef const int64_t[::1] indptr = batch.indptr
     cdef const int32_t[::1] indices = batch.indices
     cdef const double[::1] data = batch.data
@@ -123,7 +123,7 @@ def index_scores(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64
 
 cdef double find_label(EdgePool pool, IndexSettings s, const int32_t[::1] indices, const double[::1] data,
                        int64_t start, int64_t stop, int32_t label, int32_t* positions) except? -1.0 nogil:
-    """Write where a label's edge stands in the list of each feature of a row; return the label's score."""
+    """Write the position of a label's edge in the list of each feature of a row; return the label's score."""
     cdef int64_t p
     cdef double score = 0.0
     cdef int32_t at
@@ -131,7 +131,7 @@ cdef double find_label(EdgePool pool, IndexSettings s, const int32_t[::1] indice
     for p in range(start, stop):
         feature = feature_at(pool, indices[p])
         at = -1
-        if feature.length and data[p] >= SMALLEST:
+        if feature.length and data[p] >= FLOAT_MIN:
             at = find_edge(edges_of(pool, feature), feature.length, label)
             if 0 <= at < s.d_max:
                 score += scale_of(feature, data[p], s) * feature.edges[at].weight
@@ -139,24 +139,24 @@ cdef double find_label(EdgePool pool, IndexSettings s, const int32_t[::1] indice
     return score
 
 
-cdef double margin_score(Votes votes, int32_t label, int64_t candidates) noexcept nogil:
-    """Score of a true label, taken as 0 when `candidates` labels are better."""
+cdef double margin_score(Votes votes, int32_t label, int64_t max_rank) noexcept nogil:
+    """Return the score of a true label, or 0 if `max_rank` labels score better."""
     cdef Vote* slot = &votes.slots[votes.find(label)]
     cdef Vote* other
     cdef int64_t better = 0, i
     if slot.label != label:
         return 0.0
-    if candidates < votes.n_touched:
+    if max_rank < votes.n_touched:
         for i in range(votes.n_touched):
             other = &votes.slots[votes.touched[i]]
             better += other.score > slot.score or (other.score == slot.score and other.label < label)
-        if better >= candidates:
+        if better >= max_rank:
             return 0.0
     return slot.score
 
 
 cdef double best_wrong(Votes votes, const int32_t[::1] labels, int64_t start, int64_t stop) noexcept nogil:
-    """Highest score of a label outside labels[start:stop], which are sorted; 0 if there is none."""
+    """Return the highest score of a label outside labels[start:stop], which are sorted; 0 if there is none."""
     cdef double best = 0.0
     cdef int64_t i, low, high, middle
     cdef Vote* slot
@@ -179,7 +179,7 @@ cdef double best_wrong(Votes votes, const int32_t[::1] labels, int64_t start, in
 def index_learn(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_t n_labels, bint count):
     """Learn rows in order, in place (figure 4a); return how many (row, label) pairs made an update.
 
-    `count` adds the row to the sightings of its features, which a later pass over the same rows must not.
+    `count` adds the row to the counts of its features. A later pass over the same rows must not count them again.
     """
     cdef const int64_t[::1] indptr = batch.indptr, label_indptr = batch.label_indptr
     cdef const int32_t[::1] indices = batch.indices, labels = batch.labels
@@ -192,15 +192,15 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_
     pool.ensure_features(batch.n_features)
     with nogil:
         for row in range(indptr.shape[0] - 1):
-            ask_for_headers(pool, indptr, indices, row + 2)
+            prefetch_headers(pool, indptr, indices, row + 2)
             start, stop = indptr[row], indptr[row + 1]
             if row + 2 < indptr.shape[0]:
                 count_votes(pool, s, indices, stop, indptr[row + 2], n_labels)
             first, last = label_indptr[row], label_indptr[row + 1]
             if count:
                 for p in range(start, stop):
-                    if data[p] >= SMALLEST:
-                        feature_at(pool, indices[p]).noted.seen += 1
+                    if data[p] >= FLOAT_MIN:
+                        feature_at(pool, indices[p]).stat.seen += 1
             if first == last:
                 continue
             scored = False
@@ -208,7 +208,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_
                 positions = votes.make_positions((last - first) * (stop - start))
             for i in range(first, last if s.margin < 1e300 else first):
                 # A label that scores no more than the margin cannot win by more, and needs no comparison.
-                check_place((i - first + 1) * (stop - start), votes.position_room)
+                check_index((i - first + 1) * (stop - start), votes.position_capacity)
                 if find_label(pool, s, indices, data, start, stop, labels[i],
                               positions + (i - first) * (stop - start)) > s.margin:
                     scored = True
@@ -217,11 +217,11 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_
                 score_row(pool, votes, s, indices, data, start, stop, n_votes)
                 rival = best_wrong(votes, labels, first, last)
             for i in range(first, last):
-                if scored and margin_score(votes, labels[i], s.candidates) - rival > s.margin:
+                if scored and margin_score(votes, labels[i], s.max_rank) - rival > s.margin:
                     continue
                 n_updates += 1
                 for p in range(start, stop):
-                    if data[p] >= SMALLEST:
+                    if data[p] >= FLOAT_MIN:
                         feature = feature_at(pool, indices[p])
                         update_feature(pool, feature, edges_of(pool, feature), labels[i],
                                        1.0 if s.boolean else data[p],
@@ -239,7 +239,7 @@ def index_explain(EdgePool pool, IndexSettings s, const int32_t[::1] indices, co
     cdef const Edge* edges
     positions, votes = [], []
     for p in range(indices.shape[0]):
-        if indices[p] >= pool.n_features or data[p] < SMALLEST:
+        if indices[p] >= pool.n_features or data[p] < FLOAT_MIN:
             continue
         feature = feature_at(pool, indices[p])
         if feature.length == 0:

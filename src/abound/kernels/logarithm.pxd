@@ -1,10 +1,10 @@
-"""The natural logarithm by additions and multiplications only: the same bits with every C library."""
+"""The natural logarithm from additions and multiplications only: the same bits with every C library."""
 
 from libc.math cimport frexp
 
 
 cdef inline double log_of(double x) noexcept nogil:
-    """Natural logarithm of a positive number."""
+    """Return the natural logarithm of a positive number."""
     cdef int exponent
     cdef double m = frexp(x, &exponent), s, s2, total
     if m < 0.7071067811865476:
@@ -12,7 +12,7 @@ cdef inline double log_of(double x) noexcept nogil:
         exponent -= 1
     s = (m - 1.0) / (m + 1.0)
     s2 = s * s
-    # The series of atanh, summed from its smallest term on.
+    # The series of atanh, summed from its smallest term.
     total = 1.0 / 21.0
     total = total * s2 + 1.0 / 19.0
     total = total * s2 + 1.0 / 17.0

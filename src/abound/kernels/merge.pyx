@@ -1,10 +1,10 @@
-"""Join what shards learnt from one starting point, feature by feature.
+"""Merge what shards learned from one starting point, feature by feature.
 
-With S shards that all began at the same base, a merged count is base + sum of (shard - base). What was learnt by
-gradient is the mean over the shards, each weighted by how much its sum of squared gradients has grown; the sums
-themselves add their growth. A shard that dropped an edge has taken the base's weight off it and has learnt nothing
-about it; an edge that is new in a shard had weight 0 before. The order of summation is that of the shards. Cost is
-O(edges of a feature) and a sort of the merged list.
+With S shards that all began at the same base, a merged count is base + sum of (shard - base). Values learned by
+gradient are averaged over the shards, each weighted by the growth of its sum of squared gradients; the sums of squares
+add their growth. A shard that dropped an edge has removed the base's weight from it and has learned nothing about it.
+An edge that is new in a shard had weight 0 before. The shards are added in their order. The cost is O(edges of a
+feature) and a sort of the merged list.
 """
 
 from libc.math cimport INFINITY
@@ -12,62 +12,62 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy, memset
 
-from abound.kernels.lists cimport ACQUAINTED, SMALLEST, AnyEdge, RatedEdge, is_below, rating_of, rise
+from abound.kernels.lists cimport FLOAT_MIN, INITIAL_CORRECTION, AnyEdge, RatedEdge, is_below, move_up, rating_of
 from abound.kernels.pool cimport (PAGE_BITS, PAGE_MASK, Edge, EdgePool, Feature, edges_of, feature_at, out_of_memory,
                                   prefetch)
-from abound.kernels.prototypes cimport Column, Prototypes, labels_of, traces_of, weights_of
+from abound.kernels.prototypes cimport Column, Prototypes, aux_of, labels_of, weights_of
 
 import numpy as np
 
 from abound.kernels.pool import EDGE_DTYPE
 
 cdef enum:
-    AHEAD = 8                               # features whose lists are asked for before their turn
-    INSERTION_MOST = 64
+    PREFETCH_DISTANCE = 8                   # how many features ahead lists are prefetched
+    MAX_INSERTION_SORT = 64
 
-cdef struct Source:                         # what is read of a pool, without the GIL
+cdef struct Source:                         # the parts of a pool that are read without the GIL
     Feature** pages
     int64_t n_features
 
-cdef struct Mean:                           # of a number that was learnt by gradient
+cdef struct Mean:                           # the mean of a value that was learned by gradient
     double base
-    double slope                            # sum of squared gradients: at the base, then merged
-    double moved                            # sum of growth * value over the shards
-    double grown                            # sum of growth
-    double changed                          # sum of the values that differ from the base
+    double grad_sq                          # sum of squared gradients: of the base, then merged
+    double weighted_sum                     # sum of growth * value over the shards
+    double total_growth                     # sum of growth
+    double changed_sum                      # sum of the values that differ from the base
     int64_t n_changed
 
 cdef struct Sum:
     double weight
-    double base_slope
+    double base_grad_sq
     Mean correction
     int32_t label
 
 
-cdef inline void begin(Mean* m, double base, double slope) noexcept nogil:
-    m.base, m.slope = base, slope
-    m.moved = m.grown = m.changed = 0.0
+cdef inline void start_mean(Mean* m, double base, double grad_sq) noexcept nogil:
+    m.base, m.grad_sq = base, grad_sq
+    m.weighted_sum = m.total_growth = m.changed_sum = 0.0
     m.n_changed = 0
 
 
-cdef inline void add(Mean* m, double value, double slope, double base_slope) noexcept nogil:
-    """Add a shard's value; a sum of squares that fell was begun anew and counts as not grown."""
-    cdef double growth = slope - base_slope
+cdef inline void add_to_mean(Mean* m, double value, double grad_sq, double base_grad_sq) noexcept nogil:
+    """Add a shard's value; a sum of squares that fell was reset and counts as not grown."""
+    cdef double growth = grad_sq - base_grad_sq
     if growth > 0.0:
-        m.moved += growth * value
-        m.grown += growth
-        m.slope += growth
+        m.weighted_sum += growth * value
+        m.total_growth += growth
+        m.grad_sq += growth
     if value != m.base:
-        m.changed += value
+        m.changed_sum += value
         m.n_changed += 1
 
 
 cdef inline float mean_of(const Mean* m) noexcept nogil:
-    """The mean weighted by growth; where none can be told, the plain mean of what changed."""
-    if m.grown > 0.0:
-        return <float> (m.moved / m.grown)
+    """Return the mean weighted by growth; without any growth, the plain mean of the changed values."""
+    if m.total_growth > 0.0:
+        return <float> (m.weighted_sum / m.total_growth)
     if m.n_changed:
-        return <float> (m.changed / m.n_changed)
+        return <float> (m.changed_sum / m.n_changed)
     return <float> m.base
 
 
@@ -79,18 +79,21 @@ cdef int heavier_first(const void* a, const void* b) noexcept nogil:
     return (x.label > y.label) - (x.label < y.label)
 
 
-cdef inline void put_in_order(AnyEdge* edges, int64_t n) noexcept nogil:
+cdef inline void sort_edges(AnyEdge* edges, int64_t n) noexcept nogil:
     cdef int64_t i
-    if n > INSERTION_MOST:
+    if n > MAX_INSERTION_SORT:
         qsort(edges, n, sizeof(AnyEdge), heavier_first)
     else:
         for i in range(1, n):
-            rise(edges, i)
+            move_up(edges, i)
 
 
 cdef class Pruning:
-    """What becomes of an index after a merge: edges with a share below `w_min` are dropped, and totals are halved until
-    they are not above `horizon`; `leak` keeps what is dropped in the totals. Rated edges take two places each."""
+    """How an index is pruned after a merge.
+
+    Edges with a share below `w_min` are dropped, and totals are halved until they are not above `horizon`. `leak` keeps
+    the weight of dropped edges in the totals. A rated edge takes two slots.
+    """
 
     cdef readonly bint rated, leak
     cdef readonly double w_min, horizon
@@ -100,16 +103,16 @@ cdef class Pruning:
 
 
 cdef class Merger:
-    """The scratch of one thread: sums by label, for one feature at a time."""
+    """Scratch space of one thread: sums by label, for one feature at a time."""
 
     cdef Source* sources                    # the base, then the shards
     cdef int64_t n_sources
-    cdef const uint8_t* present             # of each shard, whether it says anything of each feature; NULL if it does
-    cdef int64_t first                      # the feature that `present` begins with
+    cdef const uint8_t* present             # per shard, whether it sent each feature; NULL if all sent everything
+    cdef int64_t first                      # the first feature of `present`
     cdef int64_t width
     cdef Sum* sums
     cdef int64_t n_sums
-    cdef int64_t room
+    cdef int64_t capacity
     cdef int32_t* position                  # of a label in the sums, -1 for none
     cdef int64_t n_labels
 
@@ -129,31 +132,31 @@ cdef class Merger:
     cdef inline Feature* feature(self, int64_t source, int64_t f) noexcept nogil:
         cdef Source* s
         if source and self.present != NULL and not self.present[(source - 1) * self.width + f - self.first]:
-            source = 0                      # what a shard has not met is as it was
+            source = 0                      # a shard that did not send a feature has the base's
         s = &self.sources[source]
         if f >= s.n_features:
             return NULL
         return &s.pages[f >> PAGE_BITS][f & PAGE_MASK]
 
     cdef inline Sum* sum_of(self, int32_t label) except NULL nogil:
-        """The sum of a label, begun at nothing if it has none yet."""
+        """Return the sum of a label; start an empty one if it has none yet."""
         cdef int32_t at
         cdef Sum* sums
         if not 0 <= label < self.n_labels:
             with gil:
-                raise IndexError("an edge to a label that does not exist")
+                raise IndexError("an edge points to a label that does not exist")
         at = self.position[label]
         if at < 0:
-            if self.n_sums == self.room:
-                sums = <Sum*> realloc(self.sums, (2 * self.room + 64) * sizeof(Sum))
+            if self.n_sums == self.capacity:
+                sums = <Sum*> realloc(self.sums, (2 * self.capacity + 64) * sizeof(Sum))
                 if sums == NULL:
                     out_of_memory("merging")
-                self.sums, self.room = sums, 2 * self.room + 64
+                self.sums, self.capacity = sums, 2 * self.capacity + 64
             at = <int32_t> self.n_sums
             self.position[label] = at
             self.n_sums += 1
-            self.sums[at].label, self.sums[at].weight, self.sums[at].base_slope = label, 0.0, 0.0
-            begin(&self.sums[at].correction, ACQUAINTED, 0.0)
+            self.sums[at].label, self.sums[at].weight, self.sums[at].base_grad_sq = label, 0.0, 0.0
+            start_mean(&self.sums[at].correction, INITIAL_CORRECTION, 0.0)
         return &self.sums[at]
 
     cdef void clear(self) noexcept nogil:
@@ -164,114 +167,115 @@ cdef class Merger:
 
 
 cdef int64_t merge_lists(Merger m, int64_t f, AnyEdge* out) except -1 nogil:
-    """Write the merged edges of a feature, in order; return how many there are. Those without weight are left out."""
-    cdef int64_t source, i, n, n_out = 0, places = sizeof(AnyEdge) // sizeof(Edge)
+    """Write the merged edges of a feature, in order, without those of weight 0; return how many there are."""
+    cdef int64_t source, i, n, n_out = 0, slots = sizeof(AnyEdge) // sizeof(Edge)
     cdef Feature* feature
     cdef AnyEdge* edges
     cdef Sum* s
     cdef float weight
     for source in range(m.n_sources):
         feature = m.feature(source, f)
-        n = feature.length // places if feature != NULL else 0
+        n = feature.length // slots if feature != NULL else 0
         edges = <AnyEdge*> feature.edges if n else NULL
         for i in range(n):
             s = m.sum_of(edges[i].label)
-            if source == 0:                 # base + sum of (shard - base), with the base's share at once
+            if source == 0:                 # base + sum of (shard - base), with the base's part at first
                 s.weight = edges[i].weight * <double> (2 - m.n_sources)
                 if AnyEdge is RatedEdge:
-                    s.base_slope = edges[i].slope
-                    begin(&s.correction, edges[i].correction, edges[i].slope)
+                    s.base_grad_sq = edges[i].grad_sq
+                    start_mean(&s.correction, edges[i].correction, edges[i].grad_sq)
             else:
                 s.weight += edges[i].weight
                 if AnyEdge is RatedEdge:
-                    add(&s.correction, edges[i].correction, edges[i].slope, s.base_slope)
+                    add_to_mean(&s.correction, edges[i].correction, edges[i].grad_sq, s.base_grad_sq)
     for i in range(m.n_sums):
         s = &m.sums[i]
         weight = <float> s.weight
-        if weight >= SMALLEST:
+        if weight >= FLOAT_MIN:
             out[n_out].label, out[n_out].weight = s.label, weight
             if AnyEdge is RatedEdge:
                 out[n_out].correction = mean_of(&s.correction)
-                out[n_out].slope = <float> s.correction.slope
+                out[n_out].grad_sq = <float> s.correction.grad_sq
             n_out += 1
     m.clear()
-    put_in_order(out, n_out)
+    sort_edges(out, n_out)
     return n_out
 
 
-cdef int64_t prune(AnyEdge* edges, int64_t n, double* total, Pruning how) noexcept nogil:
-    """Drop and halve as the feature streaming update does; return how many edges are left."""
+cdef int64_t prune(AnyEdge* edges, int64_t n, double* total, Pruning pruning) noexcept nogil:
+    """Drop and halve as the feature streaming update does; return how many edges remain."""
     cdef int64_t i
     if n and total[0] <= 0.0:
         total[0] = edges[0].weight
-    while n and is_below(edges[n - 1].weight, total[0], how.w_min):
+    while n and is_below(edges[n - 1].weight, total[0], pruning.w_min):
         n -= 1
-        if not how.leak:
+        if not pruning.leak:
             total[0] -= edges[n].weight
-    while total[0] > how.horizon:
+    while total[0] > pruning.horizon:
         total[0] *= 0.5
-        while n and edges[n - 1].weight < 2 * SMALLEST:
+        while n and edges[n - 1].weight < 2 * FLOAT_MIN:
             n -= 1
         for i in range(n):
             edges[i].weight *= 0.5
     return n
 
 
-cdef int64_t merge_feature(Merger m, int64_t f, Pruning how, Edge* out, double* total, int64_t* seen) except -1 nogil:
-    """Write the merged list, total and sightings or rating of a feature; return the places that the list takes."""
+cdef int64_t merge_feature(Merger m, int64_t f, Pruning pruning, Edge* out, double* total,
+                           int64_t* seen) except -1 nogil:
+    """Write the merged list, total and count or rating of a feature; return the slots that the list takes."""
     cdef int64_t source, n_holders = 0, n
     cdef Feature* feature
     cdef Feature* holder = NULL
     cdef Feature merged
     cdef Mean rating
-    cdef double base_slope = 0.0
-    begin(&rating, 0.0, 0.0)
+    cdef double base_grad_sq = 0.0
+    start_mean(&rating, 0.0, 0.0)
     total[0], seen[0] = 0.0, 0
     for source in range(m.n_sources):
         feature = m.feature(source, f)
-        if feature == NULL or (feature.total == 0.0 and feature.noted.seen == 0):
+        if feature == NULL or (feature.total == 0.0 and feature.stat.seen == 0):
             continue
         n_holders += 1
         holder = feature
         if source == 0:
             total[0] = feature.total * <double> (2 - m.n_sources)
-            if how.rated:                       # whose rating stands where others have their sightings
-                base_slope = rating_of(feature).slope
-                begin(&rating, rating_of(feature).log, base_slope)
+            if pruning.rated:               # a rating shares its memory with the count of a plain index
+                base_grad_sq = rating_of(feature).grad_sq
+                start_mean(&rating, rating_of(feature).log, base_grad_sq)
             else:
-                seen[0] = feature.noted.seen * (2 - m.n_sources)
+                seen[0] = feature.stat.seen * (2 - m.n_sources)
         else:
             total[0] += feature.total
-            if how.rated:
-                add(&rating, rating_of(feature).log, rating_of(feature).slope, base_slope)
+            if pruning.rated:
+                add_to_mean(&rating, rating_of(feature).log, rating_of(feature).grad_sq, base_grad_sq)
             else:
-                seen[0] += feature.noted.seen
+                seen[0] += feature.stat.seen
     if n_holders == 0:
         return 0
-    if how.rated:
-        rating_of(&merged).log, rating_of(&merged).slope = mean_of(&rating), <float> rating.slope
-        seen[0] = merged.noted.seen
+    if pruning.rated:
+        rating_of(&merged).log, rating_of(&merged).grad_sq = mean_of(&rating), <float> rating.grad_sq
+        seen[0] = merged.stat.seen
     else:
         seen[0] = max(0, seen[0])
     total[0] = max(0.0, total[0])
-    if n_holders == 1 and holder != m.feature(0, f) and total[0] <= how.horizon:
-        if holder.length:                   # one shard alone knows it: its list is the merged one
+    if n_holders == 1 and holder != m.feature(0, f) and total[0] <= pruning.horizon:
+        if holder.length:                   # only one shard knows it: its list is the merged one
             memcpy(out, holder.edges, holder.length * sizeof(Edge))
         return holder.length
-    if how.rated:
+    if pruning.rated:
         n = merge_lists[RatedEdge](m, f, <RatedEdge*> out)
-        return prune[RatedEdge](<RatedEdge*> out, n, total, how) * 2
+        return prune[RatedEdge](<RatedEdge*> out, n, total, pruning) * 2
     n = merge_lists[Edge](m, f, out)
-    return prune[Edge](out, n, total, how)
+    return prune[Edge](out, n, total, pruning)
 
 
-def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_labels, Pruning how,
+def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_labels, Pruning pruning,
                    const uint8_t[:, ::1] present=None):
     """Merge features start .. stop-1 of pools with the same numbers; return (lengths, totals, seen, edges).
 
-    `base` is the pool that all shards began with, None for an empty one. Shards have pruned by the same `w_min`.
-    Lengths count places of the pool. Shards may leave out features that they have not met, which then are as in the
-    base: `present` tells, a row for each shard, whether it has features start .. stop-1.
+    `base` is the pool that all shards began with, None for an empty one. The shards were pruned with the same `w_min`.
+    Lengths count slots of the pool. Shards may omit features that did not occur in their rows; these are then taken
+    from the base. `present` has one row per shard and tells whether it has features start .. stop-1.
     """
     cdef Merger m = Merger(n_labels, len(shards) + 1)
     cdef EdgePool pool
@@ -285,7 +289,7 @@ def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_lab
             most += feature_at(pool, f).length
     if present is not None:
         if present.shape[0] != len(shards) or present.shape[1] != n:
-            raise ValueError("present must tell of each shard and each feature")
+            raise ValueError("present must have one row for each shard and one column for each feature")
         if n and len(shards):
             m.present, m.first, m.width = &present[0, 0], start, n
     lengths_, totals_, seen_ = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
@@ -296,11 +300,11 @@ def merge_features(base, list shards, int64_t start, int64_t stop, int64_t n_lab
     cdef Edge* edges = <Edge*> &raw[0]
     with nogil:
         for f in range(start, stop):
-            for i in range(m.n_sources if f + AHEAD < stop else 0):
-                feature = m.feature(i, f + AHEAD)
+            for i in range(m.n_sources if f + PREFETCH_DISTANCE < stop else 0):
+                feature = m.feature(i, f + PREFETCH_DISTANCE)
                 if feature != NULL and feature.length:
                     prefetch(feature.edges)
-            n = merge_feature(m, f, how, edges + at, &totals[f - start], &seen[f - start])
+            n = merge_feature(m, f, pruning, edges + at, &totals[f - start], &seen[f - start])
             lengths[f - start] = n
             at += n
     return lengths_, totals_, seen_, edges_[:at]
@@ -312,18 +316,18 @@ cdef int renumber_list(const AnyEdge* edges, int64_t n, AnyEdge* out, const int3
         out[i] = edges[i]
         if edges[i].label >= labels.shape[0]:
             with gil:
-                raise IndexError("an edge to a label that does not exist")
+                raise IndexError("an edge points to a label that does not exist")
         out[i].label = labels[edges[i].label]
-    put_in_order(out, n)                    # of equal weights the smaller label comes first
+    sort_edges(out, n)                      # for equal weights, the smaller label comes first
     return 0
 
 
-def renumbered(EdgePool pool, const int32_t[::1] features, const int32_t[::1] labels, *, bint rated):
+def renumber(EdgePool pool, const int32_t[::1] features, const int32_t[::1] labels, *, bint rated):
     """Return a pool whose feature f has number features[f] and whose label c has number labels[c]."""
     cdef int64_t n = pool.n_features, f, at = 0, width = 0
     cdef Feature* feature
     if features.shape[0] < n:
-        raise ValueError(f"the pool has {n} features, but numbers are given for {features.shape[0]}")
+        raise ValueError(f"the pool has {n} features, but there are numbers for {features.shape[0]}")
     for f in range(n):
         width = max(width, features[f] + 1)
     lengths_, totals_, seen_ = np.zeros(width + 1, np.int64), np.zeros(width), np.zeros(width, np.int64)
@@ -339,7 +343,7 @@ def renumbered(EdgePool pool, const int32_t[::1] features, const int32_t[::1] la
             indptr[f + 1] += indptr[f]
         for f in range(n):
             feature, at = feature_at(pool, f), features[f]
-            totals[at], seen[at] = feature.total, feature.noted.seen
+            totals[at], seen[at] = feature.total, feature.stat.seen
             if feature.length and rated:
                 renumber_list(<RatedEdge*> edges_of(pool, feature), feature.length // 2,
                               <RatedEdge*> (edges + indptr[at]), labels)
@@ -350,7 +354,7 @@ def renumbered(EdgePool pool, const int32_t[::1] features, const int32_t[::1] la
 
 cdef struct Pair:
     int32_t label
-    double base_slope
+    double base_grad_sq
     Mean weight
 
 
@@ -366,29 +370,29 @@ cdef int64_t add_column(const Column* c, bint is_base, Pair* pairs, int64_t n, i
     cdef Pair* pair
     for i in range(c.length):
         label = <int32_t> i if c.dense else labels_of(c)[i]
-        if weights_of(c)[i] == 0.0 and traces_of(c)[i] == 0.0:
+        if weights_of(c)[i] == 0.0 and aux_of(c)[i] == 0.0:
             continue
         if label >= position.shape[0]:
             with gil:
-                raise IndexError("a pair with a label that does not exist")
+                raise IndexError("a pair has a label that does not exist")
         if position[label] < 0:
             position[label] = <int32_t> n
-            pairs[n].label, pairs[n].base_slope = label, 0.0
-            begin(&pairs[n].weight, 0.0, 0.0)
+            pairs[n].label, pairs[n].base_grad_sq = label, 0.0
+            start_mean(&pairs[n].weight, 0.0, 0.0)
             n += 1
         pair = &pairs[position[label]]
         if is_base:
-            pair.base_slope = traces_of(c)[i]
-            begin(&pair.weight, weights_of(c)[i], traces_of(c)[i])
+            pair.base_grad_sq = aux_of(c)[i]
+            start_mean(&pair.weight, weights_of(c)[i], aux_of(c)[i])
         else:
-            add(&pair.weight, weights_of(c)[i], traces_of(c)[i], pair.base_slope)
+            add_to_mean(&pair.weight, weights_of(c)[i], aux_of(c)[i], pair.base_grad_sq)
     return n
 
 
 def merge_prototypes(Prototypes base, list shards, int64_t n_labels):
-    """Merge weights that AdaGrad has learnt; return (indptr, labels, weights, slopes) by feature, then label.
+    """Merge weights learned by AdaGrad; return (indptr, labels, weights, grad_sq) by feature, then label.
 
-    A shard that does not have a pair has learnt nothing about it.
+    A shard without a pair has learned nothing about it.
     """
     cdef int64_t n_features = 0, i, n_sources = len(shards) + 1, most = 0, at
     cdef Prototypes store
@@ -396,29 +400,29 @@ def merge_prototypes(Prototypes base, list shards, int64_t n_labels):
     cdef Column** columns = <Column**> malloc(n_sources * sizeof(Column*))
     cdef Pair* pairs = <Pair*> malloc(max(1, n_labels) * sizeof(Pair))
     cdef int32_t[::1] position = np.full(n_labels, -1, np.int32), labels
-    cdef float[::1] weights, slopes
+    cdef float[::1] weights, grad_sq
     try:
         if columns == NULL or pairs == NULL:
             raise MemoryError("no memory for merging")
         for i, store in enumerate([base, *shards]):
-            if not store.traced:
-                raise ValueError("only pairs with their sums of squares can be merged")
+            if not store.has_aux:
+                raise ValueError("only pairs with sums of squared gradients can be merged")
             columns[i], widths[i] = store.columns, store.n_features
             n_features, most = max(n_features, store.n_features), most + store.n_pairs
         indptr_ = np.zeros(n_features + 1, np.int64)
-        labels_, weights_, slopes_ = np.empty(most, np.int32), np.empty(most, np.float32), np.empty(most, np.float32)
-        labels, weights, slopes = labels_, weights_, slopes_
-        merge_columns(columns, widths, n_sources, n_features, pairs, position, indptr_, labels, weights, slopes)
+        labels_, weights_, grad_sq_ = np.empty(most, np.int32), np.empty(most, np.float32), np.empty(most, np.float32)
+        labels, weights, grad_sq = labels_, weights_, grad_sq_
+        merge_columns(columns, widths, n_sources, n_features, pairs, position, indptr_, labels, weights, grad_sq)
     finally:
         free(columns)
         free(pairs)
     at = indptr_[n_features]
-    return indptr_, labels_[:at], weights_[:at], slopes_[:at]
+    return indptr_, labels_[:at], weights_[:at], grad_sq_[:at]
 
 
 cdef int merge_columns(Column** columns, const int64_t[::1] widths, int64_t n_sources, int64_t n_features, Pair* pairs,
                        int32_t[::1] position, int64_t[::1] indptr, int32_t[::1] labels, float[::1] weights,
-                       float[::1] slopes) except -1:
+                       float[::1] grad_sq) except -1:
     cdef int64_t f, i, source, n, at = 0
     with nogil:
         for f in range(n_features):
@@ -430,7 +434,7 @@ cdef int merge_columns(Column** columns, const int64_t[::1] widths, int64_t n_so
             for i in range(n):
                 position[pairs[i].label] = -1
                 labels[at + i], weights[at + i] = pairs[i].label, mean_of(&pairs[i].weight)
-                slopes[at + i] = <float> pairs[i].weight.slope
+                grad_sq[at + i] = <float> pairs[i].weight.grad_sq
             at += n
             indptr[f + 1] = at
     return 0

@@ -14,8 +14,8 @@ cdef extern from *:
     #if defined(__linux__)
     #include <sys/mman.h>
     #endif
-    /* Random lookups in much memory wait for page tables more than for memory, unless its pages are large. */
-    static inline void abound_ask_for_large_pages(void* address, int64_t n_bytes) {
+    /* With small pages, random lookups in a large memory wait for page tables more than for the memory itself. */
+    static inline void abound_advise_huge_pages(void* address, int64_t n_bytes) {
     #if defined(__linux__) && defined(MADV_HUGEPAGE)
         const uintptr_t page = (uintptr_t) 1 << 21;
         uintptr_t start = ((uintptr_t) address + page - 1) & ~(page - 1);
@@ -31,9 +31,9 @@ cdef extern from *:
     #define ABOUND_PREFETCH(address) ((void)(address))
     #endif
     """
-    const bint CHECKED "ABOUND_CHECKED"
+    const bint BOUNDS_CHECKS "ABOUND_CHECKED"
     void prefetch "ABOUND_PREFETCH"(const void* address) noexcept nogil
-    void ask_for_large_pages "abound_ask_for_large_pages"(void* address, int64_t n_bytes) noexcept nogil
+    void advise_huge_pages "abound_advise_huge_pages"(void* address, int64_t n_bytes) noexcept nogil
 
 cdef enum:
     SLAB_EDGES = 1 << 12                    # 32 KiB
@@ -47,36 +47,36 @@ cdef struct Edge:
 
 cdef struct Rating:
     float log                               # l[f]: the feature's votes are multiplied by exp(l[f])
-    float slope                             # sum of its squared gradients
+    float grad_sq                           # AdaGrad's sum of squared gradients
 
-cdef union Noted:                           # one or the other, by the kind of the index
-    int64_t seen                            # n[f]: how often a plain index has met the feature
-    Rating rating                           # what a rated index has learnt about it
+cdef union FeatureStat:                     # depends on the kind of the index
+    int64_t seen                            # n[f], of a plain index: how many rows had the feature
+    Rating rating                           # of a rated index
 
 cdef struct Feature:
-    Edge* edges                             # its list; NULL as long as it never had one
+    Edge* edges                             # its list; NULL if it never had one
     double total                            # W[f]
-    Noted noted
+    FeatureStat stat
     int32_t length
-    int32_t slab                            # that its list is a block of; -1 if it stands in the borrowed array
+    int32_t slab                            # the slab of its list; -1 if the list is in the borrowed array
 
 cdef struct Slab:
     Edge* edges
-    int64_t room                            # edges that it holds
-    int32_t size                            # of its blocks, an index into SIZES; below 0 if it gives no blocks
+    int64_t capacity                        # in edges
+    int32_t size                            # of its blocks, an index into SIZES; negative if it gives out no blocks
     int32_t used                            # blocks in use
     int32_t fresh                           # position of the first edge that was never part of a block
-    int32_t free_head                       # position of the first block that was given back, -1 for none
+    int32_t free_head                       # position of the first free block, -1 for none
     int32_t previous, next                  # neighbours in its list, -1 for none
 
 cdef int out_of_range(const char* message) except -1 with gil
 cdef int out_of_memory(const char* wanted) except -1 with gil
 
 
-cdef inline int check_place(int64_t place, int64_t room) except -1 nogil:
-    """Raise, on a build with bounds checks, if a place of a scratch array is outside its room."""
-    if CHECKED and not 0 <= place < room:
-        out_of_range("place outside a scratch array")
+cdef inline int check_index(int64_t index, int64_t size) except -1 nogil:
+    """Raise, in a build with bounds checks, if an index of a scratch array is out of range."""
+    if BOUNDS_CHECKS and not 0 <= index < size:
+        out_of_range("index outside a scratch array")
     return 0
 
 
@@ -87,12 +87,12 @@ cdef class EdgePool:
     cdef readonly int64_t n_edges
     cdef Slab* slabs
     cdef int64_t n_slabs
-    cdef int64_t slab_room                  # entries that the table of slabs has room for
+    cdef int64_t slab_capacity              # of the table of slabs
     cdef int32_t[N_SIZES] open_slabs        # first slab with a free block of each size, -1 for none
-    cdef int32_t empty_slabs                # first slab without any block in use, -1 for none
-    cdef int64_t n_cut                      # slabs that are cut into blocks
-    cdef int64_t in_blocks                  # edges that the blocks in use have room for
-    cdef void** arenas                      # memory to be freed at the end
+    cdef int32_t empty_slabs                # first slab without a block in use, -1 for none
+    cdef int64_t n_cut                      # slabs that are divided into blocks
+    cdef int64_t in_blocks                  # edges that fit into the blocks in use
+    cdef void** arenas                      # memory that is freed at the end
     cdef int64_t n_arenas
     cdef int64_t arena_bytes
     cdef object _borrowed                   # an array of edges that features may point into
@@ -105,7 +105,7 @@ cdef class EdgePool:
     cdef int add_empty_slabs(self) except -1 nogil
     cdef int link(self, int32_t* head, int32_t slab) noexcept nogil
     cdef int unlink(self, int32_t* head, int32_t slab) noexcept nogil
-    cdef int tidy(self) except -1 nogil
+    cdef int defragment(self) except -1 nogil
     cdef int take_block(self, int size, Feature* feature) except -1 nogil
     cdef int give_block(self, const Feature* feature) except -1 nogil
     cdef int64_t capacity(self, const Feature* feature) noexcept nogil
@@ -115,13 +115,13 @@ cdef class EdgePool:
 
 
 cdef inline Feature* feature_at(EdgePool pool, int64_t f) except NULL nogil:
-    if CHECKED and not 0 <= f < pool.n_features:
+    if BOUNDS_CHECKS and not 0 <= f < pool.n_features:
         out_of_range("feature outside the pool")
     return &pool.pages[f >> PAGE_BITS][f & PAGE_MASK]
 
 
 cdef inline Edge* edges_of(EdgePool pool, const Feature* feature) except? NULL nogil:
-    """A feature's list; ask for it again after the list may have moved."""
-    if CHECKED and not pool.holds(feature):
+    """Return a feature's list; call it again after the list may have moved."""
+    if BOUNDS_CHECKS and not pool.holds(feature):
         out_of_range("edges outside their slab")
     return feature.edges

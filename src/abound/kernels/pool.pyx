@@ -1,9 +1,9 @@
-"""Where the edges of the index live: short sorted lists in slabs, so that growing never copies the whole.
+"""The memory of the index's edges: short sorted lists in slabs, so that growth never copies the whole index.
 
-A feature has a 32-byte header (its list's place, total weight, times seen) in a page; its list of 8-byte edges is
-one block of a slab. A slab is cut into blocks of one size. A list that outgrows its block moves to the next size;
-a slab whose last block was given back serves another size, and half-empty slabs are emptied before more memory is
-asked for. A contiguous array, such as a mapped file, can be borrowed: its lists move into slabs when they grow.
+A feature has a 32-byte header (pointer to its list, total weight, count) in a page. Its list of 8-byte edges is one
+block of a slab. A slab is divided into blocks of one size. A list that outgrows its block moves to the next size. A
+slab without a used block can serve another size, and half-empty slabs are emptied before more memory is allocated. A
+contiguous array, such as a mapped file, can be borrowed: its lists move into slabs when they grow.
 """
 
 from libc.math cimport isfinite
@@ -14,16 +14,16 @@ from libc.string cimport memcpy
 import numpy as np
 
 cdef enum:
-    MOST_SPARE = 12                         # tidy up when more than a twelfth of the room in use lies free beside it
+    FREE_DIVISOR = 12                       # defragment when more than 1/12 of the size in use is free
 
 cdef int64_t[N_SIZES] SIZES
-for _i in range(N_SIZES):                   # four steps from one power of two to the next
+for _i in range(N_SIZES):                   # four sizes per power of two
     SIZES[_i] = _i + 1 if _i < 8 else (<int64_t> (4 + _i % 4 + 1)) << (_i // 4 - 1)
 
 EDGE_DTYPE = np.dtype([("label", "<i4"), ("weight", "<f4")])
-BOUNDS_CHECKED = bool(CHECKED)
+BOUNDS_CHECKED = bool(BOUNDS_CHECKS)
 EDGE_BYTES = sizeof(Edge)
-MOST_SEEN = 1 << 53                         # sightings of a feature; counting on from there stays in range
+MAX_SEEN = 1 << 53                          # largest count of a feature; counting on from it cannot overflow
 FEATURE_BYTES = sizeof(Feature)
 
 
@@ -36,7 +36,7 @@ cdef int out_of_memory(const char* wanted) except -1 with gil:
 
 
 cdef int size_holding(int64_t n) except -1 nogil:
-    """Index of the smallest block size that holds n edges."""
+    """Return the index of the smallest block size that holds n edges."""
     cdef int s = 0
     while SIZES[s] < n:
         s += 1
@@ -44,7 +44,7 @@ cdef int size_holding(int64_t n) except -1 nogil:
 
 
 cdef class EdgePool:
-    """Hold the edges of every feature, sorted by falling weight, then by label."""
+    """The edges of every feature, sorted by descending weight, then by label."""
 
     def __cinit__(self):
         cdef int s
@@ -83,14 +83,14 @@ cdef class EdgePool:
         return 0
 
     cdef int64_t add_entry(self) except -1 nogil:
-        """Number of a new entry in the table of slabs."""
+        """Return the number of a new entry in the table of slabs."""
         cdef Slab* slabs
-        if self.n_slabs == self.slab_room:
-            slabs = <Slab*> realloc(self.slabs, max(16, 2 * self.slab_room) * sizeof(Slab))
+        if self.n_slabs == self.slab_capacity:
+            slabs = <Slab*> realloc(self.slabs, max(16, 2 * self.slab_capacity) * sizeof(Slab))
             if slabs == NULL:
                 out_of_memory("more slabs")
             self.slabs = slabs
-            self.slab_room = max(16, 2 * self.slab_room)
+            self.slab_capacity = max(16, 2 * self.slab_capacity)
         self.n_slabs += 1
         return self.n_slabs - 1
 
@@ -101,19 +101,19 @@ cdef class EdgePool:
             arenas[self.n_arenas] = malloc(n_bytes)
         if arenas == NULL or arenas[self.n_arenas] == NULL:
             out_of_memory("more edges")
-        ask_for_large_pages(arenas[self.n_arenas], n_bytes)
+        advise_huge_pages(arenas[self.n_arenas], n_bytes)
         self.n_arenas += 1
         self.arena_bytes += n_bytes
         return arenas[self.n_arenas - 1]
 
     cdef int add_empty_slabs(self) except -1 nogil:
-        """Get memory for some slabs: few for a small model, 8 MiB at once for a large one."""
+        """Allocate slabs: few for a small model, 8 MiB at a time for a large one."""
         cdef int64_t n = max(1, min(256, self.n_slabs // 8)), i, entry
         cdef Edge* edges = <Edge*> self.add_arena(n * SLAB_EDGES * sizeof(Edge))
         for i in range(n):
             entry = self.add_entry()
             self.slabs[entry].edges = edges + i * SLAB_EDGES
-            self.slabs[entry].room = SLAB_EDGES
+            self.slabs[entry].capacity = SLAB_EDGES
             self.link(&self.empty_slabs, <int32_t> entry)
         return 0
 
@@ -136,15 +136,15 @@ cdef class EdgePool:
         return 0
 
     cdef int64_t capacity(self, const Feature* feature) noexcept nogil:
-        """Edges that a feature's list has room for where it stands."""
+        """Return how many edges fit into the block of a feature's list."""
         if feature.slab < 0 or feature.edges == NULL:
             return feature.length
         if self.slabs[feature.slab].size < 0:
-            return self.slabs[feature.slab].room
+            return self.slabs[feature.slab].capacity
         return SIZES[self.slabs[feature.slab].size]
 
     cdef bint holds(self, const Feature* feature) noexcept nogil:
-        """Tell whether a feature's list lies within the memory that it claims."""
+        """Tell whether a feature's list lies within its own block or array."""
         cdef const Slab* s
         if feature.length == 0:
             return True
@@ -152,23 +152,23 @@ cdef class EdgePool:
             return self.borrowed_start <= feature.edges and feature.edges + feature.length <= self.borrowed_end
         s = &self.slabs[feature.slab]
         return (feature.slab < self.n_slabs and feature.length <= self.capacity(feature)
-                and s.edges <= feature.edges and feature.edges + feature.length <= s.edges + s.room)
+                and s.edges <= feature.edges and feature.edges + feature.length <= s.edges + s.capacity)
 
     cdef int take_block(self, int size, Feature* feature) except -1 nogil:
-        """Point a feature at a block with room for SIZES[size] edges; what it pointed at is not its concern."""
+        """Point a feature at a block with space for SIZES[size] edges; its old block is not freed."""
         cdef int64_t n = SIZES[size], position
         cdef int32_t slab
         cdef Slab* s
-        if n > SLAB_EDGES:                  # a list of thousands of labels has memory of its own, until the end
+        if n > SLAB_EDGES:                  # a list of thousands of labels gets separate memory, kept until the end
             slab = <int32_t> self.add_entry()
             s = &self.slabs[slab]
             s.edges = <Edge*> self.add_arena(n * sizeof(Edge))
-            s.room, s.size = n, -1
+            s.capacity, s.size = n, -1
             feature.edges, feature.slab = s.edges, slab
             return 0
         if self.open_slabs[size] < 0:
-            if self.empty_slabs < 0 and (self.n_cut * SLAB_EDGES - self.in_blocks) * MOST_SPARE > self.in_blocks:
-                self.tidy()                 # rather than ask for more memory
+            if self.empty_slabs < 0 and (self.n_cut * SLAB_EDGES - self.in_blocks) * FREE_DIVISOR > self.in_blocks:
+                self.defragment()           # instead of allocating more memory
         slab = self.open_slabs[size]
         if slab < 0:
             if self.empty_slabs < 0:
@@ -180,7 +180,7 @@ cdef class EdgePool:
             self.n_cut += 1
             self.link(&self.open_slabs[size], slab)
         s = &self.slabs[slab]
-        if s.free_head >= 0:                # a block that was given back holds the position of the next one
+        if s.free_head >= 0:                # a free block holds the position of the next one
             position = s.free_head
             s.free_head = s.edges[position].label
         else:
@@ -194,7 +194,7 @@ cdef class EdgePool:
         return 0
 
     cdef int give_block(self, const Feature* feature) except -1 nogil:
-        """Take a feature's block back; in a borrowed array it is lost until the pool is compacted."""
+        """Free a feature's block; in a borrowed array its memory is lost until the pool is compacted."""
         cdef Slab* s
         if feature.edges == NULL or feature.slab < 0:
             return 0
@@ -213,34 +213,34 @@ cdef class EdgePool:
             self.n_cut -= 1
         return 0
 
-    cdef int tidy(self) except -1 nogil:
-        """Empty as many slabs as can be, by moving their lists into free blocks of other slabs.
+    cdef int defragment(self) except -1 nogil:
+        """Empty as many slabs as possible by moving their lists into free blocks of other slabs.
 
-        Costs a walk over all features, and is called only after a twelfth of the room has fallen free.
+        It walks over all features, and is called only after a twelfth of the memory has become free.
         """
         cdef int64_t f, n_marked = 0
         cdef int32_t slab, next_slab
         cdef int size, old_size
-        cdef int64_t room, free_blocks, kept_free
+        cdef int64_t capacity, free_blocks, kept_free
         cdef Slab* s
         cdef Feature* feature
-        for size in range(N_SIZES):         # only slabs with a free block are listed, and only they can be emptied
+        for size in range(N_SIZES):         # only slabs with a free block are listed, and only these can be emptied
             if SIZES[size] > SLAB_EDGES:
                 break
-            room = SLAB_EDGES // SIZES[size]
+            capacity = SLAB_EDGES // SIZES[size]
             free_blocks = 0
             slab = self.open_slabs[size]
             while slab >= 0:
-                free_blocks += room - self.slabs[slab].used
+                free_blocks += capacity - self.slabs[slab].used
                 slab = self.slabs[slab].next
             slab = self.open_slabs[size]
             while slab >= 0:
                 s = &self.slabs[slab]
                 next_slab = s.next
-                kept_free = free_blocks - (room - s.used)
+                kept_free = free_blocks - (capacity - s.used)
                 if kept_free >= s.used:
                     self.unlink(&self.open_slabs[size], slab)
-                    s.size = -2 - size      # marked: it gives no blocks, and what it holds is to be moved
+                    s.size = -2 - size      # marked: it gives out no blocks, and its lists will be moved
                     free_blocks = kept_free - s.used
                     n_marked += 1
                 slab = next_slab
@@ -261,9 +261,9 @@ cdef class EdgePool:
         return 0
 
     cdef int move(self, Feature* feature, int size) except -1 nogil:
-        """Move a feature's list to a block of another size or place, and give back the one that it had."""
+        """Move a feature's list to a block of a given size, and free the old one."""
         cdef Feature target
-        self.take_block(size, &target)      # which may tidy up, and so move the list that is about to be moved
+        self.take_block(size, &target)      # which may defragment, and so move this list
         if feature.length:
             memcpy(target.edges, feature.edges, feature.length * sizeof(Edge))
         self.give_block(feature)
@@ -271,14 +271,14 @@ cdef class EdgePool:
         return 0
 
     cdef int grow(self, Feature* feature, int64_t n) except -1 nogil:
-        """Move a feature's list to a block with room for at least n edges."""
+        """Move a feature's list to a block with space for at least n edges."""
         return self.move(feature, size_holding(n))
 
     # -- in and out ------------------------------------------------------------------------------
 
     @property
     def nbytes(self):
-        """Bytes held in memory of our own; a mapped file's pages are not counted."""
+        """Bytes in the process's own memory; pages of a mapped file are not counted."""
         cdef int64_t total = self.n_pages * (1 << PAGE_BITS) * sizeof(Feature) + self.arena_bytes
         if self._borrowed is not None and self._borrowed.flags.owndata:
             total += self._borrowed.nbytes
@@ -286,10 +286,10 @@ cdef class EdgePool:
 
     @classmethod
     def from_arrays(cls, const int64_t[::1] indptr, edges, const double[::1] totals, const int64_t[::1] seen):
-        """Build a pool on top of a contiguous array of edges, which is not copied.
+        """Build a pool on a contiguous array of edges, without a copy.
 
-        The arrays are checked by `check_arrays` first, by whoever does not trust them. Only an array that may
-        not be written to is copied, for learning changes edges in place.
+        Arrays that are not trusted must pass `check_arrays` first. Only a read-only array is copied, because learning
+        changes edges in place.
         """
         cdef EdgePool pool = cls()
         cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], f
@@ -309,12 +309,12 @@ cdef class EdgePool:
             feature.slab = -1
             feature.length = <int32_t> (indptr[f + 1] - indptr[f])
             feature.total = totals[f]
-            feature.noted.seen = seen[f]
+            feature.stat.seen = seen[f]
         pool.n_edges = n_edges
         return pool
 
     def headers(self, int64_t limit=INT32_MAX):
-        """Return (indptr, totals, seen) of all features, their lists cut to `limit` edges."""
+        """Return (indptr, totals, seen) of all features, with lists cut to `limit` edges."""
         cdef int64_t n = self.n_features, f
         indptr_, totals_, seen_ = np.zeros(n + 1, np.int64), np.empty(n), np.empty(n, np.int64)
         cdef int64_t[::1] indptr = indptr_, seen = seen_
@@ -324,7 +324,7 @@ cdef class EdgePool:
             feature = feature_at(self, f)
             indptr[f + 1] = indptr[f] + min(limit, feature.length)
             totals[f] = feature.total
-            seen[f] = feature.noted.seen
+            seen[f] = feature.stat.seen
         return indptr_, totals_, seen_
 
     def edges(self, int64_t start, int64_t stop, int64_t limit=INT32_MAX):
@@ -346,7 +346,7 @@ cdef class EdgePool:
         return out_
 
     def compacted(self, int64_t limit=INT32_MAX):
-        """Return a pool with the same edges and no spare room, each list cut to `limit` edges."""
+        """Return a pool with the same edges and no unused memory, with lists cut to `limit` edges."""
         indptr, totals, seen = self.headers(limit)
         return EdgePool.from_arrays(indptr, self.edges(0, self.n_features, limit), totals, seen)
 
@@ -355,11 +355,12 @@ cdef class EdgePool:
         return EdgePool.from_arrays, (indptr, self.edges(0, self.n_features), totals, seen)
 
 
-def check_lists(const int64_t[::1] indptr, edges, const double[::1] totals, int64_t n_labels, int64_t longest=INT32_MAX):
-    """Return what is wrong with lists of edges in one phrase, or None.
+def check_lists(const int64_t[::1] indptr, edges, const double[::1] totals, int64_t n_labels,
+                int64_t longest=INT32_MAX):
+    """Return what is wrong with lists of edges as one phrase, or None.
 
-    `edges` have a label and a weight, whatever else; the caller has checked their type. What passes here cannot make
-    a kernel read or write outside.
+    `edges` have a label and a weight, and perhaps more; the caller has checked their type. Lists that pass cannot make
+    a kernel read or write out of bounds.
     """
     cdef int64_t n = totals.shape[0], n_edges = edges.shape[0], f, i
     cdef const int32_t[:] labels = edges["label"]
@@ -367,10 +368,10 @@ def check_lists(const int64_t[::1] indptr, edges, const double[::1] totals, int6
     if indptr[0] != 0 or indptr[n] != n_edges:
         return "indptr does not begin at 0 and end at the number of edges"
     last_ = np.full(n_labels, -1, np.int64)
-    cdef int64_t[::1] last = last_          # the feature in whose list a label was met last
+    cdef int64_t[::1] last = last_          # the last feature whose list has the label
     for f in range(n):
         if indptr[f + 1] < indptr[f] or indptr[f + 1] > n_edges or indptr[f + 1] - indptr[f] > longest:
-            return f"indptr falls or leaves the edges at feature {f}"
+            return f"indptr decreases or exceeds the edges at feature {f}"
         if not isfinite(totals[f]) or totals[f] < 0:
             return f"feature {f} has a negative or infinite total"
         if indptr[f + 1] > indptr[f] and totals[f] == 0:
@@ -391,13 +392,13 @@ def check_lists(const int64_t[::1] indptr, edges, const double[::1] totals, int6
 
 def check_arrays(const int64_t[::1] indptr, edges, const double[::1] totals, const int64_t[::1] seen,
                  int64_t n_labels):
-    """Return what is wrong with the arrays of a pool in one phrase, or None; see `check_lists`."""
-    if edges.dtype != EDGE_DTYPE:           # longer edges would be read as twice as many
-        return "the edges have another form"
+    """Return what is wrong with the arrays of a pool as one phrase, or None; see `check_lists`."""
+    if edges.dtype != EDGE_DTYPE:           # rated edges would be read as twice as many
+        return "the edges have the wrong type"
     if indptr.shape[0] != totals.shape[0] + 1 or seen.shape[0] != totals.shape[0]:
         return "indptr, totals and seen disagree about the number of features"
-    if np.any(np.asarray(seen) > MOST_SEEN):
-        return "a feature was seen more often than can be counted"
+    if np.any(np.asarray(seen) > MAX_SEEN):
+        return "a feature's count is larger than 2**53"
     if np.any(np.asarray(seen) < 0):
         return f"feature {int(np.argmax(np.asarray(seen) < 0))} has a negative count"
     return check_lists(indptr, edges, totals, n_labels)

@@ -4,11 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 class Prototypes:
-    traced: bool
+    has_aux: bool
     may_be_dense: bool
     n_features: int
     n_pairs: int
-    def __init__(self, *, traced: bool = False, may_be_dense: bool = False) -> None: ...
+    def __init__(self, *, has_aux: bool = False, may_be_dense: bool = False) -> None: ...
     @property
     def nbytes(self) -> int: ...
     @property
@@ -21,12 +21,12 @@ class Prototypes:
         labels: NDArray[np.int32],
         weights: NDArray[np.float32],
         n_labels: int,
-        traces: NDArray[np.float32] | None = None,
+        aux: NDArray[np.float32] | None = None,
         *,
         may_be_dense: bool = False,
     ) -> Prototypes: ...
     def kept(self, wanted: NDArray[np.bool_]) -> Prototypes: ...
-    def forget_traces(self) -> None: ...
+    def reset_averages(self) -> None: ...
     def averaged(self, steps: float) -> Prototypes: ...
     def mean_with(self, earlier: Prototypes, share: float) -> Prototypes: ...
 
@@ -35,5 +35,5 @@ def check_prototypes(
     labels: NDArray[np.int32],
     weights: NDArray[np.float32],
     n_labels: int,
-    slopes: NDArray[np.float32] | None = None,
+    grad_sq: NDArray[np.float32] | None = None,
 ) -> str | None: ...

@@ -1,7 +1,8 @@
-"""One weight for each (feature, label) pair that was ever corrected.
+"""One weight for each (feature, label) pair that was ever updated.
 
-The weights are kept by feature: a list sorted by label, or, where every label is a candidate and many have a weight, a
-plain array over the labels. Weights are single precision; each may have a trace beside it, for averages or AdaGrad.
+The weights are stored by feature: a list sorted by label or, if every label is scored and many have a weight, a plain
+array over the labels. Weights are single precision. Each may have an auxiliary value beside it: AdaGrad's sum of
+squared gradients, or the sum of row * change that averaging needs.
 """
 
 from libc.math cimport sqrt
@@ -9,34 +10,34 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from abound.kernels.lists cimport slope_to_store, weight_to_store
-from abound.kernels.pool cimport CHECKED, out_of_memory, out_of_range
+from abound.kernels.lists cimport grad_sq_to_store, weight_to_store
+from abound.kernels.pool cimport BOUNDS_CHECKS, out_of_memory, out_of_range
 
 import numpy as np
 
 cdef enum:
-    DENSE_SHARE = 3                         # a column is dense from a third of the labels on
-    FEWEST_DENSE = 16
-    SEARCH_FACTOR = 8                       # changes so much fewer than pairs are searched for one by one
+    DENSE_SHARE = 3                         # a column is dense if at least a third of the labels have a weight
+    MIN_DENSE_LABELS = 16
+    SEARCH_FACTOR = 8                       # with this many times fewer changes than pairs, search each by bisection
 
-cdef inline void add(float* weights, float* traces, int64_t at, double added, const Step* step) noexcept nogil:
-    """Add to a weight: as it is, remembering row * added in its trace, or as a step of AdaGrad."""
-    cdef double slope
+cdef inline void add(float* weights, float* aux, int64_t at, double added, const Step* step) noexcept nogil:
+    """Add to a weight, either directly, with row * added in its auxiliary value, or as an AdaGrad step."""
+    cdef double grad_sq
     if step.size > 0.0:
-        slope = traces[at] + added * added
-        traces[at] = slope_to_store(slope)
-        weights[at] = weight_to_store(weights[at] + step.size * added / sqrt(slope + step.start))
+        grad_sq = aux[at] + added * added
+        aux[at] = grad_sq_to_store(grad_sq)
+        weights[at] = weight_to_store(weights[at] + step.size * added / sqrt(grad_sq + step.start))
         return
     weights[at] = weight_to_store(weights[at] + added)
-    if traces != NULL:
-        traces[at] = weight_to_store(traces[at] + step.row * added)
+    if aux != NULL:
+        aux[at] = weight_to_store(aux[at] + step.row * added)
 
 
 cdef class Prototypes:
-    """Hold the weights of (feature, label) pairs, and a trace beside each if wanted."""
+    """The weights of (feature, label) pairs, each with an optional auxiliary value."""
 
-    def __init__(self, *, bint traced=False, bint may_be_dense=False):
-        self.traced, self.may_be_dense = traced, may_be_dense
+    def __init__(self, *, bint has_aux=False, bint may_be_dense=False):
+        self.has_aux, self.may_be_dense = has_aux, may_be_dense
 
     def __dealloc__(self):
         cdef int64_t f
@@ -47,42 +48,42 @@ cdef class Prototypes:
     cdef int ensure_features(self, int64_t n) except -1 nogil:
         """Make features 0 .. n-1 exist; new ones have no pairs."""
         cdef Column* columns
-        cdef int64_t room
-        if n > self.column_room:
-            room = max(n, self.column_room + self.column_room // 2)
-            columns = <Column*> realloc(self.columns, room * sizeof(Column))
+        cdef int64_t capacity
+        if n > self.column_capacity:
+            capacity = max(n, self.column_capacity + self.column_capacity // 2)
+            columns = <Column*> realloc(self.columns, capacity * sizeof(Column))
             if columns == NULL:
                 out_of_memory("more features")
-            self.columns, self.column_room = columns, room
+            self.columns, self.column_capacity = columns, capacity
         if n > self.n_features:
             memset(self.columns + self.n_features, 0, (n - self.n_features) * sizeof(Column))
             self.n_features = n
         return 0
 
-    cdef int widen(self, Column* column, int64_t room, bint dense) except -1 nogil:
-        """Give a column room for so many pairs, and turn it into a dense one if asked."""
-        cdef int64_t planes = (1 if dense else 2) + self.traced, i, n = column.length
+    cdef int widen(self, Column* column, int64_t capacity, bint dense) except -1 nogil:
+        """Enlarge a column to `capacity` pairs, and make it dense if `dense` is true."""
+        cdef int64_t planes = (1 if dense else 2) + self.has_aux, i, n = column.length
         cdef Column wider
-        wider.room, wider.dense = <int32_t> room, dense
+        wider.capacity, wider.dense = <int32_t> capacity, dense
         wider.length = column.length
-        wider.block = calloc(room * planes, 4) if dense else malloc(room * planes * 4)
+        wider.block = calloc(capacity * planes, 4) if dense else malloc(capacity * planes * 4)
         if wider.block == NULL:
             out_of_memory("more weights")
         if n and dense and not column.dense:
             for i in range(n):
                 weights_of(&wider)[labels_of(column)[i]] = weights_of(column)[i]
-                if self.traced:
-                    traces_of(&wider)[labels_of(column)[i]] = traces_of(column)[i]
+                if self.has_aux:
+                    aux_of(&wider)[labels_of(column)[i]] = aux_of(column)[i]
             wider.length = labels_of(column)[n - 1] + 1
             self.n_pairs += wider.length - n
         elif n:
             if not dense:
                 memcpy(labels_of(&wider), labels_of(column), n * sizeof(int32_t))
             memcpy(weights_of(&wider), weights_of(column), n * sizeof(float))
-            if self.traced:
-                memcpy(traces_of(&wider), traces_of(column), n * sizeof(float))
-        self.bytes_in_blocks += room * planes * 4
-        self.bytes_in_blocks -= column.room * ((1 if column.dense else 2) + self.traced) * 4
+            if self.has_aux:
+                memcpy(aux_of(&wider), aux_of(column), n * sizeof(float))
+        self.bytes_in_blocks += capacity * planes * 4
+        self.bytes_in_blocks -= column.capacity * ((1 if column.dense else 2) + self.has_aux) * 4
         free(column.block)
         column[0] = wider
         return 0
@@ -91,73 +92,73 @@ cdef class Prototypes:
                    int64_t n_labels) except -1 nogil:
         """Add value * amount to the weights of a feature, for changes sorted by label."""
         cdef Column* c = &self.columns[f]
-        cdef int64_t i, missing = n_changes, room
+        cdef int64_t i, missing = n_changes, capacity
         cdef float* weights
-        cdef float* traces
-        if CHECKED and not 0 <= f < self.n_features:
+        cdef float* aux
+        if BOUNDS_CHECKS and not 0 <= f < self.n_features:
             out_of_range("feature outside the prototypes")
         if c.dense:
             return self.apply_dense(c, value, changes, n_changes, step, n_labels)
         if c.length:
-            missing = find_all(labels_of(c), c.length, changes, n_changes)
+            missing = find_positions(labels_of(c), c.length, changes, n_changes)
         else:
             for i in range(n_changes):
                 changes[i].position = -1
         if missing:
-            if (self.may_be_dense and n_labels >= FEWEST_DENSE
+            if (self.may_be_dense and n_labels >= MIN_DENSE_LABELS
                     and (c.length + missing) * DENSE_SHARE >= n_labels):
                 self.widen(c, n_labels, True)
                 return self.apply_dense(c, value, changes, n_changes, step, n_labels)
-            if c.length + missing > c.room:
-                room = c.length + missing
-                self.widen(c, room + (room // 4 + 2 if c.length else 0), False)
+            if c.length + missing > c.capacity:
+                capacity = c.length + missing
+                self.widen(c, capacity + (capacity // 4 + 2 if c.length else 0), False)
             self.insert(c, changes, n_changes, missing)
-        weights, traces = weights_of(c), traces_of(c) if self.traced else NULL
+        weights, aux = weights_of(c), aux_of(c) if self.has_aux else NULL
         for i in range(n_changes):
-            add(weights, traces, changes[i].position, value * changes[i].amount, step)
+            add(weights, aux, changes[i].position, value * changes[i].amount, step)
         return 0
 
     cdef int apply_dense(self, Column* c, double value, Change* changes, int64_t n_changes, Step* step,
                          int64_t n_labels) except -1 nogil:
-        """Add to the weights of a feature that has one for every label."""
+        """Add to the weights of a dense column."""
         cdef int64_t i, last = changes[n_changes - 1].label + 1
         cdef float* weights
-        cdef float* traces
-        if last > c.room:
-            self.widen(c, max(last, min(n_labels, c.room + c.room // 2)), True)
-        weights, traces = weights_of(c), traces_of(c) if self.traced else NULL
+        cdef float* aux
+        if last > c.capacity:
+            self.widen(c, max(last, min(n_labels, c.capacity + c.capacity // 2)), True)
+        weights, aux = weights_of(c), aux_of(c) if self.has_aux else NULL
         if last > c.length:
             self.n_pairs += last - c.length
             c.length = <int32_t> last
         for i in range(n_changes):
-            add(weights, traces, changes[i].label, value * changes[i].amount, step)
+            add(weights, aux, changes[i].label, value * changes[i].amount, step)
         return 0
 
     cdef void insert(self, Column* c, Change* changes, int64_t n_changes, int64_t missing) noexcept nogil:
-        """Give the labels that are missing a weight of 0, from the end on, so that each pair is moved once."""
+        """Insert the missing labels with weight 0, from the end, so that each pair moves once."""
         cdef int32_t* labels = labels_of(c)
         cdef float* weights = weights_of(c)
-        cdef float* traces = traces_of(c) if self.traced else NULL
-        cdef int64_t i = n_changes - 1, at = c.length - 1, place = c.length + missing - 1   # of the next pair
+        cdef float* aux = aux_of(c) if self.has_aux else NULL
+        cdef int64_t i = n_changes - 1, at = c.length - 1, target = c.length + missing - 1  # of the next pair
         c.length += <int32_t> missing
         self.n_pairs += missing
         while missing:
-            if changes[i].position >= 0:    # everything up to the known pair moves with it
+            if changes[i].position >= 0:    # everything up to the existing pair moves with it
                 while at > changes[i].position:
-                    move_pair(labels, weights, traces, at, place)
-                    at, place = at - 1, place - 1
-                move_pair(labels, weights, traces, at, place)
-                changes[i].position = <int32_t> place
-                at, place = at - 1, place - 1
+                    move_pair(labels, weights, aux, at, target)
+                    at, target = at - 1, target - 1
+                move_pair(labels, weights, aux, at, target)
+                changes[i].position = <int32_t> target
+                at, target = at - 1, target - 1
             else:
                 while at >= 0 and labels[at] > changes[i].label:
-                    move_pair(labels, weights, traces, at, place)
-                    at, place = at - 1, place - 1
-                labels[place], weights[place] = changes[i].label, 0.0
-                if traces != NULL:
-                    traces[place] = 0.0
-                changes[i].position = <int32_t> place
-                place -= 1
+                    move_pair(labels, weights, aux, at, target)
+                    at, target = at - 1, target - 1
+                labels[target], weights[target] = changes[i].label, 0.0
+                if aux != NULL:
+                    aux[target] = 0.0
+                changes[i].position = <int32_t> target
+                target -= 1
                 missing -= 1
             i -= 1
 
@@ -166,7 +167,7 @@ cdef class Prototypes:
     @property
     def nbytes(self):
         """Bytes of memory in use."""
-        return self.column_room * sizeof(Column) + self.bytes_in_blocks
+        return self.column_capacity * sizeof(Column) + self.bytes_in_blocks
 
     @property
     def n_dense(self):
@@ -177,9 +178,9 @@ cdef class Prototypes:
         return n
 
     def arrays(self):
-        """Return (indptr, labels, weights), and traces if there are, by feature, then label.
+        """Return (indptr, labels, weights), and the auxiliary values if any, by feature, then label.
 
-        Where a column may be dense, pairs that are 0 throughout are left out.
+        If columns may be dense, pairs whose values are all 0 are left out.
         """
         cdef int64_t f, i, n = 0
         cdef Column* c
@@ -191,9 +192,9 @@ cdef class Prototypes:
                 n += self.is_kept(c, i)
             indptr[f + 1] = n
         labels_, weights_ = np.empty(n, np.int32), np.empty(n, np.float32)
-        traces_ = np.empty(n if self.traced else 0, np.float32)
+        aux_ = np.empty(n if self.has_aux else 0, np.float32)
         cdef int32_t[::1] labels = labels_
-        cdef float[::1] weights = weights_, traces = traces_
+        cdef float[::1] weights = weights_, aux = aux_
         n = 0
         for f in range(self.n_features):
             c = &self.columns[f]
@@ -201,21 +202,21 @@ cdef class Prototypes:
                 if self.is_kept(c, i):
                     labels[n] = <int32_t> i if c.dense else labels_of(c)[i]
                     weights[n] = weights_of(c)[i]
-                    if self.traced:
-                        traces[n] = traces_of(c)[i]
+                    if self.has_aux:
+                        aux[n] = aux_of(c)[i]
                     n += 1
-        return (indptr_, labels_, weights_, traces_) if self.traced else (indptr_, labels_, weights_)
+        return (indptr_, labels_, weights_, aux_) if self.has_aux else (indptr_, labels_, weights_)
 
     cdef bint is_kept(self, const Column* c, int64_t i) noexcept nogil:
         """Tell whether a pair is part of the state."""
-        return not self.may_be_dense or weights_of(c)[i] != 0.0 or (self.traced and traces_of(c)[i] != 0.0)
+        return not self.may_be_dense or weights_of(c)[i] != 0.0 or (self.has_aux and aux_of(c)[i] != 0.0)
 
     @classmethod
     def from_arrays(cls, const int64_t[::1] indptr, const int32_t[::1] labels, const float[::1] weights,
-                    int64_t n_labels, traces=None, *, bint may_be_dense=False):
-        """Build a store from what `arrays` gave; a column is laid out as learning would have done."""
-        cdef Prototypes store = cls(traced=traces is not None, may_be_dense=may_be_dense)
-        cdef const float[::1] traced = traces if store.traced else np.zeros(0, np.float32)
+                    int64_t n_labels, aux=None, *, bint may_be_dense=False):
+        """Build a store from the result of `arrays`; columns get the same layout as after learning."""
+        cdef Prototypes store = cls(has_aux=aux is not None, may_be_dense=may_be_dense)
+        cdef const float[::1] aux_values = aux if store.has_aux else np.zeros(0, np.float32)
         cdef int64_t f, i, n, start, at
         cdef bint dense
         cdef Column* c
@@ -225,7 +226,7 @@ cdef class Prototypes:
             if n == 0:
                 continue
             c = &store.columns[f]
-            dense = may_be_dense and n_labels >= FEWEST_DENSE and n * DENSE_SHARE >= n_labels
+            dense = may_be_dense and n_labels >= MIN_DENSE_LABELS and n * DENSE_SHARE >= n_labels
             store.widen(c, n_labels if dense else n, dense)
             c.length = <int32_t> (labels[start + n - 1] + 1 if dense else n)
             for i in range(n):
@@ -233,35 +234,35 @@ cdef class Prototypes:
                 if not dense:
                     labels_of(c)[i] = labels[start + i]
                 weights_of(c)[at] = weights[start + i]
-                if store.traced:
-                    traces_of(c)[at] = traced[start + i]
+                if store.has_aux:
+                    aux_of(c)[at] = aux_values[start + i]
             store.n_pairs += c.length
         return store
 
     def kept(self, wanted):
-        """Return a store of the wanted features alone, numbered anew in their order."""
+        """Return a store of the wanted features only, renumbered in their order."""
         indptr, labels, *values = self.arrays()
         wanted, lengths = wanted[: self.n_features], np.diff(indptr)
         chosen = np.repeat(wanted, lengths)
         kept_indptr = np.concatenate([[0], np.cumsum(lengths[wanted])]).astype(np.int64)
-        labels, weights, *traces = (array[chosen] for array in (labels, *values))
+        labels, weights, *aux = (array[chosen] for array in (labels, *values))
         n_labels = int(labels.max(initial=-1)) + 1
-        return Prototypes.from_arrays(kept_indptr, labels, weights, n_labels, *traces, may_be_dense=self.may_be_dense)
+        return Prototypes.from_arrays(kept_indptr, labels, weights, n_labels, *aux, may_be_dense=self.may_be_dense)
 
     def __reduce__(self):
-        indptr, labels, weights, *traces = self.arrays()
+        indptr, labels, weights, *aux = self.arrays()
         n_labels = int(labels.max(initial=-1)) + 1
-        return rebuild, (self.may_be_dense, indptr, labels, weights, n_labels, *traces)
+        return rebuild, (self.may_be_dense, indptr, labels, weights, n_labels, *aux)
 
-    def forget_traces(self):
-        """Set all traces to 0."""
+    def reset_averages(self):
+        """Set all auxiliary values to 0."""
         cdef int64_t f
-        for f in range(self.n_features if self.traced else 0):
+        for f in range(self.n_features if self.has_aux else 0):
             if self.columns[f].length:
-                memset(traces_of(&self.columns[f]), 0, self.columns[f].length * sizeof(float))
+                memset(aux_of(&self.columns[f]), 0, self.columns[f].length * sizeof(float))
 
     def averaged(self, double steps):
-        """Return a store without traces whose weights are these less trace / steps: their mean over so many rows."""
+        """Return a store without auxiliary values whose weights are the means over `steps` rows."""
         cdef Prototypes store = Prototypes(may_be_dense=self.may_be_dense)
         cdef int64_t f, i
         cdef Column* c
@@ -271,45 +272,44 @@ cdef class Prototypes:
             c, a = &self.columns[f], &store.columns[f]
             if c.length == 0:
                 continue
-            store.widen(a, c.room if c.dense else c.length, c.dense)
+            store.widen(a, c.capacity if c.dense else c.length, c.dense)
             a.length = c.length
             store.n_pairs += c.length
             if not c.dense:
                 memcpy(labels_of(a), labels_of(c), c.length * sizeof(int32_t))
             for i in range(c.length):
-                weights_of(a)[i] = weight_to_store(weights_of(c)[i] - traces_of(c)[i] / steps)
+                weights_of(a)[i] = weight_to_store(weights_of(c)[i] - aux_of(c)[i] / steps)
         return store
 
-
     def mean_with(self, Prototypes earlier, double share):
-        """Return a store with these pairs and traces, whose weights are so much of an earlier state's, and of these.
+        """Return a store with these pairs and auxiliary values, and weights (1 - share) * these + share * earlier.
 
-        A pair that the earlier state did not have was 0.
+        A pair that the earlier state lacks had weight 0.
         """
-        cdef Prototypes store = Prototypes(traced=self.traced, may_be_dense=self.may_be_dense)
+        cdef Prototypes store = Prototypes(has_aux=self.has_aux, may_be_dense=self.may_be_dense)
         cdef int64_t f
         cdef Column* c
         cdef Column* m
         if earlier.n_features > self.n_features:
-            raise ValueError("an earlier state has no more features")
+            raise ValueError("the earlier state must not have more features")
         store.ensure_features(self.n_features)
         for f in range(self.n_features):
             c, m = &self.columns[f], &store.columns[f]
             if c.length == 0:
                 continue
-            store.widen(m, c.room, c.dense)
-            memcpy(m.block, c.block, c.room * ((1 if c.dense else 2) + self.traced) * 4)
+            store.widen(m, c.capacity, c.dense)
+            memcpy(m.block, c.block, c.capacity * ((1 if c.dense else 2) + self.has_aux) * 4)
             m.length = c.length
             store.n_pairs += c.length
             if f < earlier.n_features:
-                mix(m, &earlier.columns[f], share)
+                average_column(m, &earlier.columns[f], share)
             else:
-                mix(m, NULL, share)
+                average_column(m, NULL, share)
         return store
 
 
-cdef int mix(Column* column, const Column* earlier, double share) except -1:
-    """Give a column's weights the mean with those of an earlier one, which has no label that it does not have."""
+cdef int average_column(Column* column, const Column* earlier, double share) except -1:
+    """Average a column's weights with those of an earlier state, whose labels are a subset."""
     cdef int64_t i, at = 0, n = 0 if earlier == NULL else earlier.length
     cdef int32_t label
     cdef double before
@@ -321,17 +321,17 @@ cdef int mix(Column* column, const Column* earlier, double share) except -1:
             at += 1
         weights_of(column)[i] = weight_to_store((1.0 - share) * weights_of(column)[i] + share * before)
     if at < n:
-        raise ValueError("an earlier state has no other pairs")
+        raise ValueError("the earlier state must not have other pairs")
     return 0
 
 
 def rebuild(may_be_dense, *arrays):
-    """Take a store out of a pickle."""
+    """Restore a store from a pickle."""
     return Prototypes.from_arrays(*arrays, may_be_dense=may_be_dense)
 
 
-cdef int64_t find_all(const int32_t* labels, int64_t n, Change* changes, int64_t n_changes) noexcept nogil:
-    """Note the position of each change's label in a sorted list, -1 where it has none; return how many have none."""
+cdef int64_t find_positions(const int32_t* labels, int64_t n, Change* changes, int64_t n_changes) noexcept nogil:
+    """Set the position of each change's label in a sorted list, -1 if absent; return how many are absent."""
     cdef int64_t i, at = 0, low, high, middle, missing = 0
     if n_changes * SEARCH_FACTOR < n:
         for i in range(n_changes):
@@ -354,30 +354,30 @@ cdef int64_t find_all(const int32_t* labels, int64_t n, Change* changes, int64_t
     return missing
 
 
-cdef inline void move_pair(int32_t* labels, float* weights, float* traces, int64_t source,
+cdef inline void move_pair(int32_t* labels, float* weights, float* aux, int64_t source,
                            int64_t target) noexcept nogil:
     labels[target], weights[target] = labels[source], weights[source]
-    if traces != NULL:
-        traces[target] = traces[source]
+    if aux != NULL:
+        aux[target] = aux[source]
 
 
 def check_prototypes(const int64_t[::1] indptr, const int32_t[::1] labels, const float[::1] weights,
-                     int64_t n_labels, slopes=None):
-    """Say what is wrong with arrays that claim to be prototypes; None if nothing is."""
+                     int64_t n_labels, grad_sq=None):
+    """Return what is wrong with the arrays of prototypes as one phrase, or None."""
     cdef int64_t f, i
     if indptr.shape[0] == 0 or indptr[0] != 0 or indptr[indptr.shape[0] - 1] != labels.shape[0]:
         return "the lists do not span the pairs"
     if weights.shape[0] != labels.shape[0]:
-        return "there are not as many weights as labels"
+        return "the numbers of weights and labels differ"
     for f in range(indptr.shape[0] - 1):
         if indptr[f + 1] < indptr[f]:
             return f"the list of feature {f} has a negative length"
     if not np.isfinite(weights).all():
         return "a weight is not a finite number"
-    if slopes is not None:
-        if slopes.shape != (labels.shape[0],) or slopes.dtype != np.float32:
-            return "there are not as many sums of squares as labels"
-        if not np.isfinite(slopes).all() or np.any(slopes < 0):
+    if grad_sq is not None:
+        if grad_sq.shape != (labels.shape[0],) or grad_sq.dtype != np.float32:
+            return "the sums of squares do not match the labels in number or type"
+        if not np.isfinite(grad_sq).all() or np.any(grad_sq < 0):
             return "a sum of squares is negative or not finite"
     for f in range(indptr.shape[0] - 1):
         for i in range(indptr[f], indptr[f + 1]):

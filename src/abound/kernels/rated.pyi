@@ -10,7 +10,7 @@ from abound.kernels.votes import Votes
 
 RATED_DTYPE: np.dtype[np.void]
 RATING_DTYPE: np.dtype[np.void]
-SHARE_OF_PAIRS: float
+SECOND_STAGE_WEIGHT: float
 
 class RatedSettings:
     w_min: float
@@ -64,7 +64,7 @@ def rated_learn(
     again: bool,
     pairs: PairTables | None = ...,
     n_before: int = ...,
-    tidies: bool = ...,
+    prunes: bool = ...,
 ) -> float: ...
 def rated_explain(
     pool: EdgePool, s: RatedSettings, indices: NDArray[np.int32], data: NDArray[np.float64], label: int

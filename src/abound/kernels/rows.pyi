@@ -1,6 +1,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def are_plain(
+def is_canonical_csr(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], data: NDArray[np.float64], n_columns: int, largest: float
 ) -> bool: ...

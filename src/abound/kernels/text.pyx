@@ -1,4 +1,4 @@
-"""Texts to sparse rows: the terms of each text, counted and weighed."""
+"""Texts to sparse rows: the terms of each text, counted and weighted."""
 
 from cpython.mem cimport PyMem_Free
 from libc.math cimport sqrt
@@ -9,12 +9,12 @@ from libc.string cimport memcpy
 import numpy as np
 
 from abound.kernels.logarithm cimport log_of
-from abound.kernels.pool cimport check_place
-from abound.kernels.vocabulary cimport FORM, PART, Term, TextSettings, Vocabulary, enlarged
-from abound.kernels.words cimport Found, Words
+from abound.kernels.pool cimport check_index
+from abound.kernels.vocabulary cimport FORM, PART, Term, TextSettings, Vocabulary, ensure_capacity
+from abound.kernels.words cimport TermMatch, Words
 
 cdef enum:
-    INSERTION_MOST = 160
+    MAX_INSERTION_SORT = 160
 
 
 def log_for_tests(double x):
@@ -22,33 +22,33 @@ def log_for_tests(double x):
     return log_of(x)
 
 
-cdef int compare_found(const void* a, const void* b) noexcept nogil:
-    cdef int32_t x = (<const Found*> a).number, y = (<const Found*> b).number
+cdef int compare_matches(const void* a, const void* b) noexcept nogil:
+    cdef int32_t x = (<const TermMatch*> a).number, y = (<const TermMatch*> b).number
     return (x > y) - (x < y)
 
 
-cdef void sort_found(Found* found, int64_t n) noexcept nogil:
+cdef void sort_matches(TermMatch* matches, int64_t n) noexcept nogil:
     cdef int64_t i, j
-    cdef Found moved
-    if n > INSERTION_MOST:
-        qsort(found, n, sizeof(Found), compare_found)
+    cdef TermMatch moved
+    if n > MAX_INSERTION_SORT:
+        qsort(matches, n, sizeof(TermMatch), compare_matches)
         return
     for i in range(1, n):
-        moved = found[i]
+        moved = matches[i]
         j = i
-        while j > 0 and found[j - 1].number > moved.number:
-            found[j] = found[j - 1]
+        while j > 0 and matches[j - 1].number > moved.number:
+            matches[j] = matches[j - 1]
             j -= 1
-        found[j] = moved
+        matches[j] = moved
 
 
 def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
-    """Turn texts into the three arrays of a CSR matrix, each row of unit length.
+    """Turn texts into the three arrays of a CSR matrix, with rows of unit length.
 
-    With `learn`, each text is counted, and may bring new terms, before it is weighed: a row depends on the texts up
-    to it, so that texts one by one give the same rows as all at once.
+    With `learn`, each text is counted, and may add new terms, before it is weighted. A row depends only on the texts up
+    to it, so that texts one by one give the same rows as all of them in one call.
     """
-    cdef int64_t n = len(texts), i, j, at = 0, row, room = 0, room_again = 0, n_terms, n_distinct
+    cdef int64_t n = len(texts), i, j, at = 0, row, capacity = 0, data_capacity = 0, n_terms, n_distinct
     cdef Words words = Words(v)
     cdef int32_t* indices = NULL
     cdef double* data = NULL
@@ -57,26 +57,26 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
     try:
         for row in range(n):
             words.scan(<str?> texts[row], learn, s)
-            sort_found(words.found, words.n_found)
-            indices = <int32_t*> enlarged(indices, &room, at + words.n_found + 1, sizeof(int32_t))
-            data = <double*> enlarged(data, &room_again, at + words.n_found + 1, sizeof(double))
+            sort_matches(words.matches, words.n_matches)
+            indices = <int32_t*> ensure_capacity(indices, &capacity, at + words.n_matches + 1, sizeof(int32_t))
+            data = <double*> ensure_capacity(data, &data_capacity, at + words.n_matches + 1, sizeof(double))
             i, n_terms, n_distinct = 0, 0, 0
-            while i < words.n_found:
+            while i < words.n_matches:
                 j = end_of_run(words, i)
                 n_distinct += 1
-                check_place(words.found[i].number, v.n_terms)
-                if learn and v.terms[words.found[i].number].count < INT32_MAX:
-                    v.terms[words.found[i].number].count += 1
-                if not s.counted or v.terms[words.found[i].number].count >= s.min_count:
-                    check_place(at + n_terms, min(room, room_again))
-                    indices[at + n_terms] = words.found[i].number
+                check_index(words.matches[i].number, v.n_terms)
+                if learn and v.terms[words.matches[i].number].count < INT32_MAX:
+                    v.terms[words.matches[i].number].count += 1
+                if not s.counted or v.terms[words.matches[i].number].count >= s.min_count:
+                    check_index(at + n_terms, min(capacity, data_capacity))
+                    indices[at + n_terms] = words.matches[i].number
                     data[at + n_terms] = <double> min(j - i, <int64_t> UINT16_MAX)
                     n_terms += 1
                 i = j
             if learn:
                 v.n_texts += 1
                 v.n_distinct += n_distinct
-            weigh_row(v, s, indices + at, data + at, n_terms)
+            weight_row(v, s, indices + at, data + at, n_terms)
             at += n_terms
             indptr[row + 1] = at
         indices_, data_ = np.empty(at, np.int32), np.empty(at)
@@ -90,12 +90,12 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
 
 
 def text_counts(Vocabulary v, list texts, TextSettings s):
-    """Count texts, which may bring new terms, and return their terms with the number of occurrences of each.
+    """Count texts, which may add new terms, and return the terms of each text with their occurrences.
 
-    Occurrences beyond 65,535 in one text are not counted. `weighted_rows` makes rows of the result when all texts
+    Occurrences beyond 65,535 in one text are not counted. `weighted_rows` turns the result into rows when all texts
     have been counted.
     """
-    cdef int64_t n = len(texts), i, j, at = 0, row, room = 0, room_again = 0
+    cdef int64_t n = len(texts), i, j, at = 0, row, capacity = 0, data_capacity = 0
     cdef Words words = Words(v)
     cdef int32_t* terms = NULL
     cdef uint16_t* occurrences = NULL
@@ -104,15 +104,16 @@ def text_counts(Vocabulary v, list texts, TextSettings s):
     try:
         for row in range(n):
             words.scan(<str?> texts[row], True, s)
-            sort_found(words.found, words.n_found)
-            terms = <int32_t*> enlarged(terms, &room, at + words.n_found + 1, sizeof(int32_t))
-            occurrences = <uint16_t*> enlarged(occurrences, &room_again, at + words.n_found + 1, sizeof(uint16_t))
+            sort_matches(words.matches, words.n_matches)
+            terms = <int32_t*> ensure_capacity(terms, &capacity, at + words.n_matches + 1, sizeof(int32_t))
+            occurrences = <uint16_t*> ensure_capacity(occurrences, &data_capacity, at + words.n_matches + 1,
+                                                      sizeof(uint16_t))
             i = 0
-            while i < words.n_found:
+            while i < words.n_matches:
                 j = end_of_run(words, i)
-                check_place(words.found[i].number, v.n_terms)
-                check_place(at, min(room, room_again))
-                terms[at] = words.found[i].number
+                check_index(words.matches[i].number, v.n_terms)
+                check_index(at, min(capacity, data_capacity))
+                terms[at] = words.matches[i].number
                 occurrences[at] = <uint16_t> min(j - i, <int64_t> UINT16_MAX)
                 if v.terms[terms[at]].count < INT32_MAX:
                     v.terms[terms[at]].count += 1
@@ -133,9 +134,9 @@ def text_counts(Vocabulary v, list texts, TextSettings s):
 
 def weighted_rows(Vocabulary v, TextSettings s, const int64_t[::1] indptr, const int32_t[::1] terms,
                   const uint16_t[::1] occurrences):
-    """Weigh texts that were counted, by the counts of today; return the three arrays of a CSR matrix.
+    """Weight counted texts by the current counts; return the three arrays of a CSR matrix.
 
-    The terms of a row ascend; one that is negative, or too rare, is left out.
+    The terms of a row ascend. Negative terms and terms that are too rare are left out.
     """
     cdef int64_t n = indptr.shape[0] - 1, row, i, at = 0, first
     cdef int32_t term
@@ -151,25 +152,25 @@ def weighted_rows(Vocabulary v, TextSettings s, const int64_t[::1] indptr, const
         for i in range(indptr[row], indptr[row + 1]):
             term = terms[i]
             if term >= v.n_terms:
-                raise ValueError(f"term {term} of {v.n_terms}")
+                raise ValueError(f"there is no term {term}: the vocabulary has {v.n_terms}")
             if term >= 0 and (not s.counted or v.terms[term].count >= s.min_count):
                 indices[at] = term
                 data[at] = <double> occurrences[i]
                 at += 1
-        weigh_row(v, s, &indices[first], &data[first], at - first)
+        weight_row(v, s, &indices[first], &data[first], at - first)
         out_indptr[row + 1] = at
     return out_indptr_, indices_[:at], data_[:at]
 
 
 cdef inline int64_t end_of_run(Words words, int64_t i) noexcept:
-    """Return where the occurrences of a term end that begin at `i`, after sorting."""
+    """Return the end of the occurrences of a term that begin at `i`, after sorting."""
     cdef int64_t j = i + 1
-    while j < words.n_found and words.found[j].number == words.found[i].number:
+    while j < words.n_matches and words.matches[j].number == words.matches[i].number:
         j += 1
     return j
 
 
-cdef void weigh_row(Vocabulary v, TextSettings s, const int32_t* terms, double* data, int64_t n) noexcept:
+cdef void weight_row(Vocabulary v, TextSettings s, const int32_t* terms, double* data, int64_t n) noexcept:
     """Turn the occurrences of a row's terms into weights, in place."""
     cdef int64_t i
     cdef double n_occurrences = 0.0, square = 0.0, scale = 1.0
@@ -190,7 +191,7 @@ cdef void weigh_row(Vocabulary v, TextSettings s, const int32_t* terms, double* 
 
 
 cdef inline double weight_of(Vocabulary v, TextSettings s, int32_t number, double occurrences) noexcept:
-    """Weight of a term: 1 + log of its occurrences, times the log of its rarity."""
+    """Return the weight of a term: 1 + log of its occurrences, times the log of its rarity."""
     cdef double tf = 1.0 + log_of(occurrences) if occurrences > 1.0 else 1.0
     cdef double n = <double> v.n_texts, count = <double> v.terms[number].count
     tf *= kind_weight(v, s, &v.terms[number])
@@ -200,7 +201,7 @@ cdef inline double weight_of(Vocabulary v, TextSettings s, int32_t number, doubl
 
 
 cdef inline double kind_weight(Vocabulary v, TextSettings s, const Term* term) noexcept:
-    """How much a term of its kind weighs beside a word: a run of words, a part of a word, a form beside its stem."""
+    """Return the weight of a term's kind relative to a word: run of words, part of a word, form beside its stem."""
     cdef char mark
     if term.length < 0:
         return s.run_weight

@@ -1,7 +1,7 @@
-"""Rows of thermometer bits without the bits: a row is one bin a column, and its score a table look-up a column.
+"""Rows of thermometer bits without the bits: a row is one bin per column, and its score one table lookup per column.
 
-A column with t thresholds has t bits and t + 1 bins; a row in bin b has the first b bits. A sum of the first b
-weights is an entry of a table, and a sum of rows over bits is a sum over bins, added up from the top.
+A column with t thresholds has t bits and t + 1 bins; a row in bin b has the first b bits. The sum of the first b
+weights is a table entry, and a sum of rows over bits is a cumulative sum over bins from the top.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 
 def thermometer_score(const int32_t[:, ::1] cells, const double[::1] tables, int64_t start, int64_t stop,
                       double[::1] out):
-    """Write the scores of rows; cells[row, column] is where the row's bin stands in `tables`."""
+    """Write the scores of rows; cells[row, column] is the position of the row's bin in `tables`."""
     cdef int64_t row, column, n_columns = cells.shape[1]
     cdef double total
     if not 0 <= start <= stop <= cells.shape[0] or out.shape[0] < stop:
@@ -24,7 +24,7 @@ def thermometer_score(const int32_t[:, ::1] cells, const double[::1] tables, int
 
 def thermometer_sum(const int32_t[:, ::1] cells, const double[::1] weights, int64_t start, int64_t stop,
                     double[::1] out):
-    """Add the weights of rows to the cells that they are in; rows without a weight are passed over."""
+    """Add the weights of rows to their cells; skip rows of weight 0."""
     cdef int64_t row, column, n_columns = cells.shape[1]
     cdef double weight
     if not 0 <= start <= stop <= cells.shape[0] or weights.shape[0] < stop:

@@ -1,9 +1,9 @@
-"""PRank: one score a row, and ordered thresholds that cut scores into ranks.
+"""PRank: one score per row, and ordered thresholds that divide scores into ranks.
 
-Figure 2 of Crammer and Singer, "Pranking with ranking", NIPS 2001. Rows are the three arrays of a CSR matrix and
-ranks are numbered from 0. A weight lies beside the sum that its mean over all rows needs (weight - sum / rows), so
-that both come with one cache line; thresholds are kept in the same way. Thresholds are whole numbers, which is why
-unit steps keep them in order.
+Figure 2 of Crammer and Singer, "Pranking with ranking", NIPS 2001. Rows are the three arrays of a CSR matrix, and
+ranks are numbered from 0. Each weight is stored beside the sum that its mean over all rows needs
+(weight - sum / rows), so that both are in one cache line. Thresholds are stored in the same way. Thresholds are whole
+numbers; therefore unit steps keep them in order.
 """
 
 from libc.math cimport exp
@@ -32,9 +32,9 @@ cdef inline int64_t rank_of(double score, const double[:, ::1] thresholds) noexc
 
 cdef inline bint move_thresholds(double score, int64_t truth, int64_t predicted, double[:, ::1] thresholds,
                                  double margin, double n_before, int64_t* step) noexcept nogil:
-    """Move thresholds that are on the wrong side of a score by one, and give the step for the weights, which may be 0.
+    """Move thresholds on the wrong side of a score by one, and set the step for the weights, which may be 0.
 
-    Without a margin only mistakes are learnt, although a threshold may equal the score of a row that is ranked well.
+    Without a margin only mistakes are learned, although a threshold may equal the score of a correctly ranked row.
     """
     cdef int64_t r, n = thresholds.shape[0]
     cdef double b
@@ -58,8 +58,8 @@ cdef inline bint move_thresholds(double score, int64_t truth, int64_t predicted,
     return moved
 
 
-cdef inline void widen(double[::1] span, double score) noexcept nogil:
-    """Note the lowest and the highest score seen."""
+cdef inline void update_span(double[::1] span, double score) noexcept nogil:
+    """Update the lowest and the highest score seen."""
     if score < span[0]:
         span[0] = score
     if score > span[1]:
@@ -69,9 +69,9 @@ cdef inline void widen(double[::1] span, double score) noexcept nogil:
 def prank_learn(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,
                 const int32_t[::1] ranks, double[:, ::1] weights, double[:, ::1] thresholds, double[::1] span,
                 double margin, int64_t n_before, int32_t[::1] out_ranks):
-    """Learn rows in order, in place; write the rank that each had before it was learnt; return the updates made.
+    """Learn rows in order, in place; write the rank of each row before it was learned; return the number of updates.
 
-    A row whose score is no finite number is not learnt, nor are those after it: -1 is returned instead.
+    If a score is not finite, stop before that row and return -1.
     """
     cdef int64_t row, p, predicted, n_updates = 0, step = 0, n_rows = indptr.shape[0] - 1
     cdef double score, change, before, low = span[0], high = span[1]
@@ -81,7 +81,7 @@ def prank_learn(const int64_t[::1] indptr, const int32_t[::1] indices, const dou
             score = 0.0
             for p in range(indptr[row], indptr[row + 1]):
                 score += weights[indices[p], WEIGHT] * data[p]
-            if row + 1 < n_rows:            # whether this row is learnt cannot be foreseen: use the wait
+            if row + 1 < n_rows:            # whether this row is learned is unpredictable: use the wait
                 for p in range(indptr[row + 1], indptr[row + 2]):
                     prefetch(&weights[indices[p], WEIGHT])
             if not score - score == 0.0:
@@ -94,7 +94,7 @@ def prank_learn(const int64_t[::1] indptr, const int32_t[::1] indices, const dou
             n_updates += move_thresholds(score, ranks[row], predicted, thresholds, margin, before, &step)
             if step:
                 for p in range(indptr[row], indptr[row + 1]):
-                    weight = &weights[indices[p], WEIGHT]   # its sum lies beside it
+                    weight = &weights[indices[p], WEIGHT]  # its sum is stored beside it
                     change = step * data[p]
                     weight[WEIGHT] += change
                     weight[SUM] += change * before
@@ -104,7 +104,7 @@ def prank_learn(const int64_t[::1] indptr, const int32_t[::1] indices, const dou
 
 def prank_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const double[::1] data,
                  const double[::1] weights, double[::1] out_scores):
-    """Write the score of each row; columns beyond the weights have no say."""
+    """Write the score of each row; ignore columns beyond the weights."""
     cdef int64_t row, p, n = weights.shape[0]
     cdef double score
     with nogil:
@@ -117,18 +117,18 @@ def prank_scores(const int64_t[::1] indptr, const int32_t[::1] indices, const do
 
 
 cdef class SupportRows:
-    """Rows that were learnt from, each with its step: the weights of a kernel machine.
+    """Support vectors: the rows that were learned from, each with its step.
 
-    The oldest leave when there are more than the budget. What they leave behind is closed up when it is half of the
-    room, so that rows stay in one piece and in the order in which they came.
+    Above the budget, the oldest are removed. Their space is closed when it is half of the memory, so that rows stay
+    contiguous and in the order in which they came.
     """
 
     cdef readonly double gamma, coef0
     cdef readonly int64_t kind, degree, budget
-    cdef int64_t first, n_rows, room, n_entries, entry_room
-    cdef int64_t* starts            # of rows, one more than there are
+    cdef int64_t first, n_rows, capacity, n_entries, entry_capacity
+    cdef int64_t* starts                    # one more than there are rows
     cdef int64_t* steps
-    cdef int64_t* born              # rows seen before
+    cdef int64_t* born                      # rows seen before each
     cdef double* norms
     cdef int32_t* indices
     cdef double* data
@@ -153,7 +153,7 @@ cdef class SupportRows:
         return SupportRows.from_arrays, (kind, self.gamma, self.coef0, self.degree, self.budget, *self.arrays())
 
     def arrays(self):
-        """Return indptr, indices, data, steps and rows seen before, of all rows, oldest first."""
+        """Return indptr, indices, data, steps and the rows seen before each, oldest first."""
         cdef int64_t i, start = self.starts[self.first] if self.n_rows else 0
         cdef int64_t n = self.n_rows - self.first, n_entries = self.n_entries - start
         indptr, steps, born = np.zeros(n + 1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
@@ -170,7 +170,7 @@ cdef class SupportRows:
     @staticmethod
     def from_arrays(kind, gamma, coef0, degree, budget, const int64_t[::1] indptr, const int32_t[::1] indices,
                     const double[::1] data, const int64_t[::1] steps, const int64_t[::1] born):
-        """Undo `arrays`; the caller has checked them."""
+        """Restore the result of `arrays`, which the caller has validated."""
         cdef SupportRows support = SupportRows(kind, gamma, coef0, degree, budget)
         cdef int64_t i
         for i in range(indptr.shape[0] - 1):
@@ -178,26 +178,26 @@ cdef class SupportRows:
         return support
 
     cdef int reserve(self, int64_t n_entries) except -1 nogil:
-        """Make room for one more row of so many entries."""
+        """Reserve memory for one more row of `n_entries` entries."""
         if self.first and 2 * self.first >= self.n_rows:
-            self.close_up()
-        if self.n_rows + 1 >= self.room:
-            self.room = max(2 * self.room, <int64_t> 64)
-            self.starts = <int64_t*> grown(self.starts, self.room * sizeof(int64_t))
-            self.steps = <int64_t*> grown(self.steps, self.room * sizeof(int64_t))
-            self.born = <int64_t*> grown(self.born, self.room * sizeof(int64_t))
-            self.norms = <double*> grown(self.norms, self.room * sizeof(double))
+            self.compact()
+        if self.n_rows + 1 >= self.capacity:
+            self.capacity = max(2 * self.capacity, <int64_t> 64)
+            self.starts = <int64_t*> reallocate(self.starts, self.capacity * sizeof(int64_t))
+            self.steps = <int64_t*> reallocate(self.steps, self.capacity * sizeof(int64_t))
+            self.born = <int64_t*> reallocate(self.born, self.capacity * sizeof(int64_t))
+            self.norms = <double*> reallocate(self.norms, self.capacity * sizeof(double))
             if not self.n_rows:
                 self.starts[0] = 0
-        if self.n_entries + n_entries > self.entry_room:
-            self.entry_room = max(2 * self.entry_room, self.n_entries + n_entries)
-            self.indices = <int32_t*> grown(self.indices, self.entry_room * sizeof(int32_t))
-            self.data = <double*> grown(self.data, self.entry_room * sizeof(double))
+        if self.n_entries + n_entries > self.entry_capacity:
+            self.entry_capacity = max(2 * self.entry_capacity, self.n_entries + n_entries)
+            self.indices = <int32_t*> reallocate(self.indices, self.entry_capacity * sizeof(int32_t))
+            self.data = <double*> reallocate(self.data, self.entry_capacity * sizeof(double))
         return 0
 
-    cdef void close_up(self) noexcept nogil:
+    cdef void compact(self) noexcept nogil:
         cdef int64_t i, start = self.starts[self.first], n = self.n_rows - self.first
-        if self.n_entries > start:          # where no row had an entry, there is no memory for them
+        if self.n_entries > start:          # without any entry the arrays may be NULL
             memmove(self.indices, self.indices + start, (self.n_entries - start) * sizeof(int32_t))
             memmove(self.data, self.data + start, (self.n_entries - start) * sizeof(double))
         memmove(self.steps, self.steps + self.first, n * sizeof(int64_t))
@@ -227,7 +227,7 @@ cdef class SupportRows:
         return 0
 
     cdef int64_t width(self, const int32_t[::1] indices):
-        """Return how wide a dense row must be for these columns and those of the supporting rows."""
+        """Return the width of a dense row that has these columns and those of the support vectors."""
         cdef int64_t i, width = 0
         for i in range(indices.shape[0]):
             width = max(width, <int64_t> indices[i] + 1)
@@ -236,7 +236,7 @@ cdef class SupportRows:
         return width
 
     cdef double value(self, double dot, double norm, double other_norm) noexcept nogil:
-        """Return the kernel's value from what it is a function of."""
+        """Return the kernel's value from the dot product and the squared norms."""
         cdef double base, result = 1.0
         cdef int64_t i
         if self.kind == RBF:
@@ -248,9 +248,9 @@ cdef class SupportRows:
 
     cdef double score(self, const int32_t[::1] indices, const double[::1] data, int64_t start, int64_t stop,
                       int64_t n_seen, double[::1] dense) noexcept nogil:
-        """Score a row; with n_seen rows, by the mean over the hypotheses after each, else by the last one.
+        """Score a row: with n_seen rows, by the mean of the hypotheses after each of them; with 0, by the last one.
 
-        `dense` is scratch, all 0 before and after.
+        `dense` is scratch space, all 0 before and after.
         """
         cdef int64_t i, p
         cdef double norm = 0.0, total = 0.0, dot, step
@@ -270,25 +270,25 @@ cdef class SupportRows:
         return total
 
 
-cdef void* grown(void* old, size_t n_bytes) except NULL nogil:
+cdef void* reallocate(void* old, size_t n_bytes) except NULL nogil:
     cdef void* new = realloc(old, n_bytes)
     if new == NULL:
         with gil:
-            raise MemoryError(f"no room for {n_bytes} bytes of supporting rows")
+            raise MemoryError(f"no memory for {n_bytes} bytes of support vectors")
     return new
 
 
 def prank_kernel_learn(SupportRows support, const int64_t[::1] indptr, const int32_t[::1] indices,
                        const double[::1] data, const int32_t[::1] ranks, double[:, ::1] thresholds,
                        double[::1] span, double margin, int64_t n_before, int32_t[::1] out_ranks):
-    """Learn rows in order, in place, as `prank_learn` does, with weights that are supporting rows."""
+    """Learn rows in order, in place, as `prank_learn` does, with a kernel."""
     cdef int64_t row, predicted, n_updates = 0, step = 0
     cdef double[::1] dense = np.zeros(support.width(indices))
     cdef double score, before
     with nogil:
         for row in range(indptr.shape[0] - 1):
             score = support.score(indices, data, indptr[row], indptr[row + 1], 0, dense)
-            widen(span, score)
+            update_span(span, score)
             predicted = rank_of(score, thresholds)
             out_ranks[row] = <int32_t> predicted
             before = <double> (n_before + row)

@@ -1,8 +1,8 @@
-"""The most violated ranking of each query: the cutting plane's inner problem, for three losses.
+"""The most violated ranking of each query: the inner problem of the cutting plane, for three losses.
 
 Algorithm 2 of Yue, Finley, Radlinski and Joachims, "A support vector method for optimizing average precision"
-(SIGIR 2007), and its counterparts for the ROC area and for accuracy. A ranking is not written down: what the
-caller needs of it is its loss, and how much each row weighs in Psi(right ranking) - Psi(violated ranking).
+(SIGIR 2007), and its counterparts for the ROC area and for accuracy. The ranking itself is not written. The caller
+needs its loss, and the weight of each row in Psi(right ranking) - Psi(violated ranking).
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -22,7 +22,7 @@ cdef struct Scored:
 
 
 cdef int by_score(const void* a, const void* b) noexcept nogil:
-    """Higher scores first, then earlier rows: a total order, so that every sort gives the same."""
+    """Order by descending score, then by row: a total order, so that every sort gives the same result."""
     cdef const Scored* x = <const Scored*> a
     cdef const Scored* y = <const Scored*> b
     if x.score != y.score:
@@ -32,31 +32,31 @@ cdef int by_score(const void* a, const void* b) noexcept nogil:
 
 cdef double violate_map(const Scored* rel, int64_t R, const Scored* non, int64_t N, int64_t* above,
                         double[::1] weights) noexcept nogil:
-    """Slide each other document up while 1 - AP grows by more than the score falls; return 1 - AP.
+    """Move each irrelevant document up while 1 - AP grows by more than the score falls; return 1 - AP.
 
-    The places never rise from one document to the next (Lemma 1), so a search ends where the last one did, and
+    The positions never decrease from one document to the next (Lemma 1). So a search ends where the last one did, and
     all searches end with the first document that stays below every relevant one.
     """
-    cdef int64_t i, j, place, first = 0
+    cdef int64_t i, j, position, first = 0
     cdef double total, best, loss = 0.0, pair = 2.0 / (<double> R * <double> N), share = 1.0 / R
     for i in range(R):
         above[i] = 0
     for j in range(N):
         total = best = 0.0
-        place = R
+        position = R
         for i in range(R - 1, first - 1, -1):
             total += share * ((i + 1.0) / ((i + j + 2.0) * (i + j + 1.0))) - pair * (rel[i].score - non[j].score)
             if total > best:
                 best = total
-                place = i
-        if place == R:
+                position = i
+        if position == R:
             break
-        first = place
-        above[place] += 1
-        weights[non[j].row] = -pair * (R - place)
+        first = position
+        above[position] += 1
+        weights[non[j].row] = -pair * (R - position)
     j = 0
     for i in range(R):
-        j += above[i]                       # other documents above the i-th relevant one
+        j += above[i]                       # irrelevant documents above the i-th relevant one
         weights[rel[i].row] = pair * j
         loss += share * (j / (i + 1.0 + j))
     return loss
@@ -64,7 +64,7 @@ cdef double violate_map(const Scored* rel, int64_t R, const Scored* non, int64_t
 
 cdef double violate_roc(const Scored* rel, int64_t R, const Scored* non, int64_t N,
                         double[::1] weights) noexcept nogil:
-    """Turn every pair round whose scores are less than a half apart; return 1 - ROC area."""
+    """Swap every pair whose scores differ by less than 0.5; return 1 - ROC area."""
     cdef int64_t i, j, turned = 0
     cdef double pair = 2.0 / (<double> R * <double> N)
     i = 0
@@ -83,7 +83,7 @@ cdef double violate_roc(const Scored* rel, int64_t R, const Scored* non, int64_t
 
 cdef double violate_accuracy(const double[::1] scores, const uint8_t[::1] relevant, int64_t begin, int64_t end,
                              int64_t R, double relevant_weight, double[::1] weights) noexcept nogil:
-    """Call every document wrong that is not right by a margin of one; return the share that is wrong."""
+    """Count every document as wrong that is not right by a margin of one; return the share of wrong ones."""
     cdef int64_t row
     cdef double unit = 1.0 / (R * relevant_weight + (end - begin - R)), loss = 0.0
     for row in range(begin, end):
@@ -101,9 +101,9 @@ def violated_rankings(int loss, double relevant_weight, const double[::1] scores
                       double[::1] out_losses):
     """Find the most violated rankings of the queries from `start` to `stop`.
 
-    Rows of query q are those from indptr[q] to indptr[q + 1]. Writes the loss of its most violated ranking, and
-    row weights whose sum with the rows is Psi(right) - Psi(violated); both are zero for a query without a relevant
-    or without another document. Queries may be shared out among threads: each writes its own rows only.
+    The rows of query q are indptr[q] to indptr[q + 1]. Writes the loss of its most violated ranking, and row weights
+    whose sum with the rows is Psi(right) - Psi(violated). Both are 0 for a query without a relevant or without an
+    irrelevant document. Threads may share the queries: each writes only its own rows.
     """
     cdef int64_t q, row, R, N, most = 0
     cdef Scored* rel
@@ -113,7 +113,7 @@ def violated_rankings(int loss, double relevant_weight, const double[::1] scores
         raise ValueError("queries or loss out of range")
     if indptr[stop] > scores.shape[0] or scores.shape[0] != relevant.shape[0] \
             or scores.shape[0] != out_weights.shape[0] or out_losses.shape[0] + 1 < indptr.shape[0]:
-        raise ValueError("scores, relevance, weights and losses must fit the queries")
+        raise ValueError("scores, relevance, weights and losses must match the queries")
     with nogil:
         for q in range(start, stop):
             most = max(most, indptr[q + 1] - indptr[q])

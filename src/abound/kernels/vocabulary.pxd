@@ -1,4 +1,4 @@
-"""Declarations of the vocabulary, for the kernels that look words up in it."""
+"""Declarations of the vocabulary, for the kernels that look up words."""
 
 from cpython.mem cimport PyMem_Realloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -6,12 +6,12 @@ from libc.string cimport memcpy
 
 cdef enum:
     PART = 1                                # the first byte of a part of a word,
-    FORM = 2                                # and of a word as it is written, beside its stem
+    FORM = 2                                # and of a word form beside its stem
 
 cdef struct Term:
-    int64_t start                           # of its bytes; of an n-gram, the number of what comes before its last word
+    int64_t start                           # of its bytes; of an n-gram, the number of the term before its last word
     int32_t length                          # of its bytes; of an n-gram, -1 - the number of its last word
-    int32_t count                           # texts that it was in
+    int32_t count                           # texts that have it
 
 cdef struct Cell:
     uint32_t tag
@@ -22,24 +22,24 @@ cdef class TextSettings:
     cdef readonly bint pivoted, counted
     cdef readonly double slope
     cdef readonly int64_t max_terms
-    cdef readonly object stems              # a mapping from a word to its stem, or None
-    # How much kinds of terms weigh beside words and stems. A form, a word as it is written beside its stem, is a term
-    # only where it weighs something.
+    cdef readonly object stems              # a mapping from words to stems, or None
+    # Weights of the kinds of terms relative to words and stems. A form (the written word beside its stem) is a term
+    # only if its weight is above 0.
     cdef public double run_weight, part_weight, form_weight
 
 cdef class Vocabulary:
     cdef Term* terms
-    cdef int64_t term_room
+    cdef int64_t term_capacity
     cdef readonly int64_t n_terms
     cdef char* names
-    cdef int64_t name_room
+    cdef int64_t name_capacity
     cdef readonly int64_t n_name_bytes
     cdef Cell* cells
     cdef int64_t n_cells
-    cdef uint64_t seed                      # of the hash that finds a cell; no state depends on it
+    cdef uint64_t seed                      # of the hash table; no state depends on it
     cdef public int64_t n_texts
-    cdef public int64_t n_distinct          # terms of all texts, each counted once a text
-    cdef uint8_t[::1] seen_before           # of terms that are not admitted yet, by hash
+    cdef public int64_t n_distinct          # terms of all texts, each counted once per text
+    cdef uint8_t[::1] seen_before           # counters of terms that are not admitted yet, by hash
 
     cdef uint64_t hash_of(self, const Term* term, uint64_t seed) noexcept
     cdef int64_t cell_of(self, uint64_t h, int64_t start, int64_t length, const char* data) noexcept
@@ -75,14 +75,14 @@ cdef inline uint64_t hash_pair(int64_t left, int64_t right, uint64_t seed) noexc
     return mix(mix((<uint64_t> left + 1) ^ seed) ^ (<uint64_t> right << 17))
 
 
-cdef inline void* enlarged(void* data, int64_t* room, int64_t needed, int64_t item) except NULL:
-    """Return memory for at least `needed` items, by doubling."""
-    cdef int64_t n = room[0]
+cdef inline void* ensure_capacity(void* data, int64_t* capacity, int64_t needed, int64_t item) except NULL:
+    """Return memory for at least `needed` items; grow by doubling."""
+    cdef int64_t n = capacity[0]
     if needed <= n and data != NULL:
         return data
     n = max(needed, 2 * n, 256)
     data = PyMem_Realloc(data, n * item)
     if data == NULL:
         raise MemoryError("no memory for more terms")
-    room[0] = n
+    capacity[0] = n
     return data

@@ -1,7 +1,7 @@
-"""The vocabulary: terms, numbered when first seen, and the texts that have them.
+"""The vocabulary: terms, numbered when first seen, and the number of texts that have them.
 
-A pair of words is known by the numbers of its two parts, a triple by those of its first pair and its last word, and so
-on: only words need their bytes kept, and no name is hashed away.
+A pair of words is identified by the numbers of its two parts, a triple by those of its first pair and its last word,
+and so on. Only words need their bytes stored, and names are never replaced by hashes.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
@@ -12,13 +12,13 @@ import os
 
 import numpy as np
 
-from abound.kernels.pool cimport check_place, prefetch
+from abound.kernels.pool cimport check_index, prefetch
 
 cdef enum:
-    AHEAD = 16
-    LONGEST_RUN = 64                        # words of a term that is read from a file; settings allow fewer
+    PREFETCH_DISTANCE = 16
+    MAX_RUN = 64                            # words per term in a file; the settings allow fewer
 
-# Another in every process: who cannot know it cannot choose words that all belong into the same cell.
+# Random per process, so that nobody can choose words that all collide in one cell.
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
 
@@ -52,15 +52,15 @@ cdef class Vocabulary:
 
     @property
     def nbytes(self):
-        """Bytes of memory that the vocabulary holds."""
-        return (self.term_room * sizeof(Term) + self.name_room + self.n_cells * sizeof(Cell)
+        """Bytes of memory in use."""
+        return (self.term_capacity * sizeof(Term) + self.name_capacity + self.n_cells * sizeof(Cell)
                 + self.seen_before.shape[0])
 
     @property
-    def most_passed(self):
-        """How many terms a search may pass before it ends, at the most."""
+    def longest_probe(self):
+        """The largest number of cells that a search may visit."""
         cdef int64_t i, run = 0, longest = 0
-        for i in range(2 * self.n_cells):   # runs go round the end
+        for i in range(2 * self.n_cells):   # runs wrap around the end
             run = run + 1 if self.cells[i & (self.n_cells - 1)].number >= 0 else 0
             longest = max(longest, run)
         return longest
@@ -78,7 +78,7 @@ cdef class Vocabulary:
         return hash_bytes(self.names + term.start, term.length, seed)
 
     cdef int64_t cell_of(self, uint64_t h, int64_t start, int64_t length, const char* data) noexcept:
-        """Cell of a term, or the empty one where it belongs; an n-gram has no data."""
+        """Return the cell of a term, or the empty one where it belongs; an n-gram has no data."""
         cdef int64_t mask = self.n_cells - 1, cell = h & mask
         cdef uint32_t tag = <uint32_t> (h >> 32)
         cdef const Term* term
@@ -113,19 +113,19 @@ cdef class Vocabulary:
         return 0
 
     cdef int64_t add(self, int64_t cell, uint64_t h, int64_t start, int64_t length, const char* data) except -1:
-        """Number of a new term, put into the empty cell where it belongs."""
+        """Add a term in the empty cell where it belongs, and return its number."""
         cdef int64_t number = self.n_terms
         if number == INT32_MAX:
             raise OverflowError("a vocabulary holds at most 2**31 - 1 terms")
-        self.terms = <Term*> enlarged(self.terms, &self.term_room, number + 1, sizeof(Term))
+        self.terms = <Term*> ensure_capacity(self.terms, &self.term_capacity, number + 1, sizeof(Term))
         if data != NULL:
             start = self.n_name_bytes
-            self.names = <char*> enlarged(self.names, &self.name_room, start + length + 8, 1)
-            check_place(start + length - 1, self.name_room)
+            self.names = <char*> ensure_capacity(self.names, &self.name_capacity, start + length + 8, 1)
+            check_index(start + length - 1, self.name_capacity)
             memcpy(self.names + start, data, length)
             self.n_name_bytes += length
-        check_place(number, self.term_room)
-        check_place(cell, self.n_cells)
+        check_index(number, self.term_capacity)
+        check_index(cell, self.n_cells)
         self.terms[number].start = start
         self.terms[number].length = <int32_t> length
         self.terms[number].count = 0
@@ -138,12 +138,12 @@ cdef class Vocabulary:
 
     cdef int64_t number_of(self, uint64_t h, int64_t start, int64_t length, const char* data, bint learn,
                            TextSettings s) except -2:
-        """Number of a term, -1 if it is unknown; with `learn` it becomes known if the rule for admission allows."""
+        """Return the number of a term, -1 if unknown; with `learn`, add it if the admission rule allows."""
         cdef int64_t cell = self.cell_of(h, start, length, data), at
-        cdef uint64_t h_kept                # without a seed, for the counters are saved
-        check_place(cell, self.n_cells)
+        cdef uint64_t h_kept                # without a seed, because the counters are saved
+        check_index(cell, self.n_cells)
         if self.cells[cell].number >= 0:
-            check_place(self.cells[cell].number, self.n_terms)
+            check_index(self.cells[cell].number, self.n_terms)
             return self.cells[cell].number
         if not learn or self.n_terms >= s.max_terms:
             return -1
@@ -156,13 +156,13 @@ cdef class Vocabulary:
         return self.add(cell, h, start, length, data)
 
     def name(self, int64_t number, bint unique=False):
-        """Return a term as a person would write it; a part of a word stands between dots.
+        """Return a term as a person would write it; a part of a word is shown between dots.
 
-        A word as it is written may read like the stem of another one; if names must be unique, it says what it is.
+        A word form may read like the stem of another word. With `unique`, its name says that it is a form.
         """
         cdef const Term* term
         if not 0 <= number < self.n_terms:
-            raise IndexError(f"term {number} of {self.n_terms}")
+            raise IndexError(f"there is no term {number}: the vocabulary has {self.n_terms}")
         term = &self.terms[number]
         if term.length < 0:
             return self.name(term.start) + " " + self.name(-1 - term.length)
@@ -174,10 +174,10 @@ cdef class Vocabulary:
             return f"{text[1:]} (as written)" if unique else text[1:]
         return text
 
-    def absorb(self, Vocabulary other):
-        """Make the terms of another vocabulary known, add its counts, and return the number of each of its terms here.
+    def merge(self, Vocabulary other):
+        """Add the terms and counts of another vocabulary, and return the number here of each of its terms.
 
-        Terms are matched by their names: words by their bytes, runs of words by the numbers of their parts.
+        Terms are matched by name: words by their bytes, runs of words by the numbers of their parts.
         """
         cdef int64_t i, cell, number, start, length
         cdef uint64_t h
@@ -186,7 +186,7 @@ cdef class Vocabulary:
         cdef int32_t[::1] numbers = numbers_
         for i in range(other.n_terms):
             start, length, data = other.terms[i].start, other.terms[i].length, NULL
-            if length < 0:                  # its parts came before it, and have their numbers
+            if length < 0:                  # its parts come before it and have their numbers
                 start, length = numbers[start], -1 - <int64_t> numbers[-1 - length]
                 h = hash_pair(start, -1 - length, self.seed)
             else:
@@ -233,50 +233,50 @@ cdef class Vocabulary:
     @classmethod
     def from_arrays(cls, const int64_t[::1] starts, const int32_t[::1] lengths, const int32_t[::1] counts,
                     const uint8_t[::1] names, sightings=None):
-        """Build a vocabulary from what `arrays` gave; what it cannot have given raises ValueError."""
+        """Build a vocabulary from the result of `arrays`; raise ValueError if the arrays are not valid."""
         cdef Vocabulary v = cls(sightings)
         cdef int64_t n = starts.shape[0], i, ahead, cell, at = 0
         cdef uint64_t h
-        cdef uint64_t[AHEAD] hashes
+        cdef uint64_t[PREFETCH_DISTANCE] hashes
         cdef const char* data
-        cdef uint8_t[::1] words = np.zeros(n, np.uint8)     # of each term, so that a name is put together in few steps
+        cdef uint8_t[::1] words = np.zeros(n, np.uint8)  # words per term, which bounds the recursion of `name`
         if lengths.shape[0] != n or counts.shape[0] != n or n > INT32_MAX:
             raise ValueError("the arrays of the vocabulary differ in length")
-        v.terms = <Term*> enlarged(v.terms, &v.term_room, n + 1, sizeof(Term))
-        v.names = <char*> enlarged(v.names, &v.name_room, names.shape[0] + 8, 1)
+        v.terms = <Term*> ensure_capacity(v.terms, &v.term_capacity, n + 1, sizeof(Term))
+        v.names = <char*> ensure_capacity(v.names, &v.name_capacity, names.shape[0] + 8, 1)
         if names.shape[0]:
             memcpy(v.names, &names[0], names.shape[0])
         while v.n_cells < 2 * n + 2:
             v.grow_cells()
-        for ahead in range(n + AHEAD):
-            i = ahead - AHEAD
-            h = hashes[ahead % AHEAD]       # that of term i, which has waited for its turn
-            if ahead < n:                   # ask memory for a term's cell well before it is needed
-                hashes[ahead % AHEAD] = stored_hash(starts[ahead], lengths[ahead], v.names, names.shape[0],
+        for ahead in range(n + PREFETCH_DISTANCE):
+            i = ahead - PREFETCH_DISTANCE
+            h = hashes[ahead % PREFETCH_DISTANCE]  # the hash of term i, computed earlier
+            if ahead < n:                   # prefetch a term's cell well before it is needed
+                hashes[ahead % PREFETCH_DISTANCE] = stored_hash(starts[ahead], lengths[ahead], v.names, names.shape[0],
                                                      v.seed)
-                prefetch(&v.cells[hashes[ahead % AHEAD] & <uint64_t> (v.n_cells - 1)])
+                prefetch(&v.cells[hashes[ahead % PREFETCH_DISTANCE] & <uint64_t> (v.n_cells - 1)])
             if i < 0:
                 continue
             if counts[i] < 0:
                 raise ValueError(f"term {i} has a negative count")
             if lengths[i] < 0:
                 if not (0 <= starts[i] < i and -1 - <int64_t> lengths[i] < i):
-                    raise ValueError(f"term {i} is made of terms that come after it")
-                if lengths[-1 - lengths[i]] < 0 or words[starts[i]] == LONGEST_RUN:
-                    raise ValueError(f"term {i} is no run of words")
+                    raise ValueError(f"term {i} consists of terms that come after it")
+                if lengths[-1 - lengths[i]] < 0 or words[starts[i]] == MAX_RUN:
+                    raise ValueError(f"term {i} is not a run of words")
                 words[i] = words[starts[i]] + 1
                 data = NULL
             else:
                 if starts[i] != at or at + lengths[i] > names.shape[0] or lengths[i] == 0:
-                    raise ValueError(f"the name of term {i} is not where it must be")
+                    raise ValueError(f"the name of term {i} is at the wrong position")
                 if names[at] & 0xC0 == 0x80:
-                    raise ValueError(f"the name of term {i} begins within a letter")
+                    raise ValueError(f"the name of term {i} begins inside a character")
                 at += lengths[i]
                 words[i] = 1
                 data = v.names + starts[i]
             cell = v.cell_of(h, starts[i], lengths[i], data)
-            check_place(cell, v.n_cells)
-            check_place(i, v.term_room)
+            check_index(cell, v.n_cells)
+            check_index(i, v.term_capacity)
             if v.cells[cell].number >= 0:
                 raise ValueError(f"term {i} occurs twice")
             v.terms[i].start, v.terms[i].length, v.terms[i].count = starts[i], lengths[i], counts[i]
@@ -284,7 +284,7 @@ cdef class Vocabulary:
             v.cells[cell].tag = <uint32_t> (h >> 32)
             v.n_terms += 1
         if at != names.shape[0]:
-            raise ValueError("the names of the vocabulary have bytes that belong to no term")
+            raise ValueError("the names of the vocabulary have bytes that do not belong to a term")
         v.n_name_bytes = at
         return v
 
@@ -299,7 +299,7 @@ def _rebuilt(starts, lengths, counts, names, sightings, n_texts, n_distinct):
 
 
 cdef uint64_t stored_hash(int64_t start, int64_t length, const char* names, int64_t n_bytes, uint64_t seed) noexcept:
-    """Hash of a term that was read from a file and is not checked yet; of a wrong one it does not matter."""
+    """Return the hash of a term from a file before it is validated; the hash of an invalid one does not matter."""
     if length < 0:
         return hash_pair(start, -1 - length, seed)
     if start < 0 or start > n_bytes - length:

@@ -1,4 +1,4 @@
-"""Sum votes for labels, and pick the best: scratch space whose size follows the row, not the label set.
+"""Sum the votes for labels and select the best: scratch space whose size depends on the row, not on the label set.
 
 One object serves one thread at a time and is reused from call to call.
 """
@@ -7,19 +7,19 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc, realloc
 
-from abound.kernels.pool cimport check_place, out_of_memory
+from abound.kernels.pool cimport check_index, out_of_memory
 
 cdef enum:
-    FEWEST_SLOTS = 256
-    SLOTS_A_VOTE = 16                       # two labels on one slot cost a mispredicted branch: keep them rare
+    MIN_SLOTS = 256
+    SLOTS_PER_VOTE = 16                     # few collisions: each costs a mispredicted branch
 
 
 cdef class Votes:
-    """A small table from label to score, open addressing, emptied by walking what was touched."""
+    """A small hash table from label to score with open addressing, cleared by visiting the used slots."""
 
     def __cinit__(self):
         self.mask = -1
-        self.n_slots = self.n_touched = self.best_room = 0
+        self.n_slots = self.n_touched = self.best_capacity = 0
 
     def __dealloc__(self):
         free(self.slots)
@@ -32,9 +32,9 @@ cdef class Votes:
         free(self.candidates.amounts)
 
     cdef int open(self, int64_t n_votes) except -1 nogil:
-        """Lay out an empty table for at most n_votes distinct labels: small, so that it stays in cache."""
-        cdef int64_t n = FEWEST_SLOTS, i
-        while n < SLOTS_A_VOTE * n_votes:
+        """Prepare an empty table for at most n_votes distinct labels: small, so that it stays in cache."""
+        cdef int64_t n = MIN_SLOTS, i
+        while n < SLOTS_PER_VOTE * n_votes:
             n *= 2
         if n > self.n_slots:
             free(self.slots)
@@ -52,52 +52,52 @@ cdef class Votes:
         return 0
 
     cdef int32_t* make_positions(self, int64_t n) except NULL nogil:
-        """Room for n positions."""
-        if n >= self.position_room:
+        """Return space for n positions."""
+        if n >= self.position_capacity:
             free(self.positions)
-            self.position_room = 0
+            self.position_capacity = 0
             self.positions = <int32_t*> malloc(2 * (n + 1) * sizeof(int32_t))
             if self.positions == NULL:
                 out_of_memory("the edges of a row")
-            self.position_room = 2 * (n + 1)
+            self.position_capacity = 2 * (n + 1)
         return self.positions
 
     cdef double* make_sums(self, int64_t n) except NULL nogil:
-        """Room for n sums."""
-        if n >= self.sum_room:
+        """Return space for n sums."""
+        if n >= self.sum_capacity:
             free(self.sums)
-            self.sum_room = 0
+            self.sum_capacity = 0
             self.sums = <double*> malloc(2 * (n + 1) * sizeof(double))
             if self.sums == NULL:
                 out_of_memory("the scores of a row")
-            self.sum_room = 2 * (n + 1)
+            self.sum_capacity = 2 * (n + 1)
         return self.sums
 
     cdef Candidates* make_candidates(self, int64_t n) except NULL nogil:
-        """Room for n candidates."""
+        """Return space for n candidates."""
         cdef Candidates* c = &self.candidates
-        if n >= self.candidate_room:
+        if n >= self.candidate_capacity:
             free(c.labels)
             free(c.weights)
             free(c.amounts)
-            self.candidate_room = 0
+            self.candidate_capacity = 0
             c.labels = <int32_t*> malloc(2 * (n + 1) * sizeof(int32_t))
             c.weights = <double*> malloc(2 * (n + 1) * sizeof(double))
             c.amounts = <double*> malloc(2 * (n + 1) * sizeof(double))
             if c.labels == NULL or c.weights == NULL or c.amounts == NULL:
                 out_of_memory("the candidates of a row")
-            self.candidate_room = 2 * (n + 1)
+            self.candidate_capacity = 2 * (n + 1)
         return c
 
     cdef Vote* make_best(self, int64_t n) except? NULL nogil:
-        """Room for n labels and their scores."""
-        cdef void* room
-        if n > self.best_room:
-            room = realloc(self.best, n * sizeof(Vote))
-            if room == NULL:
+        """Return space for n labels and their scores."""
+        cdef void* memory
+        if n > self.best_capacity:
+            memory = realloc(self.best, n * sizeof(Vote))
+            if memory == NULL:
                 out_of_memory("the ranking of a row")
-            self.best = <Vote*> room
-            self.best_room = n
+            self.best = <Vote*> memory
+            self.best_capacity = n
         return self.best
 
     cdef void clear(self) noexcept nogil:
@@ -109,28 +109,28 @@ cdef class Votes:
         self.n_touched = 0
 
     cdef int64_t find(self, int32_t label) noexcept nogil:
-        """Slot that holds a label, or the empty one where it belongs."""
+        """Return the slot that holds a label, or the empty one where it belongs."""
         cdef int64_t slot = label & self.mask
         while self.slots[slot].label != label and self.slots[slot].label != -1:
             slot = (slot + 1) & self.mask
         return slot
 
     cdef int64_t take_top(self, int64_t k) except -1 nogil:
-        """Leave the k best votes in `best`, best first, empty the table and return how many there are."""
+        """Write the k best votes to `best`, best first, clear the table and return how many there are."""
         cdef int64_t i, n = min(k, self.n_touched), n_touched = self.n_touched
         cdef Vote* slots = self.slots
         cdef const int32_t* touched = self.touched
         cdef Vote* best
         cdef Vote* slot
-        cdef Vote found
+        cdef Vote vote
         cdef double worst
-        cdef bint few = n <= INSERTION_MOST
+        cdef bint few = n <= MAX_INSERTION_SORT
         best = self.make_best(n)
         for i in range(n):
-            check_place(touched[i], self.n_slots)
+            check_index(touched[i], self.n_slots)
             slot = &slots[touched[i]]
             best[i] = slot[0]
-            slot.label = -1                 # emptied in the same walk, while it is in cache
+            slot.label = -1                 # cleared in the same pass, while it is in cache
             slot.score = 0.0
             if few:
                 insert(best, i)
@@ -138,22 +138,22 @@ cdef class Votes:
                 sift_up(best, i)
         worst = best[n - 1 if few else 0].score if n else INFINITY
         for i in range(n, n_touched):
-            check_place(touched[i], self.n_slots)
+            check_index(touched[i], self.n_slots)
             slot = &slots[touched[i]]
-            found.score = slot.score
-            found.label = slot.label
+            vote.score = slot.score
+            vote.label = slot.label
             slot.label = -1
             slot.score = 0.0
-            if found.score < worst:
+            if vote.score < worst:
                 continue
-            if few and is_worse(&best[n - 1], &found):
-                best[n - 1] = found
+            if few and is_worse(&best[n - 1], &vote):
+                best[n - 1] = vote
                 insert(best, n - 1)
                 worst = best[n - 1].score
-            elif not few and is_worse(&best[0], &found):
-                best[0] = found
+            elif not few and is_worse(&best[0], &vote):
+                best[0] = vote
                 sift_down(best, n)
                 worst = best[0].score
         self.n_touched = 0
-        settle(best, n, n)
+        sort_top(best, n, n)
         return n

@@ -1,51 +1,52 @@
-"""The words of a text, and the terms that they, their parts and their runs are.
+"""The words of a text, and the terms that the words, their parts and their n-grams make.
 
-A word is a run of letters, digits and underscores. Texts come in lower case and in a normal form of Unicode; see
-`abound.text`. Where words are stemmed, a word has the bytes of its stem and keeps its place in the text.
+A word is a run of letters, digits and underscores. Texts are lower-cased and in a normal form of Unicode; see
+`abound.text`. If words are stemmed, a word has the bytes of its stem and keeps its position in the text.
 """
 
 from cpython.mem cimport PyMem_Free
 from cpython.unicode cimport PyUnicode_KIND, PyUnicode_DATA, PyUnicode_READ, PyUnicode_GET_LENGTH
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from abound.kernels.pool cimport check_place, prefetch
-from abound.kernels.vocabulary cimport FORM, PART, TextSettings, Vocabulary, enlarged, hash_bytes, hash_pair
+from abound.kernels.pool cimport check_index, prefetch
+from abound.kernels.vocabulary cimport FORM, PART, TextSettings, Vocabulary, ensure_capacity, hash_bytes, hash_pair
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 ch)
 
 cdef enum:
-    COMBINING_DOT = 0x307                   # what is left of a capital I with a dot when it is made small
+    COMBINING_DOT = 0x307                   # remains of a capital I with a dot after lower-casing
 
 
 cdef class Words:
-    """Find the terms of a text at a time; what one text needed is there for the next."""
+    """Find the terms of one text at a time; the memory is reused for the next text."""
 
     def __cinit__(self, Vocabulary vocabulary not None):
         self.vocabulary = vocabulary
 
     def __dealloc__(self):
-        PyMem_Free(self.found)
+        PyMem_Free(self.matches)
         PyMem_Free(self.text)
         PyMem_Free(self.words)
 
     cdef int put(self, int64_t number, int64_t start, int64_t stop) except -1:
         if number >= 0:
-            self.found = <Found*> enlarged(self.found, &self.found_room, self.n_found + 1, sizeof(Found))
-            check_place(self.n_found, self.found_room)
-            self.found[self.n_found].number = <int32_t> number
-            self.found[self.n_found].start = <int32_t> start
-            self.found[self.n_found].stop = <int32_t> stop
-            self.n_found += 1
+            self.matches = <TermMatch*> ensure_capacity(self.matches, &self.match_capacity, self.n_matches + 1,
+                                                        sizeof(TermMatch))
+            check_index(self.n_matches, self.match_capacity)
+            self.matches[self.n_matches].number = <int32_t> number
+            self.matches[self.n_matches].start = <int32_t> start
+            self.matches[self.n_matches].stop = <int32_t> stop
+            self.n_matches += 1
         return 0
 
     cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1:
-        """Find the parts of a word; the byte before each makes room for the mark that tells it from a word.
+        """Find the parts of a word; the byte before each is replaced by the mark that distinguishes it from a word.
 
-        A stem may be longer than its word: parts beyond the word's end stand at its end.
+        A stem may be longer than its word: parts beyond the end of the word are placed at its end.
         """
         cdef Vocabulary v = self.vocabulary
-        cdef char* data = self.text + word.place
+        cdef char* data = self.text + word.offset
         cdef char* part
         cdef char kept
         cdef int64_t i = 0, j, begin = 0, stop, length
@@ -53,12 +54,12 @@ cdef class Words:
             stop, j = begin, i
             while j < word.n_letters and j < i + s.char_high:
                 stop += 1
-                while stop < word.n_bytes and data[stop] & 0xC0 == 0x80:   # the rest of a code point
+                while stop < word.n_bytes and data[stop] & 0xC0 == 0x80:  # continuation bytes
                     stop += 1
                 j += 1
                 if j - i >= s.char_low and j - i < word.n_letters:
-                    check_place(word.place + begin - 1, self.text_room)
-                    check_place(word.place + stop - 1, self.text_room)
+                    check_index(word.offset + begin - 1, self.text_capacity)
+                    check_index(word.offset + stop - 1, self.text_capacity)
                     part = data + begin - 1
                     kept = part[0]
                     part[0] = PART
@@ -73,17 +74,17 @@ cdef class Words:
         return 0
 
     cdef int64_t put_bytes(self, str word, int64_t n_bytes, int64_t n_left) except -1:
-        """Put the bytes of a word, keep room for the code points that are left, and return the bytes that are there."""
+        """Append the bytes of a word, reserve memory for `n_left` more code points, and return the number of bytes."""
         cdef int64_t i, n = PyUnicode_GET_LENGTH(word)
         cdef int kind = PyUnicode_KIND(word)
         cdef void* data = PyUnicode_DATA(word)
-        self.text = <char*> enlarged(self.text, &self.text_room, n_bytes + 4 * n + 5 * n_left + 16, 1)
+        self.text = <char*> ensure_capacity(self.text, &self.text_capacity, n_bytes + 4 * n + 5 * n_left + 16, 1)
         for i in range(n):
             n_bytes += encode(<uint32_t> PyUnicode_READ(kind, data, i), self.text + n_bytes)
         return n_bytes
 
     cdef int cut(self, str text, TextSettings s) except -1:
-        """Put the words of a text into `words`, their bytes into `text`, and ask memory for their cells."""
+        """Split a text into `words`, with their bytes in `text`, and prefetch their cells."""
         cdef Vocabulary v = self.vocabulary
         cdef int kind = PyUnicode_KIND(text)
         cdef void* data = PyUnicode_DATA(text)
@@ -93,23 +94,23 @@ cdef class Words:
         cdef object stems = s.stems
         cdef str written, stem
         self.n_words = 0
-        self.text = <char*> enlarged(self.text, &self.text_room, 5 * n + 16, 1)
+        self.text = <char*> ensure_capacity(self.text, &self.text_capacity, 5 * n + 16, 1)
         while i < n:
             ch = PyUnicode_READ(kind, data, i)
             if not is_word(ch):
                 i += 1
                 continue
-            self.words = <Word*> enlarged(self.words, &self.word_room, self.n_words + 1, sizeof(Word))
-            check_place(self.n_words, self.word_room)
+            self.words = <Word*> ensure_capacity(self.words, &self.word_capacity, self.n_words + 1, sizeof(Word))
+            check_index(self.n_words, self.word_capacity)
             word = &self.words[self.n_words]
-            n_bytes += 1                    # a spare byte, for the mark of the word's first part
-            word.place, word.start = n_bytes, <int32_t> i
+            n_bytes += 1                    # a spare byte for the mark of the word's first part
+            word.offset, word.start = n_bytes, <int32_t> i
             while i < n:
                 ch = PyUnicode_READ(kind, data, i)
                 if not is_word(ch):
                     break
                 if stems is None:
-                    check_place(n_bytes + 3, self.text_room)    # a code point takes up to four bytes
+                    check_index(n_bytes + 3, self.text_capacity)  # a code point takes up to four bytes
                     n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
                 i += 1
             word.n_points = word.n_letters = <int32_t> (i - word.start)
@@ -121,35 +122,35 @@ cdef class Words:
                 if word.n_letters == 0:
                     continue
                 n_bytes = self.put_bytes(stem, n_bytes, n - i + word.n_points)
-            word.n_bytes = <int32_t> (n_bytes - word.place)
+            word.n_bytes = <int32_t> (n_bytes - word.offset)
             if stems is not None and s.form_weight > 0.0 and stem != written:
-                word.form_place = n_bytes
+                word.form_offset = n_bytes
                 self.text[n_bytes] = FORM
                 n_bytes = self.put_bytes(written, n_bytes + 1, n - i)
-                word.n_form_bytes = <int32_t> (n_bytes - word.form_place)
-            word.hash = hash_bytes(self.text + word.place, word.n_bytes, v.seed)
+                word.n_form_bytes = <int32_t> (n_bytes - word.form_offset)
+            word.hash = hash_bytes(self.text + word.offset, word.n_bytes, v.seed)
             prefetch(&v.cells[word.hash & (v.n_cells - 1)])
             self.n_words += 1
         return 0
 
     cdef int scan(self, str text, bint learn, TextSettings s) except -1:
-        """Put all terms of a text that are known, or become so, into `found`: words, then pairs, and so on.
+        """Put all terms of a text that are known, or become known, into `matches`: words, then pairs, and so on.
 
-        One kind after the other, so that memory can be asked for all of a kind before the first is needed.
+        One kind after the other, so that the cells of one kind are prefetched before the first is needed.
         """
         cdef Vocabulary v = self.vocabulary
         cdef int64_t i, g, left, g_left
         cdef Word* word
         cdef char* form
-        self.n_found = 0
+        self.n_matches = 0
         self.cut(text, s)
         for i in range(self.n_words):
             word = &self.words[i]
             if word.n_form_bytes:
-                form = self.text + word.form_place
+                form = self.text + word.form_offset
                 self.put(v.number_of(hash_bytes(form, word.n_form_bytes, v.seed), 0, word.n_form_bytes, form, learn, s),
                          word.start, word.start + word.n_points)
-            word.number = <int32_t> v.number_of(word.hash, 0, word.n_bytes, self.text + word.place, learn, s)
+            word.number = <int32_t> v.number_of(word.hash, 0, word.n_bytes, self.text + word.offset, learn, s)
             word.gram = word.number
             self.put(word.number, word.start, word.start + word.n_points)
             if s.char_high:
@@ -175,7 +176,7 @@ def terms_of(Vocabulary v, str text, TextSettings s):
     """Return (number, start, stop) of every known term of a text."""
     cdef Words words = Words(v)
     words.scan(text, False, s)
-    return [(words.found[i].number, words.found[i].start, words.found[i].stop) for i in range(words.n_found)]
+    return [(words.matches[i].number, words.matches[i].start, words.matches[i].stop) for i in range(words.n_matches)]
 
 
 cdef inline bint is_word(Py_UCS4 ch) noexcept:
@@ -185,7 +186,7 @@ cdef inline bint is_word(Py_UCS4 ch) noexcept:
 
 
 cdef inline int encode(uint32_t ch, char* out) noexcept:
-    """Write a code point as UTF-8 and return how many bytes it took."""
+    """Write a code point as UTF-8 and return the number of bytes."""
     if ch < 0x80:
         out[0] = <char> ch
         return 1

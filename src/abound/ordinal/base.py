@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names, check_array, check_is
 from abound.components.rows import Rows
 from abound.errors import DamagedModel
 from abound.matrices import check_sparse, check_width
-from abound.ordinal.scale import Scale, checked_targets
+from abound.ordinal.scale import Scale, validate_targets
 from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Source
 
@@ -133,7 +133,7 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
         width = self.n_features_in_
         rows = self._rows(X, learn=True, is_checked_later=whole and self._meets_bad_values)
         try:
-            targets = checked_targets(y, rows.n_rows, whole=whole)
+            targets = validate_targets(y, rows.n_rows, whole=whole)
             self._extend(targets)
         except BaseException:
             self.n_features_in_ = width  # nothing was learnt of the new columns

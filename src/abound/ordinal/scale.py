@@ -95,7 +95,7 @@ def _distinct(values: NDArray[Any]) -> NDArray[Any]:
     return np.unique(values)
 
 
-def checked_targets(y: Any, n_rows: int, *, whole: bool) -> NDArray[Any]:
+def validate_targets(y: Any, n_rows: int, *, whole: bool) -> NDArray[Any]:
     """Return y as one value a row; with `whole`, refuse what can only be measurements."""
     from sklearn.utils.validation import assert_all_finite, column_or_1d
 

@@ -5,7 +5,7 @@ matplotlib, which the extra `plot` brings, is imported when the first picture is
 
 from typing import TYPE_CHECKING
 
-from abound.lazily import lazily
+from abound.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from abound.plots.colouring import ColouredText, coloured_text
@@ -49,4 +49,4 @@ __all__ = [
     "tried_settings",
 ]
 
-__getattr__, __dir__ = lazily(__name__, _LAZY, __all__)
+__getattr__, __dir__ = lazy_exports(__name__, _LAZY, __all__)

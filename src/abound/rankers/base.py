@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abound.components.rows import Rows, Targets, blank
+from abound.components.rows import Rows, Targets, empty_ranking
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
 from abound.rankers.composed import Composed
-from abound.rankers.labels import LabelBook, TargetForm, plain_name, target_form
+from abound.rankers.labels import LabelIndex, TargetForm, plain_name, target_form
 from abound.rankers.ranking import Explanation, Ranking
-from abound.rankers.validation import as_csr, plain_rows
+from abound.rankers.validation import as_csr, canonical_rows
 from abound.store import Model, decode_names, encode_names
 from abound.store.directory import Source
 from abound.store.names import Name
@@ -50,7 +50,7 @@ class Ranker(Composed):
         """Return how `fit` goes through so many rows, all of whose labels are known: one online pass."""
         return Plan(shards=self.n_shards, n_jobs=self.n_jobs)
 
-    def settle(self, n_rows: int) -> None:
+    def choose_form(self, n_rows: int) -> None:
         """Take the form in which so many rows are learnt from scratch; all their labels are known."""
 
     def learn(self, batch: Batch) -> None:
@@ -61,7 +61,7 @@ class Ranker(Composed):
     def insist(self, batch: Batch) -> None:
         """Learn rows that were just learnt on, until their labels stand first and wrong ones do not, if it can."""
 
-    def count_learnt(self, n_rows: int) -> None:
+    def count_learned(self, n_rows: int) -> None:
         """Count rows that are learnt elsewhere."""
 
     def source(self, batch: Batch) -> RowSource:
@@ -74,7 +74,7 @@ class Ranker(Composed):
 
     def restore(self, model: Model) -> None:
         """Take up the components of a model directory, after checking them."""
-        self.start_components(self.build())
+        self.set_components(self.build())
         for component in self.components:
             component.restore(model, len(self.labels_))
 
@@ -98,7 +98,7 @@ class Ranker(Composed):
         self
         """
         self.check_params()
-        self.start()
+        self.reset()
         self.learn_all(self.source(self.encode(X, Y)))
         return self
 
@@ -129,7 +129,7 @@ class Ranker(Composed):
         """
         self.check_params()
         if not hasattr(self, "labels_"):
-            self.start()
+            self.reset()
         if classes is not None:
             self.labels_.add(classes)
         if wrong is None:
@@ -144,19 +144,19 @@ class Ranker(Composed):
 
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
         """Learn all rows from scratch, after the names of labels."""
-        self.settle(source.n_rows)
+        self.choose_form(source.n_rows)
         if names is not None:
             self.learn(names)
         plan = self.plan(source.n_rows)
         self.passes_ = plan.passes
         train(self, source, plan)
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Forget everything but the parameters."""
-        self.labels_ = LabelBook()
+        self.labels_ = LabelIndex()
         self.n_rows_seen_ = 0
         self.n_features_in_ = 0
-        self.start_components(self.build())
+        self.set_components(self.build())
 
     def check_wrong(self, Y: Any, wrong: Sequence[Iterable[Any]]) -> None:
         """Raise if wrong labels cannot be learnt, before anything is."""
@@ -176,12 +176,12 @@ class Ranker(Composed):
         width = self.n_features_in_
         rows = self.rows_of(X, learn=True)
         try:
-            return self.note(rows, Y, target_form(Y), self.n_features_in_)
+            return self.make_batch(rows, Y, target_form(Y), self.n_features_in_)
         except BaseException:
             self.n_features_in_ = width  # nothing was learnt of the new columns
             raise
 
-    def note(self, rows: Rows, Y: Any, form: TargetForm, n_features: int, *, count: bool = True) -> Batch:
+    def make_batch(self, rows: Rows, Y: Any, form: TargetForm, n_features: int, *, count: bool = True) -> Batch:
         """Make the labels and columns of rows that are to be learnt known, and count them; return them as a batch."""
         targets = self.labels_.encode(Y, rows.n_rows, learn=True)
         if count:
@@ -207,7 +207,7 @@ class Ranker(Composed):
 
     def rows_of(self, X: Any, *, learn: bool = False) -> Rows:
         """Return rows as components take them, after checking them; with `learn`, new columns become known."""
-        rows = plain_rows(X)
+        rows = canonical_rows(X)
         if rows is None:
             X = as_csr(self, X, learn=learn)
             rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
@@ -238,7 +238,7 @@ class Ranker(Composed):
 
     def rank_rows(self, rows: Rows, k: int) -> Ranking:
         """Rank the best labels of rows that were validated."""
-        labels, scores = blank(rows.n_rows, min(k, max(1, len(self.labels_))))
+        labels, scores = empty_ranking(rows.n_rows, min(k, max(1, len(self.labels_))))
         self.head.rank(rows, len(self.labels_), labels, scores)
         return Ranking(labels, scores, self.labels_.names)
 
@@ -407,14 +407,14 @@ class Ranker(Composed):
             fits = counts.dtype == np.int64 and counts.shape == (len(names),)
             if not fits or np.any(counts < 0) or np.any(counts > ranker.n_rows_seen_):
                 raise DamagedModel("the labels' counts do not fit their names, or the rows that were seen")
-            ranker.labels_ = LabelBook.restore(names, counts)
+            ranker.labels_ = LabelIndex.restore(names, counts)
             ranker.restore(model)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
         return ranker
 
 
-def checked_rankers(models: Sequence[Any]) -> list[Ranker]:
+def require_rankers(models: Sequence[Any]) -> list[Ranker]:
     """Return models that are rankers, or raise TypeError."""
     for model in models:
         if not isinstance(model, Ranker):

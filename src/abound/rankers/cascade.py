@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.components import Component, Moment
+from abound.components import BatchPosition, Component
 from abound.components.linear import Linear
 from abound.components.rows import Rows, Targets, cut
 from abound.components.second_stage import SecondStage
-from abound.components.votes import LONGEST_HORIZON, SHARD_HORIZON, Learning, RatedVotes, limits
+from abound.components.votes import LONGEST_HORIZON, SHARD_HORIZON, LearningParams, RatedVotes, limits
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
 from abound.kernels.rated import RatedSettings
@@ -20,7 +20,7 @@ from abound.rankers.base import Ranker
 from abound.rankers.validation import check_number, check_whole
 from abound.store import Model
 from abound.store.directory import Source
-from abound.training.schedule import Plan, usual_rounds
+from abound.training.schedule import Plan, default_rounds
 from abound.training.source import MatrixRows, RowSource, training_order
 
 FEW_PASSES = 3
@@ -127,11 +127,11 @@ class CascadeRanker(Ranker):
     # A stream begins with votes and a linear model; one is let go when it turns out not to be needed. The second stage
     # goes with the votes, where they have one.
 
-    _n_learnt = 0
+    _n_learned = 0
 
     def build(self) -> list[Component]:
         """Return its components: both of few labels and of many, as long as nothing is known of them."""
-        self._n_learnt = 0
+        self._n_learned = 0
         return [RatedVotes(), *([SecondStage()] if self.candidates else []), Linear()]
 
     def configure(self) -> None:
@@ -141,16 +141,16 @@ class CascadeRanker(Ranker):
             return
         votes.second_stage = self.component(SecondStage)
         params = (self.w_min, self.d_max, self.horizon, self.candidates)
-        if votes.made_of != params:  # asked before every ranking: settings take as long to make as a short one
+        if votes.settings_key != params:  # asked before every ranking: settings take as long to make as a short one
             n_candidates = CANDIDATES if self.candidates is None else self.candidates
-            how: dict[str, Any] = {"step": 1.0, "learning": Learning(), "n_candidates": n_candidates}
+            how: dict[str, Any] = {"step": 1.0, "learning": LearningParams(), "n_candidates": n_candidates}
             how |= limits(self.d_max, self.horizon)
             votes.settings = RatedSettings(w_min=self.w_min, leak=True, boolean=False, **how)
-            votes.made_of = params
+            votes.settings_key = params
 
     def _keep(self, *kinds: type[Component]) -> None:
         """Let go of all components but some kinds; begin those that are not there."""
-        self.start_components([self.component(kind) or kind() for kind in kinds])
+        self.set_components([self.component(kind) or kind() for kind in kinds])
 
     def _decide(self, n_labels: int, n_rows: int) -> None:
         """Let go of what is not needed, once labels are known to be few or many."""
@@ -165,7 +165,7 @@ class CascadeRanker(Ranker):
     def _is_open(self) -> bool:
         return self.component(Linear) is not None and self.component(RatedVotes) is not None
 
-    def settle(self, n_rows: int) -> None:
+    def choose_form(self, n_rows: int) -> None:
         """Take the form in which so many rows are learnt from scratch; all their labels are known."""
         self._decide(len(self.labels_), n_rows)
         if self.plan(n_rows).passes == 1:
@@ -182,7 +182,7 @@ class CascadeRanker(Ranker):
         return Plan(
             passes=usual if self.passes is None else self.passes,
             shards=self.n_shards,
-            rounds=usual_rounds(self.n_shards) if self.rounds is None else self.rounds,
+            rounds=default_rounds(self.n_shards) if self.rounds is None else self.rounds,
             shuffles=self.component(Linear) is not None,  # many labels do as well in the order of the first pass
             seed=self.random_state,
             n_jobs=self.n_jobs,
@@ -203,7 +203,7 @@ class CascadeRanker(Ranker):
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
         """Learn all rows from scratch, after the names of labels."""
         super().learn_all(source, names)
-        self._n_learnt += source.n_rows
+        self._n_learned += source.n_rows
 
     def learn(self, batch: Batch) -> None:
         """Learn rows online, cut where a stream turns out to have few labels or many."""
@@ -213,18 +213,18 @@ class CascadeRanker(Ranker):
             part = cut(batch, start, stop, n_known)
             n_known = max(n_known, int(part.targets.ids.max(initial=-1)) + 1)
             for component in self.components:
-                component.learn(part, len(self.labels_), Moment(before=self._n_learnt))
-            self._n_learnt += stop - start
+                component.learn(part, len(self.labels_), BatchPosition(n_before=self._n_learned))
+            self._n_learned += stop - start
             start = stop
             if self._is_open:
-                self._decide(n_known, self._n_learnt)
+                self._decide(n_known, self._n_learned)
 
     def _next_turn(self, start: int, batch: Batch, n_known: int) -> int:
         """Return the row before which a stream has decided, or the end."""
         stop = batch.n_rows
         if not self._is_open:
             return stop
-        stop = min(stop, start + rows_until_decided(self._n_learnt))  # a model may come from a longer trial
+        stop = min(stop, start + rows_until_decided(self._n_learned))  # a model may come from a longer trial
         indptr, ids, _ = batch.targets
         if n_known > self.few_labels:
             return start + 1
@@ -300,7 +300,7 @@ class CascadeRanker(Ranker):
                 f"one model has more than few_labels={self.few_labels} labels and keeps an index, another has fewer "
                 "and keeps pairs; train both with the same few_labels, 0 or more than there are labels, to merge them"
             )
-        self.count_learnt(sum(ranker.n_learnt for ranker in rankers))
+        self.count_learned(sum(ranker.n_learned for ranker in rankers))
         weighs = any(ranker.component(SecondStage) is not None for ranker in rankers)
         self._keep(
             *([RatedVotes] if indexed else []),
@@ -308,28 +308,28 @@ class CascadeRanker(Ranker):
             *([Linear] if linear else []),
         )
         if indexed and linear:
-            self._decide(len(self.labels_), self._n_learnt)
+            self._decide(len(self.labels_), self._n_learned)
 
     @property
-    def n_learnt(self) -> int:
+    def n_learned(self) -> int:
         """Rows and names that were learnt, by which a stream decides whether labels are few."""
-        return self._n_learnt
+        return self._n_learned
 
-    def count_learnt(self, n_rows: int) -> None:
+    def count_learned(self, n_rows: int) -> None:
         """Count rows that were learnt elsewhere."""
-        self._n_learnt += n_rows
+        self._n_learned += n_rows
 
     def own_state(self) -> dict[str, Source]:
         """Return what was learnt beside labels and components."""
         indexed = self.component(RatedVotes) is not None
-        return {"rows_learnt": np.array([self._n_learnt, indexed, Linear.offset], np.int64)}
+        return {"rows_learnt": np.array([self._n_learned, indexed, Linear.offset], np.int64)}
 
     def restore(self, model: Model) -> None:
         """Take up the components of a model directory, after checking them."""
-        n_learnt, indexed, common = model.take_counts("rows_learnt", 3)
+        n_learned, indexed, common = model.take_counts("rows_learnt", 3)
         if indexed not in (0, 1) or common != Linear.offset:
             raise DamagedModel(
-                f"rows_learnt must hold a count, 0 or 1, and {Linear.offset}, got {n_learnt}, {indexed} and {common}"
+                f"rows_learnt must hold a count, 0 or 1, and {Linear.offset}, got {n_learned}, {indexed} and {common}"
             )
         linear, weighed = (kind.array_names()[0] in model.arrays for kind in (Linear, SecondStage))
         if not indexed and not linear:
@@ -337,7 +337,7 @@ class CascadeRanker(Ranker):
         kinds: list[type[Component]] = [RatedVotes] if indexed else []
         kinds += [SecondStage] if indexed and weighed and self.candidates != 0 else []
         kinds += [Linear] if linear else []
-        self.start_components([kind() for kind in kinds])
+        self.set_components([kind() for kind in kinds])
         for component in self.components:
             component.restore(model, len(self.labels_))
         if indexed and self.candidates and not linear and not weighed:
@@ -345,7 +345,7 @@ class CascadeRanker(Ranker):
         votes = self.component(RatedVotes)
         if votes is not None:
             votes.cut_to(self.d_max, model.content["params"].get("d_max"))
-        self._n_learnt = n_learnt
+        self._n_learned = n_learned
 
 
 def _rounds(row: Rows, n_labels: int) -> int:

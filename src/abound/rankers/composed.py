@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.components import Component, Moment
+from abound.components import BatchPosition, Component
 from abound.kernels.batch import Batch
-from abound.rankers.labels import LabelBook
+from abound.rankers.labels import LabelIndex
 from abound.store import Stored
 
 C = TypeVar("C", bound=Component)
@@ -18,7 +18,7 @@ C = TypeVar("C", bound=Component)
 class Composed(Stored):
     """What is made of components: their memory, their training in parts, their shards."""
 
-    labels_: LabelBook
+    labels_: LabelIndex
     shard_params: ClassVar[Mapping[str, Any]] = {}  # parameters that shards have instead
     n_jobs: int = 1
     shards: int | None = None
@@ -48,7 +48,7 @@ class Composed(Stored):
         """Return the component of a class as it was configured last, if it has one."""
         return cast("C | None", self._components.get(kind.kind))
 
-    def start_components(self, components: Sequence[Component]) -> None:
+    def set_components(self, components: Sequence[Component]) -> None:
         """Be made of some components from now on."""
         self._components = {component.kind: component for component in components}
 
@@ -90,7 +90,7 @@ class Composed(Stored):
         """Leave out what only re-ranks the best labels, to save memory; return whether there was any."""
         found = [component for component in self.components if component.ranks]
         dropped = len(found) < len(self._components)
-        self.start_components(found)
+        self.set_components(found)
         return dropped
 
     def compact(self) -> None:
@@ -134,7 +134,7 @@ class Composed(Stored):
             component.begin_pass(n_rows, again=again, last=last)
         for batch in parts:
             for component in learners:
-                component.learn(batch, len(self.labels_), Moment(again, before))
+                component.learn(batch, len(self.labels_), BatchPosition(again, before))
             before += batch.n_rows
         for component in learners:
             component.end_pass(before)
@@ -143,10 +143,10 @@ class Composed(Stored):
         """Return a ranker that begins here and learns apart; with `share`, this one gives its memory up to it."""
         shard = object.__new__(type(self))
         shard.__dict__.update(self.__dict__, **self.shard_params)
-        shard.start_components([component.fork(share=share) for component in self.components])
+        shard.set_components([component.fork(share=share) for component in self.components])
         return shard
 
-    def take(self, shards: Sequence[Self]) -> None:
+    def merge_shards(self, shards: Sequence[Self]) -> None:
         """Become what shards make together that all began here."""
         for component in self.components:
             parts = [part for shard in shards if (part := shard.component(type(component))) is not None]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from abound.components.votes import (
     LONGEST_HORIZON,
     SHARD_HORIZON,
-    Learning,
+    LearningParams,
     PlainVotes,
     RatedVotes,
     VoteIndex,
@@ -122,12 +122,12 @@ class FeatureFocusRanker(Ranker):
         """Give the index what the parameters say now."""
         shared = {"w_min": self.w_min, "leak": self.leak, "boolean": self.boolean, **limits(self.d_max, self.horizon)}
         if self._votes.rated:
-            self._votes.settings = RatedSettings(step=0.0, learning=Learning(), **shared)
+            self._votes.settings = RatedSettings(step=0.0, learning=LearningParams(), **shared)
         else:
             margin = float("inf") if self.margin is None else self.margin
-            candidates = UNLIMITED if self.candidates is None else self.candidates
+            max_rank = UNLIMITED if self.candidates is None else self.candidates
             rating = self.rating == "seen"
-            self._votes.settings = IndexSettings(margin=margin, candidates=candidates, rating=rating, **shared)
+            self._votes.settings = IndexSettings(margin=margin, max_rank=max_rank, rating=rating, **shared)
 
     def plan(self, n_rows: int) -> Plan:
         """Return how `fit` goes through the rows."""
@@ -152,7 +152,7 @@ class FeatureFocusRanker(Ranker):
 
     def restore(self, model: Model) -> None:
         """Take up the index of a model directory, after checking it."""
-        self.start_components([RatedVotes() if RatedVotes.noted[0] in model.arrays else PlainVotes()])
+        self.set_components([RatedVotes() if RatedVotes.feature_stat[0] in model.arrays else PlainVotes()])
         self.check_rating()
         super().restore(model)
         self._votes.cut_to(self.d_max, model.content["params"].get("d_max"))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.components.rows import Rows, blank
+from abound.components.rows import Rows, empty_ranking
 from abound.rankers.base import Ranker
 from abound.rankers.ranking import Ranking
 
@@ -30,7 +30,7 @@ class FrequencyRanker(Ranker):
 
     def rank_rows(self, rows: Rows, k: int) -> Ranking:
         """Rank the most frequent labels, the same for each row."""
-        labels, scores = blank(rows.n_rows, min(k, max(1, len(self.labels_))))
+        labels, scores = empty_ranking(rows.n_rows, min(k, max(1, len(self.labels_))))
         best = np.argsort(-self.label_counts, kind="stable")[: labels.shape[1]]
         best = best[self.label_counts[best] > 0]
         labels[:, : len(best)], scores[:, : len(best)] = best, self.label_counts[best] / self.n_rows_seen_

@@ -74,7 +74,7 @@ class IndependentRanker(Ranker):
     def configure(self) -> None:
         """Give the component what the parameters say now."""
         self._counts.n_columns = self.n_features_in_
-        how = {**limits(self.d_max, float("inf")), "margin": float("inf"), "candidates": UNLIMITED}
+        how = {**limits(self.d_max, float("inf")), "margin": float("inf"), "max_rank": UNLIMITED}
         self._counts.settings = IndexSettings(w_min=0.0, leak=True, rating=False, boolean=True, **how)
 
     @property

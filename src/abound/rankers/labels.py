@@ -46,7 +46,7 @@ def target_form(Y: Any) -> TargetForm:
     return "lists" if isinstance(first, list | tuple | set | frozenset) else "names"
 
 
-class LabelBook:
+class LabelIndex:
     """Number labels in the order in which they are first seen, and count their rows."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class LabelBook:
         self._ids: dict[Name, int] = {}
 
     @classmethod
-    def restore(cls, names: Sequence[Name], counts: NDArray[np.int64]) -> "LabelBook":
+    def restore(cls, names: Sequence[Name], counts: NDArray[np.int64]) -> "LabelIndex":
         """Build a book from what was saved of one."""
         book = cls()
         book.names, book.counts = list(names), counts.copy()
@@ -111,9 +111,9 @@ class LabelBook:
         self._widen()
         return targets
 
-    def _copy(self) -> "LabelBook":
+    def _copy(self) -> "LabelIndex":
         """Return a book that may be written in without changing this one."""
-        book = LabelBook()
+        book = LabelIndex()
         book.names, book._ids = list(self.names), dict(self._ids)
         return book
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.rankers.base import Ranker
-from abound.rankers.labels import LabelBook
+from abound.rankers.labels import LabelIndex
 
 AnyRanker = TypeVar("AnyRanker", bound=Ranker)
 # Parameters of `fit` alone, which leave no trace in how a model ranks and goes on learning.
@@ -25,7 +25,7 @@ def merge_rankers(rankers: Sequence[AnyRanker], numbers: Sequence[NDArray[np.int
         ranker.check_fitted()
     check_alike(rankers)
     merged = type(first)(**first.params())
-    merged.start()
+    merged.reset()
     maps = [_add_labels(merged.labels_, ranker) for ranker in rankers]
     merged.n_rows_seen_ = sum(ranker.n_rows_seen_ for ranker in rankers)
     n_features = max(ranker.n_features_in_ for ranker in rankers)
@@ -73,7 +73,7 @@ def _columns_agree(one: NDArray[Any] | None, other: NDArray[Any] | None) -> bool
     return bool(np.all(one[:n] == other[:n]))
 
 
-def _add_labels(book: LabelBook, ranker: Ranker) -> NDArray[np.int32]:
+def _add_labels(book: LabelIndex, ranker: Ranker) -> NDArray[np.int32]:
     """Make a ranker's labels known, add their counts, and return the number that each has in the book."""
     book.add(ranker.labels_.names)
     numbers = np.array([book.id_of(name) for name in ranker.labels_.names], np.int32)

@@ -45,7 +45,7 @@ class PrototypeRanker(Ranker):
 
     def use(self, store: Prototypes) -> None:
         """Rank by some prototypes from now on."""
-        self.start_components([PrototypeWeights(self.settings(), store)])
+        self.set_components([PrototypeWeights(self.settings(), store)])
 
     def passes_over(
         self, batch: Batch, names: Batch | None, passes: int, averaged: bool, random_state: int | None
@@ -55,14 +55,14 @@ class PrototypeRanker(Ranker):
         Averaged, that is the mean of the weights after each row of that pass. The first pass keeps the rows' order, so
         that it learns what a stream would; later ones go in random order, or the last label of sorted rows would win.
         """
-        learning = Prototypes(traced=averaged, may_be_dense=self.candidates == "all")
+        learning = Prototypes(has_aux=averaged, may_be_dense=self.candidates == "all")
         if names is not None:
             self.use(learning)
             self.learn(names)
         random = np.random.default_rng(random_state)
         known = Batch(batch.rows, batch.targets._replace(n_known=len(self.labels_)))
         for done in range(passes):
-            learning.forget_traces()
+            learning.reset_averages()
             self.use(learning)
             self.learn(select(known, random.permutation(batch.n_rows)) if done else batch)
             yield learning.averaged(max(1, batch.n_rows)) if averaged else learning

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from abound.components.rows import Rows
-from abound.kernels.rows import are_plain
+from abound.kernels.rows import is_canonical_csr
 from abound.matrices import check_sparse
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def check_whole(name: str, value: Any, low: int, high: int = UNLIMITED) -> None:
         raise TypeError(f"{name} must be a whole number of at most 64 bits, got {value!r}")
 
 
-def plain_rows(X: Any) -> Rows | None:
+def canonical_rows(X: Any) -> Rows | None:
     """Return X as it is, if the kernels can take it so; full validation takes longer than to rank a row."""
     import scipy.sparse as sp
 
@@ -52,7 +52,7 @@ def plain_rows(X: Any) -> Rows | None:
     if not (indices.flags.aligned and data.flags.aligned):
         return None
     rows = Rows(indptr.astype(np.int64), indices, data)
-    return rows if are_plain(*rows, X.shape[1], LARGEST_VALUE) else None
+    return rows if is_canonical_csr(*rows, X.shape[1], LARGEST_VALUE) else None
 
 
 def as_csr(estimator: Any, X: Any, *, learn: bool) -> "sp.csr_array[Any]":

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import DamagedModel, RefusedRecord
-from abound.rankers.labels import LabelBook
+from abound.rankers.labels import LabelIndex
 from abound.store import decode_names, encode_names
 from abound.store.directory import Source
 from abound.store.journal.records import AddLabel, LabelEdit, MergeLabels, RenameLabel, RetireLabel
@@ -33,11 +33,11 @@ class LabelTable:
 
     Parameters
     ----------
-    book : LabelBook
+    book : LabelIndex
         The tagger's labels; a merged label stays in it under its own name.
     """
 
-    def __init__(self, book: LabelBook) -> None:
+    def __init__(self, book: LabelIndex) -> None:
         self.book = book
         self.aliases: dict[Name, Name] = {}  # the target is never an alias itself
         self.retired: set[Name] = set()

@@ -14,7 +14,7 @@ from abound.components.kinds import component_class
 from abound.components.rows import Rows
 from abound.kernels.batch import Batch
 from abound.rankers import Ranker
-from abound.rankers.labels import LabelBook
+from abound.rankers.labels import LabelIndex
 from abound.spark.jobs import Batches, measure_task, result_batch, task_numbers
 from abound.spark.layout import Layout
 from abound.spark.rows import read_rows
@@ -22,7 +22,7 @@ from abound.spark.shared import new_folder, open_encoder, open_model, open_ranke
 from abound.spark.wire import MARK, Sent, pack, unpack
 from abound.text import TextEncoder
 from abound.training.local import learn_shard
-from abound.training.schedule import Turn
+from abound.training.schedule import Round
 from abound.training.source import RowSource
 
 PART_FILES = ("lengths", "totals", "seen", "entries")
@@ -38,7 +38,7 @@ class Step(NamedTuple):
     text_params: dict[str, Any]
     runs: list[dict[str, Any]]
     layout: Layout
-    turn: Turn
+    round: Round
     forms: dict[str, MergeForm]  # how each component is merged, by kind
     alone: bool  # one shard learns as if there were none
 
@@ -75,7 +75,7 @@ class Learn:
             for delta in component.deltas(met, spans):
                 n_bytes += delta.nbytes
                 yield component.kind, component.n_features, delta
-        start, stop = self.step.turn.spans[shard]
+        start, stop = self.step.round.spans[shard]
         told = {"shard": shard, "rows": stop - start, "delta_bytes": n_bytes, **figures}
         write_json(figures_of(self.step.parts, shard), told)
 
@@ -86,7 +86,7 @@ class Learn:
         if not step.alone:
             ranker = ranker.fork(share=True)
         n_labels, source = len(ranker.labels_), RunRows(step.runs, encoder, ranker.labels_)
-        learn_shard(ranker, source, step.turn, shard)
+        learn_shard(ranker, source, step.round, shard)
         assert len(ranker.labels_) == n_labels, "a row has a label that was not counted"
         return ranker, source.met | step.alone
 
@@ -94,7 +94,7 @@ class Learn:
 class RunRows(RowSource):
     """Rows of the runs on the shared path, which are in training order; it notes the features that they have."""
 
-    def __init__(self, runs: list[dict[str, Any]], encoder: TextEncoder, labels: LabelBook) -> None:
+    def __init__(self, runs: list[dict[str, Any]], encoder: TextEncoder, labels: LabelIndex) -> None:
         self.n_rows = sum(run["rows"] for run in runs)
         self.met = np.zeros(encoder.n_terms, bool)
         self._runs, self._encoder, self._labels = runs, encoder, labels

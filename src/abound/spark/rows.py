@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from abound.rankers.labels import LabelBook
+from abound.rankers.labels import LabelIndex
 from abound.spark.jobs import (
     RESULT,
     Batches,
@@ -65,7 +65,7 @@ class WriteRun:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        encoder, book = TextEncoder(**self.text_params), LabelBook()
+        encoder, book = TextEncoder(**self.text_params), LabelIndex()
         encoder.begin_counting()
         path = self.work / "rows" / f"run-{number:05d}.parquet"
         n, first, last, writer = 0, 0, -1, None
@@ -99,15 +99,15 @@ class WriteRun:
         return {"rows": n, "first": first, "last": last, "path": str(path), "counts": str(counts)}
 
 
-def _label_arrays(book: LabelBook) -> dict[str, Source]:
+def _label_arrays(book: LabelIndex) -> dict[str, Source]:
     names, offsets = encode_names(book.names)
     return {"label_names": names, "label_offsets": offsets, "label_counts": book.counts[: len(book)]}
 
 
-def restored_book(model: Model) -> LabelBook:
+def restored_book(model: Model) -> LabelIndex:
     """Return the labels that a directory of counts knows."""
     names = decode_names(model.arrays["label_names"], model.arrays["label_offsets"])
-    return LabelBook.restore(names, model.arrays["label_counts"])
+    return LabelIndex.restore(names, model.arrays["label_counts"])
 
 
 def write_runs(
@@ -206,7 +206,7 @@ class AddCounts:
         for path in others:
             other, model = TextEncoder(**self.text_params), open_model(path)
             other.restore(model.arrays)
-            encoder.vocabulary.absorb(other.vocabulary)
+            encoder.vocabulary.merge(other.vocabulary)
             more = restored_book(model)
             book.add(more.names)
             book.counts[[book.id_of(name) for name in more.names]] += more.counts

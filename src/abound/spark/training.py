@@ -32,7 +32,7 @@ from abound.store.directory import DATA_FILE, link_array, read_manifest, write_a
 from abound.tagger import Tagger
 from abound.tagger.parts import NAME_ARRAYS, RANKER_PREFIX
 from abound.tagger.training import HELD_ROWS, language_of
-from abound.training.schedule import Plan, Turn, schedule
+from abound.training.schedule import Plan, Round, schedule
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -177,8 +177,8 @@ class StartModel:
         ranker.labels_ = restored_book(open_model(self.counts))
         ranker.n_rows_seen_ = self.n_rows
         ranker.set_columns(self.n_terms, "lists")
-        ranker.settle(self.n_rows)
-        ranker.count_learnt(self.n_rows)
+        ranker.choose_form(self.n_rows)
+        ranker.count_learned(self.n_rows)
         publish(Path(self.target), {"kind": ranker.kind, **ranker.content()}, ranker.arrays())
         components = block_components(ranker)
         return {
@@ -217,8 +217,8 @@ class Training:
         start = str(self.work / "model-00000")
         form = self.run_once("start", lambda: self.start(counts, start, n_rows, n_terms))
         state = start
-        for number, turn in enumerate(schedule(n_rows, Plan(**form["plan"])), 1):
-            state = self.round(number, state, (counts, ordered, n_terms), form, turn)
+        for number, round_ in enumerate(schedule(n_rows, Plan(**form["plan"])), 1):
+            state = self.round(number, state, (counts, ordered, n_terms), form, round_)
         found = self.finish(counts, state)
         return Report(str(self.target), found, n_rows, form["labels"], n_terms, self.stages)
 
@@ -299,19 +299,19 @@ class Training:
         task = StartModel(counts, target, self.tagger.params(), n_rows, n_terms)
         return run_tasks(self.spark, 1, task, "start", self.progress)[0]
 
-    def round(self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], turn: Turn) -> str:
+    def round(self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], round_: Round) -> str:
         """Learn one round from a model, and write the next; return where it is."""
         target, parts = self.work / f"model-{number:05d}", self.work / f"parts-{number:05d}"
         if is_model(target):
             return str(target)
         counts, runs, n_terms = data
-        n_shards, alone = len(turn.spans), self.shards == 1
+        n_shards, alone = len(round_.spans), self.shards == 1
         forms = {
             kind: MergeForm(form["labels"], n_shards, params, alone) for kind, params in form["components"].items()
         }
         layout = Layout.of(n_terms + form["offset"], n_shards, self.cores)
         places = (base, str(target), str(parts), counts)
-        step = Step(*places, self.text_params, runs, layout, turn, forms, alone)
+        step = Step(*places, self.text_params, runs, layout, round_, forms, alone)
         shutil.rmtree(parts, ignore_errors=True)  # of an earlier call that was interrupted; a retried task finds none
         begin = time.perf_counter()
         shards = self.spark.range(0, n_shards, 1, numPartitions=n_shards)

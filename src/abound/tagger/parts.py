@@ -46,7 +46,7 @@ class TaggerParts(Stored):
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
         self.bands: Bands | None = None
-        self.ranker.start()
+        self.ranker.reset()
 
     def set_language(self, language: str | None) -> None:
         """Cut texts as suits a language from now on, and forget every term; what was given explicitly stays."""

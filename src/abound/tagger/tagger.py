@@ -157,7 +157,7 @@ class Tagger(TaggerParts):
 
     def _noted(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Batch:
         """Make the labels of rows that are to be learned known, and count them."""
-        return self.ranker.note(rows, labels, "lists", self.encoder.n_terms, count=count)
+        return self.ranker.make_batch(rows, labels, "lists", self.encoder.n_terms, count=count)
 
     # -- ranking -------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class Training(RowSource):
         self._tagger, self._max_bytes, self._folder = tagger, max_bytes, folder
         self._watch: Watch = lambda _, __: None
         self._n_learned = 0
-        tagger.ranker.start()
+        tagger.ranker.reset()
         tagger.label_names = {str(label): given for label, given in names.items()}
         if tagger.bands is not None:  # labels are numbered anew, so what it knows of them is void
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)

@@ -7,7 +7,7 @@ import numpy as np
 
 from abound.components.threads import in_threads
 from abound.kernels.batch import Batch
-from abound.training.schedule import Plan, Turn, schedule
+from abound.training.schedule import Plan, Round, schedule
 from abound.training.source import RowSource
 
 
@@ -20,7 +20,7 @@ class Trainable(Protocol):
     def fork(self) -> Self:
         """Return a ranker that begins here and learns apart."""
 
-    def take(self, shards: Sequence[Self]) -> None:
+    def merge_shards(self, shards: Sequence[Self]) -> None:
         """Become what shards make together that all began here."""
 
 
@@ -29,29 +29,29 @@ R = TypeVar("R", bound=Trainable)
 
 def train(ranker: Trainable, source: RowSource, plan: Plan) -> None:
     """Go through the rows as planned; shards learn apart, each from where the ranker is, and are merged."""
-    for turn in schedule(source.n_rows, plan):
+    for round_ in schedule(source.n_rows, plan):
         if plan.shards == 1:
-            learn_shard(ranker, source, turn, 0)
+            learn_shard(ranker, source, round_, 0)
         else:
-            ranker.take(_shards(ranker, source, turn, plan.n_jobs))
+            ranker.merge_shards(_shards(ranker, source, round_, plan.n_jobs))
 
 
-def _shards(ranker: R, source: RowSource, turn: Turn, n_jobs: int) -> list[R]:
+def _shards(ranker: R, source: RowSource, round_: Round, n_jobs: int) -> list[R]:
     def learn(number: int) -> R:
         shard = ranker.fork()
-        learn_shard(shard, source, turn, number)
+        learn_shard(shard, source, round_, number)
         return shard
 
-    return in_threads(learn, range(len(turn.spans)), n_jobs)
+    return in_threads(learn, range(len(round_.spans)), n_jobs)
 
 
-def learn_shard(ranker: Trainable, source: RowSource, turn: Turn, number: int) -> None:
-    """Learn the rows of one shard of a turn, in place."""
-    start, stop = turn.spans[number]
-    if turn.orders is None:
+def learn_shard(ranker: Trainable, source: RowSource, round_: Round, number: int) -> None:
+    """Learn the rows of one shard of a round, in place."""
+    start, stop = round_.spans[number]
+    if round_.orders is None:
         parts = source.parts(start, stop)
     else:
         random = np.random.default_rng()
-        random.bit_generator.state = turn.orders[number]
+        random.bit_generator.state = round_.orders[number]
         parts = source.shuffled(start, stop, random)
-    ranker.learn_parts(parts, stop - start, again=turn.again, last=turn.last)
+    ranker.learn_parts(parts, stop - start, again=round_.again, last=round_.last)

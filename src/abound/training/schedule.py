@@ -28,7 +28,7 @@ class Plan(NamedTuple):
     n_jobs: int = 1  # threads; what is learnt does not depend on them
 
 
-class Turn(NamedTuple):
+class Round(NamedTuple):
     """One round of one pass."""
 
     again: bool  # a later pass
@@ -37,12 +37,12 @@ class Turn(NamedTuple):
     orders: list[dict[str, Any]] | None  # states of the generators that shuffle them; None keeps the training order
 
 
-def usual_rounds(shards: int) -> int:
+def default_rounds(shards: int) -> int:
     """Return how often so many shards are merged in a pass.
 
     Examples
     --------
-    >>> usual_rounds(2), usual_rounds(8)
+    >>> default_rounds(2), default_rounds(8)
     (1, 4)
     """
     return 1 if shards <= FEW_SHARDS else ROUNDS_OF_MORE
@@ -64,7 +64,7 @@ def rounds_of(n_rows: int, rounds: int, shards: int) -> list[list[tuple[int, int
     return found
 
 
-def schedule(n_rows: int, plan: Plan) -> Iterator[Turn]:
+def schedule(n_rows: int, plan: Plan) -> Iterator[Round]:
     """Yield the turns of a training.
 
     The orders of later passes are drawn one after the other from one generator; only its states are handed out, so that
@@ -80,4 +80,4 @@ def schedule(n_rows: int, plan: Plan) -> Iterator[Turn]:
                 for start, stop in spans:
                     orders.append(dict(random.bit_generator.state))
                     skip_shuffle(stop - start, random)
-            yield Turn(number > 0, 0 < number == plan.passes - 1, spans, orders)
+            yield Round(number > 0, 0 < number == plan.passes - 1, spans, orders)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def lazily(
+def lazy_exports(
     package: str, places: Mapping[str, Sequence[str]], known: list[str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return a package's `__getattr__` and `__dir__`, from the names that each of its modules has, and all names."""
