@@ -86,7 +86,7 @@ def ours(train: Path, test: Path) -> dict[str, Any]:
         rows = Rows(*tagger.encoder.rows([record.text for record in records], learn=True))
         weighed = time.perf_counter()
         labels = [record.labels for record in records]
-        tagger.ranker.learn(tagger.ranker.note(rows, labels, "lists", tagger.n_features))
+        tagger.ranker.learn(tagger.ranker.make_batch(rows, labels, "lists", tagger.n_features))
         steps["tokenise and weigh"] += weighed - read
         steps["learn"] += time.perf_counter() - weighed
     seconds = time.perf_counter() - begin
