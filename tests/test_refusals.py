@@ -110,7 +110,7 @@ def test_other_mistakes_are_told():
     tagger = Tagger()
     with pytest.raises(TypeError, match="mapping"):
         tagger.learn_names([("a", "b")])
-    with pytest.raises(TypeError, match="list with an entry for each text"):
+    with pytest.raises(TypeError, match="list with one entry per text"):
         tagger.fit(["a", "b"], sp.bsr_array(np.eye(2)))
     with pytest.raises(TypeError, match="indices and scores"):
         evaluate(sp.csr_array([[1, 0]]), None, ["P@1"])

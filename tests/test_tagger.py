@@ -95,7 +95,7 @@ def test_a_label_without_example_is_ranked_by_its_name(ranker_params, tmp_path):
     tagger.save(tmp_path / "m")
     assert Tagger.load(tmp_path / "m").state_hash() == tagger.state_hash()
     assert not Tagger(name_weight=0).fit(TEXTS, LABELS, label_names=names).rank("ships")
-    with pytest.raises(TypeError, match="the names of label 'boat' must be texts, got 3"):
+    with pytest.raises(TypeError, match="the names of label 'boat' must be strings, got 3"):
         tagger.learn_names({"boat": [3]})
 
 
@@ -182,9 +182,9 @@ def test_every_ranker_can_be_had():
         (lambda: Tagger(mode="corpus"), TypeError, "mode"),
         (lambda: Tagger(ngram=3), TypeError, "ngram"),
         (lambda: Tagger().learn("text", "label"), TypeError, r"give \['label'\]"),
-        (lambda: Tagger().fit(["a"], []), ValueError, "1 texts but labels for 0"),
+        (lambda: Tagger().fit(["a"], []), ValueError, "1 texts but 0 lists of labels"),
         (lambda: Tagger().rank("a", 0), ValueError, "k must be a whole number of at least 1, got 0"),
-        (lambda: Tagger().explain("a", "x"), ValueError, "label 'x' is not known"),
+        (lambda: Tagger().explain("a", "x"), ValueError, "label 'x' is unknown"),
     ],
 )
 def test_mistakes_get_one_sentence(call, error, message):
@@ -225,7 +225,7 @@ def test_an_index_that_knows_more_than_its_vocabulary_is_refused(tagger, tmp_pat
     arrays = {key: np.array(a) for key, a in model.arrays.items()} | small.encoder.arrays()
     content = {k: v for k, v in model.content.items() if k in ("kind", "params", "form")}
     write_model(tmp_path / "model", content, arrays)
-    with pytest.raises(DamagedModel, match="features that the vocabulary does not know"):
+    with pytest.raises(DamagedModel, match="features that the vocabulary does not have"):
         Tagger.load(tmp_path / "model")
 
 

@@ -87,11 +87,11 @@ def test_bands_that_do_not_fit_together_are_refused(taught, tmp_path):
 
 def test_what_is_missing_is_said():
     tagger = Tagger().fit(*documents(10))
-    with pytest.raises(ValueError, match="the tagger has no bands yet: teach them with feedback"):
+    with pytest.raises(ValueError, match="the tagger has no bands yet; call feedback"):
         tagger.rank_with_bands("apple")
-    with pytest.raises(ValueError, match="there are 1 texts; give accepted and rejected labels for each"):
+    with pytest.raises(ValueError, match="give one list of accepted and of rejected labels for each of the 1 texts"):
         tagger.feedback_many(["apple"], [])
-    with pytest.raises(TypeError, match="labels must be a list for each text, got the text 'fruit'"):
+    with pytest.raises(TypeError, match="labels must be a list per text, got the string 'fruit'"):
         tagger.feedback("apple", "fruit")
 
 

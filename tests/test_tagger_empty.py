@@ -16,8 +16,8 @@ def tagger():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("zebra", "no known word: its only word does not occur in what was learned"),
-        ("zebras and giraffes", "no known word: none of its 3 words occurs in what was learned"),
+        ("zebra", "no known word: its only word does not occur in the training texts"),
+        ("zebras and giraffes", "no known word: none of its 3 words occurs in the training texts"),
         (" ... ", "the text has no words"),
     ],
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from abound.text.pivoted import PivotedWeights
     from abound.text.vectorizer import TextVectorizer
 
-# Imported when first asked for: scikit-learn alone takes longer to import than a model to load and to rank a text.
+# Imported on first use: importing scikit-learn alone takes longer than loading a model and ranking a text.
 _LAZY = {
     "loading": ("load",),
     "merging": ("merge",),

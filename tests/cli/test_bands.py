@@ -33,6 +33,6 @@ def test_one_text_can_be_judged(run: Run, model: Path) -> None:
 def test_what_is_missing_is_said(run: Run, model: Path) -> None:
     result = run("rank", model, "apple", "--bands")
     assert (result.code, result.out) == (1, "")
-    assert result.err == "abound: the tagger has no bands yet: teach them with feedback on ranked labels\n"
+    assert result.err == "abound: the tagger has no bands yet; call feedback on ranked labels first\n"
     assert "give either INPUT, or --text" in run("feedback", model).err
     assert "--accept and --reject need --text" in run("feedback", model, "x.jsonl", "--accept", "a").err

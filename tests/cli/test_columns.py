@@ -27,7 +27,7 @@ def test_the_delimiter_of_csv_is_told_from_its_header(delimiter: str, tmp_path: 
     fitted = run("fit", table, "--model", model, *fields)
     assert fitted.code == 0
     assert labels_of(model) == {"fruit", "red", "vehicle", "green"}
-    said = f"the columns are separated by {delimiter!r}, as the header shows; --delimiter {delimiter!r} says so"
+    said = f"{delimiter!r} is the column separator, as detected from the header; pass --delimiter {delimiter!r}"
     assert (said in fitted.err) == (delimiter != ",")
     assert "abound: " not in run("fit", table, "--model", model, "--force", "--delimiter", delimiter, *fields).err
     for command in ("learn", "evaluate", "feedback"):
@@ -60,7 +60,7 @@ def test_a_tab_can_be_typed(tmp_path: Path, run: Run) -> None:
 def test_lists_that_were_taken_for_labels_are_noticed(separator: str, format_: str, tmp_path: Path, run: Run) -> None:
     documents, model = tmp_path / f"docs.{format_}", tmp_path / "model"
     lists = [labels.replace("; ", f"{separator} ") for labels in LISTS]
-    other = "|" if separator != "|" else "/"  # what stands between labels by default would be taken for it
+    other = "|" if separator != "|" else "/"  # the default separator would split them
     if format_ == "csv":
         rows = ["text,labels", *(f'text {n},"{labels}"' for n, labels in enumerate(lists))]
     else:
@@ -70,7 +70,7 @@ def test_lists_that_were_taken_for_labels_are_noticed(separator: str, format_: s
     given = ("--label-separator", other) if separator == "|" and format_ == "csv" else ()
     fitted = run("fit", documents, "--model", model, *given)
     assert fitted.code == 0
-    if given:  # whoever names a separator knows what stands in the labels
+    if given:  # a given separator is deliberate
         assert "--label-separator" not in fitted.err
         return
     assert "80% of the rows have a label with " in fitted.err

@@ -82,13 +82,13 @@ def test_an_explanation_is_drawn(run: Run, model: Path) -> None:
     assert "score" in out
     nothing = run("explain", model, "qqqq", "--table")
     assert (nothing.code, nothing.out) == (0, "")
-    assert nothing.err == "no label to explain: no known word: its only word does not occur in what was learned\n"
+    assert nothing.err == "no label to explain: no known word: its only word does not occur in the training texts\n"
 
 
 def test_an_unknown_label_is_told(run: Run, model: Path) -> None:
     result = run("explain", model, "red apple", "--label", "fruits")
     assert result.code == 1
-    assert "label 'fruits' is not known" in result.err
+    assert "label 'fruits' is unknown" in result.err
 
 
 def test_info_says_what_a_model_is(run: Run, model: Path) -> None:

@@ -8,7 +8,7 @@ from tests.cli.running import Run
 def test_a_text_without_a_known_word(model: Path, run: Run) -> None:
     ranked = run("rank", model, "zebras unseen")
     assert (ranked.code, ranked.json) == (0, {"labels": []})
-    assert ranked.err == "no label: no known word: none of its 2 words occurs in what was learned\n"
+    assert ranked.err == "no label: no known word: none of its 2 words occurs in the training texts\n"
     assert "no known word" in run("rank", model, "--table", "--text", "zebras").err
     explained = run("explain", model, "zebras")
     assert (explained.code, explained.out) == (0, "")

@@ -53,7 +53,9 @@ def test_a_bomb_is_read_piece_by_piece(suffix, tmp_path):
 def test_a_line_without_an_end_is_refused(suffix, tmp_path):
     path = compressed(tmp_path / f"bomb.jsonl{suffix}", b'{"text": "a", "labels": []}\n' * 3 + b"\0" * 5_000_000)
     read = []
-    with pytest.raises(data.DataError, match="longer than 1,000,000 bytes; allow more with longest_line") as caught:
+    with pytest.raises(
+        data.DataError, match="longer than 1,000,000 bytes; if that is intended, raise the limit with longest_line"
+    ) as caught:
         read.extend(data.read(path, on_error="skip", longest_line=1_000_000))
     assert len(read) == 3
     assert caught.value.line == 4

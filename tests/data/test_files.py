@@ -64,7 +64,7 @@ def test_a_file_cut_short_is_told_under_both_policies(name, suffix, on_error, tm
     data.write(path, lines, name)
     path.write_bytes(path.read_bytes()[:-1000])
     read = []
-    with pytest.raises(data.DataError, match="the compressed data ends early; the file was cut short") as caught:
+    with pytest.raises(data.DataError, match="the compressed data ends early, so the file is truncated") as caught:
         read.extend(data.read(path, name, on_error=on_error))
     assert read or suffix == ".bz2"  # one block of which holds the whole file
     assert read == lines[: len(read)]
@@ -160,7 +160,7 @@ def test_xmc_counts_skipped_rows(tmp_path):
     path.write_bytes(b"7 9 9\n" + rows)
     list(reader)
     assert [error.line for error in reader.skipped.errors] == [3, 4, 5]
-    assert "promises 7 rows, the file has 4" in reader.skipped.errors[2].reason
+    assert "says 7 rows, the file has 4" in reader.skipped.errors[2].reason
 
 
 @pytest.mark.parametrize("name", data.FORMATS)

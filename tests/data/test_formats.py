@@ -48,13 +48,13 @@ def test_the_format_is_told_from_the_name(path, name):
 
 @pytest.mark.parametrize("path", ["docs.txt", "docs", "docs.gz", "jsonl", ".gz"])
 def test_a_name_that_says_nothing_is_an_error_that_lists_the_formats(path):
-    with pytest.raises(ValueError, match=f"cannot tell the format of '{path}' from its name; pass format=") as caught:
+    with pytest.raises(ValueError, match=f"cannot detect the format of '{path}' from its name; pass format=") as caught:
         data.detect_format(path)
     assert all(name in str(caught.value) for name in data.FORMATS)
 
 
 def test_a_standard_stream_needs_a_format():
-    with pytest.raises(ValueError, match="a standard stream has no name to tell the format from; pass format="):
+    with pytest.raises(ValueError, match="the format of a standard stream cannot be detected; pass format="):
         data.read("-")
 
 
@@ -75,10 +75,10 @@ WRONG_OPTIONS = [
         "format 'fasttext' has no option 'prefixes' for read; did you mean 'prefix'?",
     ),
     ("fasttext", {"spaces": "_"}, "format 'fasttext' has no option 'spaces' for read"),
-    ("trec-run", {"tag": "x"}, "format 'trec-run' has no option 'tag' for read; it has longest_line"),
+    ("trec-run", {"tag": "x"}, "format 'trec-run' has no option 'tag' for read; its options: longest_line"),
     ("csv", {"delimiter": ",,"}, "delimiter must be one ASCII character"),
     ("csv", {"label_separator": ""}, "label_separator must be one character"),
-    ("labels-tsv", {"label_separator": "\t"}, "label_separator must be one character and no tab"),
+    ("labels-tsv", {"label_separator": "\t"}, "label_separator must be one character other than a tab"),
     ("jsonl", {"text_field": []}, "text_field must name at least one field, got []"),
     ("fasttext", {"prefix": ""}, "prefix must be a text without whitespace"),
     ("jsonl", {"on_error": "ignore"}, "on_error must be 'stop' or 'skip', got 'ignore'"),
@@ -101,7 +101,7 @@ def test_an_option_of_the_wrong_type_is_told(tmp_path):
         data.write(tmp_path / "f", [], "xmc", n_labels=True)
     with pytest.raises(ValueError, match="ids of format 'annif' must be 'refuse' or 'drop', got 'keep'"):
         data.write(tmp_path / "f", [], "annif", ids="keep")
-    with pytest.raises(ValueError, match="text_field must be one field for writing, got 2"):
+    with pytest.raises(ValueError, match="text_field must name one field for writing, got 2"):
         data.write(tmp_path / "f", [Document((), "")], "jsonl", text_field=["a", "b"])
     with pytest.raises(ValueError, match="text_field, labels_field and id_field must differ, got 'x', 'x'"):
         data.write(tmp_path / "f", [], "csv", text_field="x", labels_field="x", id_field=None)
@@ -153,7 +153,7 @@ def test_jsonl_fields_can_be_named(records):
 
 def test_jsonl_without_any_of_the_text_fields_is_malformed(first_error):
     error = first_error("jsonl", b'{"a": null, "labels": []}', text_field=["a", "b"])
-    assert error.reason == "no text: 'a', 'b' is missing or null, and must be a string"
+    assert error.reason == "'a', 'b' is missing or null; the text must be a string"
 
 
 def test_csv_reads_what_spreadsheets_write(records):

@@ -32,12 +32,12 @@ def test_compressed_files_and_annif_vocabularies(names):
 
 
 MALFORMED = [
-    ("labels.tsv", b"3 name\n", 1, "no tab in '3 name'; 'id<TAB>name' is wanted"),
+    ("labels.tsv", b"3 name\n", 1, "no tab in '3 name'; write 'id<TAB>name'"),
     ("labels.tsv", b"3\tname\nname\n", 2, "no tab in 'name'"),
-    ("labels.tsv", b"\tname\n", 1, "the id is empty; every label wants an id and a name"),
+    ("labels.tsv", b"\tname\n", 1, "the id is empty; every label needs an id and a name"),
     ("labels.tsv", b" \tname\n", 1, "the id is empty"),
     ("labels.tsv", b"<>\tname\n", 1, "the id is empty"),
-    ("labels.tsv", b"3\t\n", 1, "a name is empty; every label wants an id and a name"),
+    ("labels.tsv", b"3\t\n", 1, "a name is empty; every label needs an id and a name"),
     ("labels.tsv", b"3\tname\t\n", 1, "a name is empty"),
     ("labels.tsv", b"3\tcaf\xe9\n", 1, "byte 0xe9 at position 6 is not UTF-8"),
     ("labels.tsv", b"\xff\xfe3\x00", 1, "the file is UTF-16; save it as UTF-8"),

@@ -8,12 +8,12 @@ CASES = [
         "jsonl",
         b"{\n",
         1,
-        "not JSON: Expecting property name enclosed in double quotes at column 2; one object a line is wanted",
+        "not JSON: Expecting property name enclosed in double quotes at column 2; write one object per line",
     ),
-    ("jsonl", b"text\n", 1, "not JSON: Expecting value at column 1; one object a line is wanted"),
-    ("jsonl", b"[1]\n", 1, "[1] is no JSON object; one object a line is wanted"),
-    ("jsonl", b'"text"\n', 1, "'text' is no JSON object; one object a line is wanted"),
-    ("jsonl", b"null\n", 1, "None is no JSON object; one object a line is wanted"),
+    ("jsonl", b"text\n", 1, "not JSON: Expecting value at column 1; write one object per line"),
+    ("jsonl", b"[1]\n", 1, "[1] is not a JSON object; write one object per line"),
+    ("jsonl", b'"text"\n', 1, "'text' is not a JSON object; write one object per line"),
+    ("jsonl", b"null\n", 1, "None is not a JSON object; write one object per line"),
     (
         "jsonl",
         b'{"labels": []}\n',
@@ -70,13 +70,13 @@ CASES = [
         "jsonl",
         b'{"text": "a\tb", "labels": []}\n',
         1,
-        "not JSON: Invalid control character at column 12; one object a line is wanted",
+        "not JSON: Invalid control character at column 12; write one object per line",
     ),
     (
         "jsonl",
         b'{"text": "a", "labels": []} {}\n',
         1,
-        "not JSON: Extra data at column 29; one object a line is wanted",
+        "not JSON: Extra data at column 29; write one object per line",
     ),
     (
         "jsonl",
@@ -96,22 +96,22 @@ CASES = [
         1,
         "byte 0xff at position 11 is not UTF-8; save the file as UTF-8",
     ),
-    ("jsonl", b'\n\n{"text": }\n', 3, "not JSON: Expecting value at column 10; one object a line is wanted"),
+    ("jsonl", b'\n\n{"text": }\n', 3, "not JSON: Expecting value at column 10; write one object per line"),
     (
         "jsonl",
         b"{'text': 'a'}\n",
         1,
-        "not JSON: Expecting property name enclosed in double quotes at column 2; one object a line is wanted",
+        "not JSON: Expecting property name enclosed in double quotes at column 2; write one object per line",
     ),
     ("jsonl", b'{"text": ' + b"1" * 5000, 1, "a number has thousands of digits; write it as a string"),
     (
         "jsonl",
         b'{"text": ' + b"[" * 100000,
         1,
-        "brackets are nested thousands deep; one flat object a line is wanted",
+        "brackets are nested thousands deep; write one flat object per line",
     ),
     ("jsonl", b"\xff\xfe{\x00", 1, "the file is UTF-16; save it as UTF-8"),
-    ("csv", b"", 1, "the file is empty; csv wants a header line"),
+    ("csv", b"", 1, "the file is empty; csv needs a header line"),
     (
         "csv",
         b"a,b\n1,2\n",
@@ -125,7 +125,7 @@ CASES = [
         "in the header: no field 'labels' (the fields: 'text'); name the right one "
         "with labels_field=..., or labels_field=None for documents without labels",
     ),
-    ("csv", b"text,text,labels\n", 1, "the header has 2 columns 'text'; one is wanted"),
+    ("csv", b"text,text,labels\n", 1, "the header has 2 columns 'text'; exactly one is needed"),
     (
         "csv",
         b"title;labels\nx;a\n",
@@ -139,19 +139,19 @@ CASES = [
         "in the header: no field 'text' (the fields: 'text:labels'); name the right "
         "one with text_field=...; if another character separates the columns, name it with delimiter=...",
     ),
-    ("csv", b"text,labels\nx\n", 2, "1 column; 2 wanted, as in the header"),
-    ("csv", b"text,labels\nx,a,b\n", 2, "3 columns; 2 wanted, as in the header"),
+    ("csv", b"text,labels\nx\n", 2, "1 column; the header has 2"),
+    ("csv", b"text,labels\nx,a,b\n", 2, "3 columns; the header has 2"),
     (
         "csv",
         b'text,labels\n"x,a\n',
         2,
-        "a quote opens '\"x,a' and none closes it; end the field with a quote",
+        "a quote opens '\"x,a' but is never closed; end the field with a quote",
     ),
     (
         "csv",
         b'text,labels\nok,a\n"x\ny\n',
         3,
-        "a quote opens '\"x\\ny' and none closes it; end the field with a quote",
+        "a quote opens '\"x\\ny' but is never closed; end the field with a quote",
     ),
     (
         "csv",
@@ -175,13 +175,13 @@ CASES = [
         "csv",
         b'text,labels\n"line\none","a\n',
         2,
-        "a quote opens '\"a' and none closes it; end the field with a quote",
+        "a quote opens '\"a' but is never closed; end the field with a quote",
     ),
     (
         "csv",
         b'"text,labels\n',
         1,
-        "a quote opens '\"text,labels' and none closes it; end the field with a quote",
+        "a quote opens '\"text,labels' but is never closed; end the field with a quote",
     ),
     (
         "csv",
@@ -189,7 +189,7 @@ CASES = [
         2,
         "a stray quote or text after a quoted field at '\"b\" '; quote the whole field and double each quote inside it",
     ),
-    ("tsv", b"", 1, "the file is empty; tsv wants a header line"),
+    ("tsv", b"", 1, "the file is empty; tsv needs a header line"),
     (
         "tsv",
         b"a\tb\n",
@@ -206,14 +206,14 @@ CASES = [
         "right one with text_field=...; a file without a header is format "
         "'labels-tsv' (labels first) or 'annif' (text first)",
     ),
-    ("tsv", b"text\tlabels\tlabels\n", 1, "the header has 2 columns 'labels'; one is wanted"),
-    ("tsv", b"text\tlabels\nx\n", 2, "1 column; 2 wanted, as in the header"),
-    ("tsv", b"text\tlabels\nx\ta\tb\n", 2, "3 columns; 2 wanted, as in the header"),
+    ("tsv", b"text\tlabels\tlabels\n", 1, "the header has 2 columns 'labels'; exactly one is needed"),
+    ("tsv", b"text\tlabels\nx\n", 2, "1 column; the header has 2"),
+    ("tsv", b"text\tlabels\nx\ta\tb\n", 2, "3 columns; the header has 2"),
     (
         "tsv",
         b'text\tlabels\n"x\ta\n',
         2,
-        "a quote opens '\"x\\ta' and none closes it; end the field with a quote",
+        "a quote opens '\"x\\ta' but is never closed; end the field with a quote",
     ),
     (
         "tsv",
@@ -232,7 +232,7 @@ CASES = [
     ("tsv", b"text\tlabels\nx\ta||b\n", 2, "empty label in 'a||b'; put one '|' between two labels"),
     ("tsv", b"text\tlabels\nx\ta|\n", 2, "empty label in 'a|'; put one '|' between two labels"),
     ("tsv", b"text\tlabels\n\xff\ta\n", 2, "byte 0xff at position 1 is not UTF-8; save the file as UTF-8"),
-    ("tsv", b"text\tlabels\n\n\nx\n", 4, "1 column; 2 wanted, as in the header"),
+    ("tsv", b"text\tlabels\n\n\nx\n", 4, "1 column; the header has 2"),
 ]
 
 

@@ -29,7 +29,7 @@ MALFORMED = [
         1,
         "no field 'labels' (the fields: 'text'); name the right one with labels_field=..., or ",
     ),
-    ({**GOOD, "text": ["a", None]}, 2, "no text: 'text' is missing or null, and must be a string"),
+    ({**GOOD, "text": ["a", None]}, 2, "'text' is missing or null; the text must be a string"),
     ({**GOOD, "text": [1, 2]}, 1, "the text must be a string, got 1"),
     ({**GOOD, "text": [b"a", b"b"]}, 1, "the text must be a string, got b'a'"),
     ({**GOOD, "text": INVALID}, 2, "byte 0xff at position 1 is not UTF-8"),
@@ -55,12 +55,12 @@ def test_a_malformed_row_is_told(columns, row, reason, tmp_path):
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"not a table at all", b"PAR1" + b"x" * 100 + b"PAR1"])
 def test_what_is_no_table_is_told(content, first_error):
-    assert first_error("parquet", content).reason.startswith("not a whole Parquet file (")
+    assert first_error("parquet", content).reason.startswith("not a complete Parquet file (")
 
 
 def test_a_table_cut_short_is_told(tmp_path, first_error):
     content = table(tmp_path, **GOOD).read_bytes()
-    assert first_error("parquet", content[:-10]).reason.startswith("not a whole Parquet file (")
+    assert first_error("parquet", content[:-10]).reason.startswith("not a complete Parquet file (")
 
 
 def test_a_column_whose_name_is_not_utf_8_is_told(tmp_path, first_error):

@@ -59,7 +59,7 @@ def test_other_syntaxes(tmp_path: Path) -> None:
         (VOCABULARY, None, "several languages; pass language=..., one of 'en', 'fi'"),
         (VOCABULARY, "sv", "no concept has a preferred name in language 'sv'"),
         (HEAD, None, "no concept with a skos:prefLabel"),
-        ("e:a a e:b .", None, "it is no turtle"),
+        ("e:a a e:b .", None, "the file is not valid turtle"),
     ],
 )
 def test_what_cannot_be_read_is_said(text: str, language: str | None, said: str, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_damaged_compression_is_said(tmp_path: Path) -> None:
 
 
 def test_a_language_of_a_plain_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="SKOS vocabulary only"):
+    with pytest.raises(ValueError, match="only for a SKOS vocabulary"):
         read_label_names(written(tmp_path, "1\tcats\n", "labels.tsv"), "en")
 
 

@@ -46,7 +46,7 @@ def test_clones_set_params_and_refuses_before_fit():
     assert vectorizer.get_params()["ngrams"] == 3
     with pytest.raises(NotFittedError):
         vectorizer.transform(TEXTS)
-    with pytest.raises(ValueError, match="not a single text"):
+    with pytest.raises(ValueError, match="not a single string"):
         vectorizer.fit("text")
 
 

@@ -1,6 +1,6 @@
-"""Files of labelled documents, rows and rankings, read and written as streams.
+"""Read and write files of labelled documents, rows and rankings as streams.
 
-`read` and `write` take any format of `FORMATS`; the format follows from the file's name where it can.
+`read` and `write` support all formats of `FORMATS`. By default, the format follows from the file name.
 """
 
 from abound.data.files import Reader, Skipped, read, write

@@ -1,4 +1,4 @@
-"""Annif's short text corpus: the text, a tab, URIs in angle brackets."""
+"""The short text corpus of Annif: the text, a tab, URIs in angle brackets."""
 
 from collections.abc import Callable
 
@@ -17,11 +17,11 @@ class Annif(LineFormat[Document]):
     options = ONE_LINE_OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:  # noqa: ARG002
-        """Return the function from a line to a document."""
+        """Return a function that parses a line into a document."""
         return _parse
 
     def formatter(self, options: Options) -> Callable[[Document], str]:
-        """Return the function from a document to its line."""
+        """Return a function that formats a document as a line."""
         guard = Guard(self.name, "label", f"<>{WHITESPACE}")
         text_of = text_writer(self.name, options)
 
@@ -37,15 +37,15 @@ def _parse(line: str) -> Document | None:
         if not line:
             return None
         tabs = count_noun(line.count("\t"), "tab")
-        raise Malformed(f"{tabs}; one is wanted, between the text and the URIs")
-    # Annif itself takes URIs with and without the brackets.
+        raise Malformed(f"{tabs}; put one between the text and the URIs")
+    # Annif accepts URIs with and without brackets.
     return Document(tuple(_bare(uri) for uri in uris.split()), text)
 
 
 def _bare(uri: str) -> str:
     inner = uri[1:-1] if uri[0] == "<" and uri[-1] == ">" else uri
     if not inner or "<" in inner or ">" in inner:
-        raise Malformed(f"{shown(uri)} is no URI in angle brackets; write '<URI>', without a space inside")
+        raise Malformed(f"{shown(uri)} is not a URI in angle brackets; write '<URI>', without a space inside")
     return inner
 
 

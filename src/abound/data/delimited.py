@@ -1,7 +1,7 @@
 """CSV and TSV with a header row, quoted as in RFC 4180.
 
-The csv module is not used: it cannot say on which line a quoted field opened, stops at fields of 131,072
-characters unless a process-wide limit is raised, and takes stray quotes without a word.
+The csv module is not used: it does not report the line on which a quoted field starts, it stops at fields of 131,072
+characters unless a process-wide limit is raised, and it silently accepts stray quotes.
 """
 
 import re
@@ -22,22 +22,22 @@ from abound.data.parsing import Guard, count_noun, shown
 from abound.data.records import Document
 from abound.errors import FormatWarning
 
-# A bar is rarer in names than comma and semicolon, and never needs quotes, whichever the file's delimiter is.
-DETECTED_DELIMITERS = (",", ";", "\t", "|")  # delimiters that are told from a header
-_SEPARATOR = Option("|", "What stands between two labels of the labels field.")
+DETECTED_DELIMITERS = (",", ";", "\t", "|")  # delimiters that are detected from a header
+# A bar is rarer in names than a comma or a semicolon, and it never needs quotes.
+_SEPARATOR = Option("|", "Separator between two labels of the labels field.")
 
 
 class Delimited(LineFormat[Document]):
-    """A header row, then one document a row; quoted fields may hold anything.
+    """A header row, then one document per row. Quoted fields may contain anything.
 
     Parameters
     ----------
     name, summary : str
-        Of the format.
+        Name and summary of the format.
     delimiter : str
-        What separates two columns.
+        The column separator.
     configurable : bool
-        Whether the delimiter is an option; without it, it is told from the header of a file that is read.
+        Whether the delimiter is an option. If the option is not given, it is detected from the header.
     """
 
     record = Document
@@ -50,11 +50,11 @@ class Delimited(LineFormat[Document]):
         self._delimiter = delimiter
         self.options = {**FIELD_OPTIONS, "label_separator": _SEPARATOR, **LINE_OPTIONS}
         if configurable:
-            told = "What separates two columns; None tells it from the header, and writes a comma."
-            self.options["delimiter"] = Option(None, told, (str, type(None)))
+            help_ = "Column separator. None detects it from the header; when writing, it is a comma."
+            self.options["delimiter"] = Option(None, help_, (str, type(None)))
 
     def numbered(self, lines: Iterator[bytes], options: Options) -> Iterator[tuple[int, bytes]]:
-        """Yield each record's bytes, of several lines where a quoted field spans them."""
+        """Yield the bytes of each record, which may have several lines if a field is quoted."""
         number, opens = 0, None
         for line in lines:
             number += 1
@@ -74,7 +74,7 @@ class Delimited(LineFormat[Document]):
             yield start, b"".join(parts)
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:
-        """Return the function from a row to a document; the first row is the header."""
+        """Return a function that parses a row into a document. The first row is the header."""
         separator = str(separator_of(options))
         split = _splitter(self._delimiter_of(options))
         join, has_labels = options["join"], options["labels_field"] is not None
@@ -89,13 +89,13 @@ class Delimited(LineFormat[Document]):
                 split = _splitter(delimiter)
                 columns = _columns_of(split(line), delimiter, options)
                 if delimiter != self._delimiter_of(options):
-                    how = f"delimiter={delimiter!r} says so beforehand"
-                    words = f"the columns are separated by {delimiter!r}, as the header shows; {how}"
+                    how = f"pass delimiter={delimiter!r} to avoid this warning"
+                    words = f"{delimiter!r} is the column separator, as detected from the header; {how}"
                     warnings.warn(words, FormatWarning, stacklevel=2)
                 return None
             fields = split(line)
             if len(fields) != columns.total:
-                raise Malformed(f"{count_noun(len(fields), 'column')}; {columns.total} wanted, as in the header")
+                raise Malformed(f"{count_noun(len(fields), 'column')}; the header has {columns.total}")
             text = join.join([fields[column] for column in columns.texts])
             labels = split_labels(fields[columns.labels], separator) if has_labels else ()
             return Document(labels, text, (fields[columns.id] or None) if columns.id >= 0 else None)
@@ -103,7 +103,7 @@ class Delimited(LineFormat[Document]):
         return parse
 
     def formatter(self, options: Options) -> Callable[[Document], str]:
-        """Return the function from a document to its row."""
+        """Return a function that formats a document as a row."""
         separator, delimiter = str(separator_of(options)), self._delimiter_of(options)
         instead = "write jsonl instead, or choose another label_separator"
         guard = Guard(self.name, "label", re.escape(separator), instead)
@@ -115,23 +115,23 @@ class Delimited(LineFormat[Document]):
                 if guard(label) != label.strip():
                     raise ValueError(
                         f"the label {shown(label)} starts or ends with whitespace, which "
-                        f"{self.name} cannot carry; write jsonl instead"
+                        f"{self.name} cannot represent; write jsonl instead"
                     )
             if document.id == "":
-                raise ValueError(f"the id is empty, which {self.name} cannot carry; write jsonl instead")
+                raise ValueError(f"the id is empty, which {self.name} cannot represent; write jsonl instead")
             if (document.labels and not has_labels) or (document.id and not has_id):
-                raise ValueError("the document has labels or an id, and the field that would hold it is None")
+                raise ValueError("the document has labels or an id, but labels_field or id_field is None")
             fields = [document.id or ""] if has_id else []
             fields.append(document.text)
             if has_labels:
                 fields.append(separator.join(document.labels))
-            # An empty line would be passed over.
+            # Readers ignore an empty line.
             return delimiter.join(map(quoted, fields)) or '""'
 
         return line_of
 
     def write(self, stream: BinaryIO, records: Iterable[Document], options: Options) -> int:
-        """Write a header and the records, and return how many records there were."""
+        """Write a header and the records, and return the number of records."""
         names = (options["id_field"], text_field_to_write(options), options["labels_field"])
         delimiter = self._delimiter_of(options)
         header = delimiter.join(map(_quoter(delimiter), [name for name in names if name is not None]))
@@ -141,22 +141,22 @@ class Delimited(LineFormat[Document]):
     def _delimiter_of(self, options: Options) -> str:
         delimiter: str = options.get("delimiter") or self._delimiter
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\n\r':
-            raise ValueError(f"delimiter must be one ASCII character, no quote or line break, got {delimiter!r}")
+            raise ValueError(f"delimiter must be one ASCII character, not a quote or line break, got {delimiter!r}")
         return delimiter
 
     def _delimiter_in(self, header: str, options: Options) -> str:
-        """Return the delimiter that was given, or else the one that cuts a header into the columns that are wanted."""
+        """Return the given delimiter, or the one that splits the header into the wanted columns."""
         usual = self._delimiter_of(options)
         if "delimiter" not in self.options or options["delimiter"] is not None:
             return usual
         line = header.partition("\n")[0].removesuffix("\r")
-        named = {delimiter: [name.strip() for name in _cut(line, delimiter)] for delimiter in DETECTED_DELIMITERS}
+        columns = {delimiter: [name.strip() for name in _cut(line, delimiter)] for delimiter in DETECTED_DELIMITERS}
         wanted = {*text_fields(options), options["labels_field"]} - {None}
-        for delimiter, names in named.items():
+        for delimiter, names in columns.items():
             if wanted <= set(names):
                 return delimiter
-        # The message on what is missing must show columns.
-        return max(DETECTED_DELIMITERS, key=lambda delimiter: len(named[delimiter]))
+        # The most columns, for the message on missing columns.
+        return max(DETECTED_DELIMITERS, key=lambda delimiter: len(columns[delimiter]))
 
 
 def _cut(line: str, delimiter: str) -> list[str]:
@@ -167,10 +167,10 @@ def _cut(line: str, delimiter: str) -> list[str]:
 
 
 def _opener(delimiter: str) -> Callable[[bytes], object]:
-    """Return what tells whether a line ends inside a quoted field, so that the record goes on in the next one."""
+    """Return a test whether a line ends inside a quoted field, so that the record continues on the next line."""
     mark = re.escape(delimiter.encode())
-    # Whole fields, then a quote without its partner. A line with a stray quote does not look like that, so it cannot
-    # swallow the lines after it.
+    # Complete fields, then an unclosed quote. A line with a stray quote does not match, so it cannot swallow the lines
+    # after it.
     whole = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"%b]*+)%b' % (mark, mark)
     return re.compile(rb'(?:%b)*+"[^"]*+(?:""[^"]*+)*+' % whole).fullmatch
 
@@ -183,7 +183,7 @@ class _Columns(NamedTuple):
 
 
 def _columns_of(header: list[str], delimiter: str, options: Options) -> _Columns:
-    """Find the columns that are wanted; without them no row can be read."""
+    """Find the wanted columns. Raise an error if one is missing."""
     names = [name.strip() for name in header]
 
     def find(option: str, name: str | None) -> int:
@@ -191,11 +191,11 @@ def _columns_of(header: list[str], delimiter: str, options: Options) -> _Columns
             return -1
         if name not in names:
             if option == "id_field" and name == FIELD_OPTIONS[option].default:
-                return -1  # nobody asked for it
+                return -1  # it was not requested
             reason = f"in the header: {missing_field(option, name, names)}{_hint(names, delimiter)}"
             raise Malformed(reason, fatal=True)
         if names.count(name) > 1:
-            raise Malformed(f"the header has {names.count(name)} columns {name!r}; one is wanted", fatal=True)
+            raise Malformed(f"the header has {names.count(name)} columns {name!r}; exactly one is needed", fatal=True)
         return names.index(name)
 
     texts = tuple(find("text_field", name) for name in text_fields(options))
@@ -204,7 +204,7 @@ def _columns_of(header: list[str], delimiter: str, options: Options) -> _Columns
 
 
 def _hint(names: list[str], delimiter: str) -> str:
-    """Guess what kind of file the reader was given instead."""
+    """Return advice for a header without the wanted columns."""
     if names[0].startswith("sep="):
         return "; remove the first line, which only spreadsheets understand"
     if delimiter == "," and len(names) == 1 and re.search(r"[^\w\s-]", names[0]):
@@ -215,7 +215,7 @@ def _hint(names: list[str], delimiter: str) -> str:
 
 
 def _splitter(delimiter: str) -> Callable[[str], list[str]]:
-    """Return the function from a row to its fields."""
+    """Return a function that splits a row into fields."""
     mark = re.escape(delimiter)
     field = re.compile(rf'(?:"([^"]*+(?:""[^"]*+)*+)"|([^"{mark}]*+))({mark}|\Z)').match
 
@@ -224,11 +224,11 @@ def _splitter(delimiter: str) -> Callable[[str], list[str]]:
             return line.split(delimiter)
         fields, end, more = [], 0, True
         while more:
-            found = field(line, end)
-            if found is None:
+            match = field(line, end)
+            if match is None:
                 raise Malformed(_quote_problem(line, end))
-            fields.append(found[2] if found[1] is None else found[1].replace('""', '"'))
-            end, more = found.end(), found[3] == delimiter
+            fields.append(match[2] if match[1] is None else match[1].replace('""', '"'))
+            end, more = match.end(), match[3] == delimiter
         return fields
 
     return split
@@ -236,7 +236,7 @@ def _splitter(delimiter: str) -> Callable[[str], list[str]]:
 
 def _quote_problem(line: str, start: int) -> str:
     if line[start] == '"' and line.count('"', start) % 2:
-        return f"a quote opens {shown(line[start : start + 30])} and none closes it; end the field with a quote"
+        return f"a quote opens {shown(line[start : start + 30])} but is never closed; end the field with a quote"
     where = "after a quoted field" if line[start] == '"' else "inside a field without quotes"
     return (
         f"a stray quote or text {where} at {shown(line[start : start + 30])}; "
@@ -245,7 +245,7 @@ def _quote_problem(line: str, start: int) -> str:
 
 
 def _quoter(delimiter: str) -> Callable[[str], str]:
-    """Return the function that quotes a field where it has to be."""
+    """Return a function that quotes a field if necessary."""
     special = re.compile(f'["\n\r{re.escape(delimiter)}]').search
 
     def quoted(field: str) -> str:

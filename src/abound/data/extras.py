@@ -1,11 +1,11 @@
-"""Optional packages, imported when first needed."""
+"""Optional packages, imported on first use."""
 
 import importlib
 from typing import Any
 
 
 def require(module: str, extra: str, purpose: str) -> Any:
-    """Import an optional module, or say which pip command brings it.
+    """Import an optional module. Raise an error with the pip command if it is missing.
 
     Parameters
     ----------

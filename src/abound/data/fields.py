@@ -1,4 +1,4 @@
-"""Documents in named fields: which is the text, the labels, the id."""
+"""Read text, labels and id of a document from named fields."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,13 +8,13 @@ from abound.data.parsing import labels_of, shown
 
 FIELD_OPTIONS = {
     "text_field": Option("text", "Field of the text, or a list of fields to join.", (str, list, tuple)),
-    "labels_field": Option("labels", "Field of the labels; None for documents without.", (str, type(None))),
+    "labels_field": Option("labels", "Field of the labels; None for documents without labels.", (str, type(None))),
     "id_field": Option("id", "Field of the document's id; None for none.", (str, type(None))),
-    "join": Option("\n", "What stands between the texts of several fields.", use="read"),
+    "join": Option("\n", "Separator between the texts of several fields.", use="read"),
 }
 
-_LISTED = "What stands between two labels where the field is a text; None takes the text as one label."
-LIST_OPTIONS = {"label_separator": Option(None, _LISTED, (str, type(None)), use="read")}
+_SEPARATOR_HELP = "Separator between two labels if the field is a string; None takes the string as one label."
+LIST_OPTIONS = {"label_separator": Option(None, _SEPARATOR_HELP, (str, type(None)), use="read")}
 
 
 def text_fields(options: Options) -> tuple[str, ...]:
@@ -27,10 +27,10 @@ def text_fields(options: Options) -> tuple[str, ...]:
 
 
 def text_field_to_write(options: Options) -> str:
-    """Return the name of the one text field that can be written."""
+    """Return the name of the text field to write. Raise an error if there are several."""
     names = text_fields(options)
     if len(names) > 1:
-        raise ValueError(f"text_field must be one field for writing, got {len(names)}")
+        raise ValueError(f"text_field must name one field for writing, got {len(names)}")
     used = [name for name in (names[0], options["labels_field"], options["id_field"]) if name is not None]
     if len(set(used)) < len(used):
         raise ValueError(f"text_field, labels_field and id_field must differ, got {_listed(used)}")
@@ -38,18 +38,18 @@ def text_field_to_write(options: Options) -> str:
 
 
 def join_texts(values: Iterable[Any], names: tuple[str, ...], join: str) -> str:
-    """Join the texts of several fields; None is left out, but not all may be None."""
+    """Join the texts of several fields. None is left out, but at least one must be a string."""
     texts = [value for value in values if value is not None]
     for text in texts:
         if type(text) is not str:
             raise Malformed(f"the text must be a string, got {shown(text)}")
     if not texts:
-        raise Malformed(f"no text: {_listed(names)} is missing or null, and must be a string")
+        raise Malformed(f"{_listed(names)} is missing or null; the text must be a string")
     return join.join(texts)
 
 
 def split_labels(text: str, separator: str) -> tuple[str, ...]:
-    """Split the labels; 'a | b' is the labels a and b, as people write it."""
+    """Split labels and strip them: 'a | b' is the labels a and b."""
     labels = tuple([label.strip() for label in labels_of(text.strip(), separator)])
     if "" in labels:
         raise Malformed(f"empty label in {shown(text)}; put one {separator!r} between two labels")
@@ -57,7 +57,7 @@ def split_labels(text: str, separator: str) -> tuple[str, ...]:
 
 
 def separator_of(options: Options) -> str | None:
-    """Return what stands between two labels."""
+    """Return the separator between two labels."""
     separator: str | None = options["label_separator"]
     if separator is not None and len(separator) != 1:
         raise ValueError(f"label_separator must be one character, got {separator!r}")
@@ -65,7 +65,7 @@ def separator_of(options: Options) -> str | None:
 
 
 def labels_from(value: Any, separator: str | None = None) -> tuple[str, ...]:
-    """Return the labels of a list, of one string, or of whole numbers."""
+    """Return the labels of a list, a string or a whole number."""
     if separator is not None and type(value) is str:
         return split_labels(value, separator)
     if type(value) is not list:
@@ -87,7 +87,7 @@ def _label_from(label: Any) -> str:
 
 
 def id_from(value: Any) -> str | None:
-    """Return the id, which may be a string, a whole number or None."""
+    """Return the id as a string, or None."""
     if value is None or type(value) is str:
         return value
     if type(value) is not int:
@@ -96,11 +96,11 @@ def id_from(value: Any) -> str | None:
 
 
 def missing_field(option: str, name: str, present: Iterable[str]) -> str:
-    """Return the sentence for a field that is not there."""
+    """Return the message for a missing field."""
     names = list(present)
-    listed = _listed(names[:20]) if names else "none"
+    fields = _listed(names[:20]) if names else "none"
     hint = ", or labels_field=None for documents without labels" if option == "labels_field" else ""
-    return f"no field {name!r} (the fields: {listed}); name the right one with {option}=...{hint}"
+    return f"no field {name!r} (the fields: {fields}); name the right one with {option}=...{hint}"
 
 
 def _listed(names: Iterable[str]) -> str:

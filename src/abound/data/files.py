@@ -12,34 +12,33 @@ from abound.data.registry import find_format
 from abound.data.streams import STANDARD, CountingStream, open_input, open_output, source_name
 from abound.errors import DataError
 
-# Enough to see a pattern; a file of a million bad lines must not fill memory.
+# Enough to see a pattern. A file of a million malformed lines must not fill the memory.
 KEPT_ERRORS = 10
 
 
 @dataclass(slots=True)
 class Skipped:
-    """The malformed lines that were passed over: how many, and the first few."""
+    """The malformed lines that were skipped: their number and the first few."""
 
     count: int = 0
     errors: list[DataError] = field(default_factory=list)
 
 
 class Reader:
-    """The records of a file, read as they are asked for.
+    """The records of a file, read lazily.
 
-    Each loop over the reader reads the file anew, so several passes need no list; standard input can be read
-    once.
+    Each iteration reads the file again, so several passes need no list. Standard input can be read only once.
 
     Attributes
     ----------
     path : str
         The file, or '-' for standard input.
     format : str
-        The format's name.
+        The name of the format.
     skipped : Skipped
-        What the latest loop passed over.
+        The lines that the latest iteration skipped.
     size : int or None
-        Bytes of the file as it is stored; None when it is no regular file.
+        Bytes of the stored file; None if it is not a regular file.
     """
 
     def __init__(self, path: str, format_: Format[Any], on_error: str, options: dict[str, Any]) -> None:
@@ -57,7 +56,7 @@ class Reader:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of the stored (compressed) file that the latest loop has taken."""
+        """Bytes of the stored (compressed) file that the latest iteration has read."""
         return self._counted.count if self._counted is not None else 0
 
     def __iter__(self) -> Iterator[Any]:
@@ -78,7 +77,7 @@ class Reader:
 def _size(path: str) -> int | None:
     if path == STANDARD:
         return None
-    status = os.stat(path)  # a missing file is told now, not in the middle of a training run
+    status = os.stat(path)  # report a missing file now, not during training
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(f"{path!r} is a directory; name a file in it")
     return status.st_size if stat.S_ISREG(status.st_mode) else None
@@ -96,14 +95,14 @@ def read(
     Parameters
     ----------
     path : str or path
-        The file, decompressed by its suffix (.gz, .bz2, .xz, .zst); '-' is standard input.
+        The file, which is decompressed by its suffix (.gz, .bz2, .xz, .zst); '-' is standard input.
     format : str, optional
-        A key of `FORMATS`; told from the name when not given.
+        A key of `FORMATS`. By default, the file name decides.
     on_error : {"stop", "skip"}
-        Whether a malformed line raises DataError, or is counted in `skipped`. A file that ends early, or
-        whose header is unusable, raises in both cases.
+        Whether a malformed line raises DataError or is counted in `skipped`. A truncated file or an invalid header
+        always raises DataError.
     **options
-        The format's own; see `FORMATS[name].options`.
+        Options of the format; see `FORMATS[name].options`.
 
     Returns
     -------
@@ -128,28 +127,28 @@ def write(
     format: str | None = None,  # noqa: A002  the word that users know
     **options: Any,
 ) -> int:
-    """Write records to a file, which appears whole or not at all.
+    """Write records to a file atomically.
 
     Parameters
     ----------
     path : str or path
-        The file, compressed by its suffix; '-' is standard output.
+        The file, which is compressed by its suffix; '-' is standard output.
     records : iterable
-        Records of the format's type; they are not all held in memory.
+        Records of the format's type. They are written one by one.
     format : str, optional
-        A key of `FORMATS`; told from the name when not given.
+        A key of `FORMATS`. By default, the file name decides.
     **options
-        The format's own; see `FORMATS[name].options`.
+        Options of the format; see `FORMATS[name].options`.
 
     Returns
     -------
     int
-        How many records were written.
+        The number of records written.
 
     Raises
     ------
     ValueError
-        When a record holds what the format cannot carry; the file is then left as it was.
+        If the format cannot represent a record. The file is then unchanged.
     """
     name = os.fspath(path)
     format_ = find_format(format, name)

@@ -1,7 +1,7 @@
-"""What every format has: a name, a table of options, a read and a write.
+"""The base of all formats: a name, options, and methods to read and write.
 
-A line format only says how to parse one line and how to write one record; the loop over the lines, decoding,
-line numbers and the report of malformed lines are here, once.
+A line format only defines how to parse one line and how to format one record. The loop over the lines, decoding, line
+numbers and the report of malformed lines are shared and are defined here.
 """
 
 import difflib
@@ -18,7 +18,7 @@ from abound.data.streams import READ_BYTES
 
 R = TypeVar("R", bound=Record)
 Options = Mapping[str, Any]
-# Called with line number, reason, and whether the rest cannot be read either; raises, or returns to skip.
+# Called with line number, reason, and whether the rest is unreadable, too. It raises an error, or returns to skip.
 Report = Callable[[int, str, bool], None]
 
 BOM = b"\xef\xbb\xbf"
@@ -26,14 +26,14 @@ LONGEST_LINE = 1 << 26
 
 
 class Malformed(Exception):  # noqa: N818  the adjective says what the line is
-    """A line is not what the format wants; becomes a DataError in the reader.
+    """A line is invalid in its format; the reader turns it into a DataError.
 
     Parameters
     ----------
     reason : str
-        One sentence: what is wrong, and what would be right.
+        One sentence: what is wrong and what would be right.
     fatal : bool
-        Whether the lines that follow make no sense either, so that the skip policy cannot help.
+        Whether the lines after it are unreadable, too, so that it cannot be skipped.
     """
 
     def __init__(self, reason: str, fatal: bool = False) -> None:
@@ -42,7 +42,7 @@ class Malformed(Exception):  # noqa: N818  the adjective says what the line is
 
 
 class Option(NamedTuple):
-    """One option of a format: default, help, what it may be, where it counts."""
+    """One option of a format: default, help, types, choices, and whether it applies to reading or writing."""
 
     default: Any
     help: str
@@ -51,11 +51,11 @@ class Option(NamedTuple):
     use: Literal["both", "read", "write"] = "both"
 
 
-LINE_OPTIONS = {"longest_line": Option(LONGEST_LINE, "How many bytes a line may have.", (int,), use="read")}
+LINE_OPTIONS = {"longest_line": Option(LONGEST_LINE, "Maximum number of bytes per line.", (int,), use="read")}
 
 
 class Format(ABC, Generic[R]):
-    """A file format: how records come out of a byte stream and go into one."""
+    """A file format: how to read records from a byte stream and write them to one."""
 
     name: str
     summary: str
@@ -65,26 +65,26 @@ class Format(ABC, Generic[R]):
 
     @abstractmethod
     def read(self, stream: BinaryIO, report: Report, options: Options) -> Iterator[R]:
-        """Yield the records of a stream; hand malformed ones to `report`."""
+        """Yield the records of a stream. Pass malformed ones to `report`."""
 
     @abstractmethod
     def write(self, stream: BinaryIO, records: Iterable[R], options: Options) -> int:
-        """Write the records to a stream and return how many there were."""
+        """Write records to a stream and return their number."""
 
     def complete(self, given: Options, use: Literal["read", "write"]) -> dict[str, Any]:
-        """Check the options that a caller gave and add the defaults of the others.
+        """Validate options and add the defaults of the others.
 
         Parameters
         ----------
         given : mapping
             Option names and values.
         use : {"read", "write"}
-            What they are for.
+            The purpose of the options.
 
         Returns
         -------
         dict
-            A value for every option of the format that counts for this use.
+            A value for each option of the format that applies to this use.
         """
         known = {name: option for name, option in self.options.items() if option.use in ("both", use)}
         for name, value in given.items():
@@ -97,47 +97,47 @@ class Format(ABC, Generic[R]):
         near = difflib.get_close_matches(name, known, n=1)
         if near:
             return f"format {self.name!r} has no option {name!r} for {use}; did you mean {near[0]!r}?"
-        listed = f"; it has {', '.join(sorted(known))}" if known else "; it has none"
-        return f"format {self.name!r} has no option {name!r} for {use}{listed}"
+        options = f"its options: {', '.join(sorted(known))}" if known else "it has none"
+        return f"format {self.name!r} has no option {name!r} for {use}; {options}"
 
 
 def _check(format_name: str, name: str, value: object, option: Option) -> None:
     if option.choices and value not in option.choices:
         choices = " or ".join(map(repr, option.choices))
         raise ValueError(f"{name} of format {format_name!r} must be {choices}, got {value!r}")
-    # True is an int to isinstance, and never what a caller of n_labels=True meant.
+    # isinstance takes True for an int, but n_labels=True is never intended.
     if not isinstance(value, option.kinds) or isinstance(value, bool):
         kinds = " or ".join("None" if kind is type(None) else kind.__name__ for kind in option.kinds)
         raise TypeError(f"{name} of format {format_name!r} must be {kinds}, got {value!r}")
 
 
 class LineFormat(Format[R]):
-    """A format of one record a line, in UTF-8."""
+    """A format with one record per line, in UTF-8."""
 
     options = LINE_OPTIONS
-    # A format whose first line is not a record; then a record cannot be mistaken for a byte order mark.
+    # Whether the first line is a header. Then the first record cannot be mistaken for a byte order mark.
     has_header = False
 
     @abstractmethod
     def parser(self, options: Options) -> Callable[[str], R | None]:
-        """Return the function from a line to a record, or None to pass over it."""
+        """Return a function that parses a line into a record, or into None to ignore the line."""
 
     @abstractmethod
     def formatter(self, options: Options) -> Callable[[R], str]:
-        """Return the function from a record to its line, without the line end."""
+        """Return a function that formats a record as a line, without the line end."""
 
     def numbered(self, lines: Iterator[bytes], options: Options) -> Iterator[tuple[int, bytes]]:  # noqa: ARG002
-        """Yield each record's bytes with the number of its first line."""
+        """Yield the bytes of each record with the number of its first line."""
         return enumerate(lines, 1)
 
     def read(self, stream: BinaryIO, report: Report, options: Options) -> Iterator[R]:
-        """Yield the records of a stream; hand malformed ones to `report`."""
+        """Yield the records of a stream. Pass malformed ones to `report`."""
         return self.parse(stream, report, self.parser(options), options)
 
     def parse(
         self, stream: BinaryIO, report: Report, parse: Callable[[str], R | None], options: Options
     ) -> Iterator[R]:
-        """Yield what `parse` makes of the lines."""
+        """Yield the records that `parse` returns for the lines."""
         number = 0
         try:
             for number, raw in self.numbered(without_bom(lines_of(stream, options["longest_line"])), options):
@@ -151,7 +151,7 @@ class LineFormat(Format[R]):
                     if record is not None:
                         yield record
             if self.has_header and not number:
-                raise Malformed(f"the file is empty; {self.name} wants a header line", fatal=True)
+                raise Malformed(f"the file is empty; {self.name} needs a header line", fatal=True)
         except Malformed as error:
             report(number + 1, str(error), error.fatal)
         except DAMAGE as error:
@@ -161,11 +161,11 @@ class LineFormat(Format[R]):
             report(number + 1, reason, True)
 
     def write(self, stream: BinaryIO, records: Iterable[R], options: Options) -> int:
-        """Write the records to a stream and return how many there were."""
+        """Write records to a stream and return their number."""
         return self.write_with(stream, records, self.formatter(options))
 
     def write_with(self, stream: BinaryIO, records: Iterable[R], line_of: Callable[[R], str]) -> int:
-        """Write what `line_of` makes of the records and return how many there were."""
+        """Write the lines that `line_of` returns for the records, and return their number."""
         count = 0
         for record in records:
             if not isinstance(record, self.record):
@@ -175,7 +175,7 @@ class LineFormat(Format[R]):
             except ValueError as error:
                 raise ValueError(f"record {count + 1}: {unencodable(error)}") from error
             if count == 0 and not self.has_header and data.startswith(BOM):
-                # Readers take one mark off the front of a file; a text that begins with one needs a second.
+                # Readers remove one mark from the start of a file, so a text that starts with one needs a second.
                 stream.write(BOM)
             stream.write(data)
             stream.write(b"\n")
@@ -184,18 +184,21 @@ class LineFormat(Format[R]):
 
 
 def wrong_record(format_: Format[Any], record: object) -> str:
-    """Return the sentence for a record of another type than the format's."""
+    """Return the message for a record of the wrong type."""
     return f"format {format_.name!r} writes {format_.record.__name__} records, got {type(record).__name__}"
 
 
 def lines_of(stream: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    """Return the lines of a stream with their ends; one of more than `longest` bytes is refused, not held."""
-    # Lists of lines, for no Python is run between two lines of one.
+    """Return the lines of a stream with their ends. Raise an error for a line of more than `longest` bytes.
+
+    At most about `longest` bytes of a line are held in memory.
+    """
+    # Lists of lines, because no Python code runs between two lines of a list.
     return chain.from_iterable(_blocks_of_lines(stream, longest))
 
 
 def _blocks_of_lines(stream: Any, longest: int) -> Iterator[list[bytes]]:
-    begun: list[bytes] = []  # the pieces of a line whose end was not seen yet
+    begun: list[bytes] = []  # the pieces of an unfinished line
     size = 0
     while block := stream.read1(READ_BYTES):
         size += len(block)
@@ -223,12 +226,12 @@ def _as_far_as(lines: list[bytes], longest: int) -> Iterator[list[bytes]]:
 
 
 def too_long(longest: int) -> str:
-    """Return the sentence for a line that would fill memory."""
-    return f"the line is longer than {longest:,} bytes; allow more with longest_line=..., if it is meant to be"
+    """Return the message for a line that is too long."""
+    return f"the line is longer than {longest:,} bytes; if that is intended, raise the limit with longest_line=..."
 
 
 def without_bom(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Take the byte order mark off the first line."""
+    """Remove the byte order mark from the first line."""
     lines = iter(lines)
     first = next(lines, b"")
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -238,16 +241,16 @@ def without_bom(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def undecodable(error: UnicodeDecodeError) -> str:
-    """Return the sentence for bytes that are not UTF-8."""
+    """Return the message for bytes that are not UTF-8."""
     byte = error.object[error.start]
     return f"byte 0x{byte:02x} at position {error.start + 1} is not UTF-8; save the file as UTF-8"
 
 
 def unencodable(error: ValueError) -> str:
-    """Return the sentence for a text that UTF-8 cannot hold, or the error's own."""
+    """Return the message for a text that UTF-8 cannot encode, or that of the error."""
     if isinstance(error, UnicodeEncodeError):
         code = ord(error.object[error.start])
-        return f"a text contains the lone surrogate U+{code:04X}, which no format here can carry; remove it"
+        return f"a text contains the lone surrogate U+{code:04X}, which UTF-8 cannot encode; remove it"
     return str(error)
 
 
@@ -255,9 +258,9 @@ DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 def damage(error: BaseException) -> str | None:
-    """Return the sentence for damaged compressed data, or None for the rest."""
+    """Return the message for damaged compressed data, or None for other errors."""
     if isinstance(error, EOFError):
-        return "the compressed data ends early; the file was cut short, fetch it again"
+        return "the compressed data ends early, so the file is truncated; download it again"
     if isinstance(error, OSError) and error.errno is not None:
-        return None  # the disk's or the system's own error, not the data's
-    return f"the compressed data is damaged ({error}); fetch the file again"
+        return None  # an error of the disk or the system
+    return f"the compressed data is damaged ({error}); download the file again"

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line; carries every text and every label."""
+"""JSON Lines: one object per line. The format supports all texts and labels."""
 
 import json
 from collections.abc import Callable
@@ -21,16 +21,16 @@ from abound.data.records import Document, make_document
 
 
 class Jsonl(LineFormat[Document]):
-    """One JSON object a line, with a text, a list of labels and perhaps an id."""
+    """One JSON object per line, with a text, a list of labels and an optional id."""
 
     name = "jsonl"
-    summary = "one JSON object a line"
+    summary = "one JSON object per line"
     record = Document
     suffixes = (".jsonl", ".ndjson")
     options = FIELD_OPTIONS | LIST_OPTIONS | LINE_OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:
-        """Return the function from a line to a document."""
+        """Return a function that parses a line into a document."""
         names = text_fields(options)
         single = names[0] if len(names) == 1 else None
         labels_field, id_field, join = options["labels_field"], options["id_field"], options["join"]
@@ -58,7 +58,7 @@ class Jsonl(LineFormat[Document]):
         return parse
 
     def formatter(self, options: Options) -> Callable[[Document], str]:
-        """Return the function from a document to its line."""
+        """Return a function that formats a document as a line."""
         text_field = text_field_to_write(options)
         labels_field, id_field = options["labels_field"], options["id_field"]
         encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -67,24 +67,24 @@ class Jsonl(LineFormat[Document]):
             fields: dict[str, Any] = {}
             if document.id is not None:
                 if id_field is None:
-                    raise ValueError(f"id_field=None leaves no place for the id {shown(document.id)}")
+                    raise ValueError(f"the document has id {shown(document.id)}, but id_field=None")
                 fields[id_field] = document.id
             fields[text_field] = document.text
             if labels_field is not None:
                 fields[labels_field] = list(document.labels)
             elif document.labels:
-                raise ValueError("labels_field=None leaves no place for the labels")
+                raise ValueError("the document has labels, but labels_field=None")
             texts = (document.text, *document.labels, document.id or "")
             if not all(isinstance(text, str) for text in texts):
                 raise ValueError("text, labels and id must be strings")
             if "" in document.labels:
-                raise ValueError("a label is empty, which jsonl cannot carry; leave it out")
+                raise ValueError("a label is empty, which jsonl cannot represent; leave it out")
             return encode(fields)
 
         return line_of
 
 
-# The C scanner behind json.loads; calling it directly saves a third of the time of a short line.
+# The C scanner of json.loads. Calling it directly saves a third of the time for a short line.
 _SCAN = cast(Any, json.JSONDecoder()).scan_once
 
 
@@ -94,18 +94,18 @@ def _object(line: str) -> dict[str, Any]:
         if end == len(line) and type(fields) is dict:
             return fields
     except (ValueError, RecursionError, StopIteration):
-        pass  # json.loads finds the words for it, or takes the white space around the object
+        pass  # json.loads gives a good message, or accepts white space around the object
     try:
         fields = json.loads(line)
     except json.JSONDecodeError as error:
         what = f"{error.msg.removesuffix(' at')} at column {error.colno}"
-        raise Malformed(f"not JSON: {what}; one object a line is wanted") from None
+        raise Malformed(f"not JSON: {what}; write one object per line") from None
     except ValueError:
         raise Malformed("a number has thousands of digits; write it as a string") from None
     except RecursionError:
-        raise Malformed("brackets are nested thousands deep; one flat object a line is wanted") from None
+        raise Malformed("brackets are nested thousands deep; write one flat object per line") from None
     if type(fields) is not dict:
-        raise Malformed(f"{shown(fields)} is no JSON object; one object a line is wanted")
+        raise Malformed(f"{shown(fields)} is not a JSON object; write one object per line")
     return fields
 
 

@@ -1,4 +1,4 @@
-"""Labels, a tab, the text: the plainest corpus of short documents."""
+"""Labels, a tab, the text: a simple format for short documents."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from abound.data.oneline import ONE_LINE_OPTIONS, text_writer
 from abound.data.parsing import Guard, count_noun, labels_of
 from abound.data.records import Document, make_document
 
-_OPTIONS = {"label_separator": Option(" ", "What stands between two labels."), **ONE_LINE_OPTIONS}
+_OPTIONS = {"label_separator": Option(" ", "Separator between two labels."), **ONE_LINE_OPTIONS}
 
 
 class LabelsTsv(LineFormat[Document]):
@@ -20,7 +20,7 @@ class LabelsTsv(LineFormat[Document]):
     options = _OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:
-        """Return the function from a line to a document."""
+        """Return a function that parses a line into a document."""
         separator = _separator(options)
 
         def parse(line: str) -> Document | None:
@@ -29,13 +29,13 @@ class LabelsTsv(LineFormat[Document]):
                 if not line:
                     return None
                 tabs = count_noun(line.count("\t"), "tab")
-                raise Malformed(f"{tabs}; one is wanted, between the labels and the text")
+                raise Malformed(f"{tabs}; put one between the labels and the text")
             return make_document((labels_of(labels, separator), text, None))
 
         return parse
 
     def formatter(self, options: Options) -> Callable[[Document], str]:
-        """Return the function from a document to its line."""
+        """Return a function that formats a document as a line."""
         separator = _separator(options)
         guard = Guard(self.name, "label", rf"\t\n\r{re.escape(separator)}")
         text_of = text_writer(self.name, options)
@@ -49,7 +49,7 @@ class LabelsTsv(LineFormat[Document]):
 def _separator(options: Options) -> str:
     separator: str = options["label_separator"]
     if len(separator) != 1 or separator in "\t\n\r":
-        raise ValueError(f"label_separator must be one character and no tab or line break, got {separator!r}")
+        raise ValueError(f"label_separator must be one character other than a tab or line break, got {separator!r}")
     return separator
 
 

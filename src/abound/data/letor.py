@@ -14,7 +14,7 @@ _NULL_FEATURE = re.compile(rf"[0-9]+:{_NULL}").fullmatch
 
 
 class Letor(LineFormat[Row]):
-    """A grade for a label, a query, features, and often an id in the comment."""
+    """A grade as the label, a query, features, and often an id in the comment."""
 
     name = "letor"
     summary = "grade qid:10 1:0.5 2:0.1 #docid = X"
@@ -22,18 +22,18 @@ class Letor(LineFormat[Row]):
     suffixes = (".letor",)
 
     def parser(self, options: Options) -> Callable[[str], Row | None]:  # noqa: ARG002
-        """Return the function from a line to a row."""
+        """Return a function that parses a line into a row."""
         return _parse
 
     def formatter(self, options: Options) -> Callable[[Row], str]:  # noqa: ARG002
-        """Return the function from a row to its line."""
+        """Return a function that formats a row as a line."""
         qid = Guard(self.name, "qid", rf"#\0{WHITESPACE}", "rename the query")
         docid = Guard(self.name, "id", rf"\0{WHITESPACE}", "rename the document")
         comment = Guard(self.name, "comment", r"\0\n\r", "shorten the comment", empty=True)
 
         def line_of(row: Row) -> str:
             if row.qid is None:
-                raise ValueError("the row has no qid, which letor wants; write svmlight instead")
+                raise ValueError("the row has no qid, which letor needs; write svmlight instead")
             line = f"{_grade(row)} qid:{qid(row.qid)} {_features(row)}".rstrip()
             if row.id is not None:
                 line += f" #docid = {docid(row.id)}"
@@ -41,7 +41,7 @@ class Letor(LineFormat[Row]):
             if row.comment is None:
                 return line
             if _DOCID.fullmatch(row.comment):
-                raise ValueError(f"the comment {shown(row.comment)} reads as an id; give it as the row's id")
+                raise ValueError(f"the comment {shown(row.comment)} would be read as an id; set the row's id instead")
             return f"{line} # {comment(row.comment)}"
 
         return line_of
@@ -49,7 +49,7 @@ class Letor(LineFormat[Row]):
 
 def _grade(row: Row) -> str:
     if len(row.labels) != 1:
-        raise ValueError(f"the row has {len(row.labels)} labels, letor carries one; write svmlight instead")
+        raise ValueError(f"the row has {len(row.labels)} labels, but letor supports one; write svmlight instead")
     try:
         parse_int(row.labels[0], "a grade")
     except Malformed as error:
@@ -58,13 +58,13 @@ def _grade(row: Row) -> str:
 
 
 def _features(row: Row) -> str:
-    null = [place for place, value in enumerate(row.values) if math.isnan(value)]
+    null = [position for position, value in enumerate(row.values) if math.isnan(value)]
     if not null:
         return " ".join(feature_texts(row))
     known = tuple(0.0 if math.isnan(value) else value for value in row.values)
     texts = feature_texts(row._replace(values=known))
-    for place in null:
-        texts[place] = f"{row.indices[place]}:{_NULL}"
+    for position in null:
+        texts[position] = f"{row.indices[position]}:{_NULL}"
     return " ".join(texts)
 
 
@@ -77,23 +77,23 @@ def _parse(line: str) -> Row | None:
     parse_int(grade, "the grade")
     if len(words) < 2 or not words[1].startswith("qid:") or words[1] == "qid:":
         got = shown(words[1]) if len(words) > 1 else "nothing"
-        raise Malformed(f"'qid:' and a query must follow the grade, got {got}; without queries it is svmlight")
+        raise Malformed(f"'qid:' and a query must follow the grade, got {got}; without queries, the format is svmlight")
     qid, words = words[1][4:], words[2:]
-    # NULL is a value that is not known, which a learner may not take for zero.
-    null = [place for place, word in enumerate(words) if _NULL_FEATURE(word)] if _NULL in body else []
-    for place in null:
-        words[place] = words[place].replace(_NULL, "0")
+    # NULL is an unknown value, which a learner must not take for zero.
+    null = [position for position, word in enumerate(words) if _NULL_FEATURE(word)] if _NULL in body else []
+    for position in null:
+        words[position] = words[position].replace(_NULL, "0")
     indices, values = features_of(words)
     if null:
         known = list(values)
-        for place in null:
-            known[place] = math.nan
+        for position in null:
+            known[position] = math.nan
         values = tuple(known)
     if not mark:
         return Row((grade,), indices, values, qid)
-    found = _DOCID.fullmatch(comment)
-    if found:
-        return Row((grade,), indices, values, qid, found[1], found[2])
+    docid = _DOCID.fullmatch(comment)
+    if docid:
+        return Row((grade,), indices, values, qid, docid[1], docid[2])
     return Row((grade,), indices, values, qid, None, comment.removeprefix(" "))
 
 

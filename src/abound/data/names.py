@@ -1,4 +1,4 @@
-"""The names of labels, from a file of their own."""
+"""Read the names of labels from a separate file."""
 
 import os
 
@@ -10,7 +10,7 @@ from abound.errors import DataError
 
 
 def is_vocabulary(path: str | os.PathLike[str]) -> bool:
-    """Tell by its name whether a file is a SKOS vocabulary."""
+    """Return whether a file is a SKOS vocabulary, judging by its name."""
     file = os.fspath(path)
     return parser_of(file.lower().removesuffix(compression_of(file))) is not None
 
@@ -23,19 +23,19 @@ def read_label_names(
     Parameters
     ----------
     path : str or path
-        A file of lines 'id<TAB>name', where further columns and repeated ids are synonyms; or, when it is
-        called .txt, one name a line for the labels 0, 1, 2 and so on; or, when it is called .ttl, .nt, .rdf or
-        .skos, a SKOS vocabulary, whose labels are URIs. Decompressed by its suffix. An id in angle brackets
-        loses them, as in Annif's vocabularies.
+        A file of lines 'id<TAB>name', where more columns and repeated ids are synonyms. With suffix .txt: one name
+        per line for the labels 0, 1, 2 and so on. With suffix .ttl, .nt, .rdf or .skos: a SKOS vocabulary, whose
+        labels are URIs. The file is decompressed by its suffix. Angle brackets around an id are removed, as in
+        Annif's vocabularies.
     language : str, optional
-        Which names of a SKOS vocabulary, such as "en"; needed where it has several languages.
+        The language of the names in a SKOS vocabulary, such as "en"; needed if it has several languages.
     likely_language : str, optional
-        What is taken from a vocabulary of several languages if none is given.
+        The language to use if none is given and the vocabulary has several.
 
     Returns
     -------
     dict
-        For each label id its names, the preferred one first.
+        The names of each label id, the preferred one first.
     """
     file = os.fspath(path)
     plain = file.lower().removesuffix(compression_of(file))
@@ -43,7 +43,7 @@ def read_label_names(
     if parser is not None:
         return _vocabulary(file, parser, language, likely_language)
     if language is not None:
-        raise ValueError(f"a language can be chosen from a SKOS vocabulary only, and {file} is none by its name")
+        raise ValueError(f"a language can be chosen only for a SKOS vocabulary (.ttl, .nt, .rdf or .skos), got {file}")
     names: dict[str, list[str]] = {}
     number = 0
     try:
@@ -55,7 +55,7 @@ def read_label_names(
                 elif line:
                     _add(line, names)
     except Malformed as error:
-        # What is fatal was found before the loop got to see the line.
+        # A fatal error is raised before the loop sees the line.
         raise _error(file, number + error.fatal, str(error)) from None
     except UnicodeDecodeError as error:
         raise _error(file, number, undecodable(error)) from None
@@ -83,7 +83,7 @@ def _vocabulary(file: str, parser: str, language: str | None, likely: str | None
 def _add(line: str, names: dict[str, list[str]]) -> None:
     label, *columns = line.split("\t")
     if not columns:
-        raise Malformed(f"no tab in {shown(line)}; 'id<TAB>name' is wanted, or a file called .txt of one name a line")
+        raise Malformed(f"no tab in {shown(line)}; write 'id<TAB>name', or one name per line in a .txt file")
     if label.startswith("<") and label.endswith(">"):
         label = label[1:-1]
     known = names.setdefault(_require_text(label, "the id"), [])
@@ -94,7 +94,7 @@ def _add(line: str, names: dict[str, list[str]]) -> None:
 
 def _require_text(text: str, what: str) -> str:
     if not text or text.isspace():
-        raise Malformed(f"{what} is empty; every label wants an id and a name")
+        raise Malformed(f"{what} is empty; every label needs an id and a name")
     return text
 
 

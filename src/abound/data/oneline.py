@@ -1,4 +1,4 @@
-"""What labels-tsv, annif and fasttext share: one line, and no quoting."""
+"""Shared by labels-tsv, annif and fasttext: one line per document, without quoting."""
 
 import re
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from abound.data.records import Document
 ONE_LINE_OPTIONS = {
     "breaks": Option(
         None,
-        "What replaces each tab and line break of a text; None refuses them.",
+        "Replacement for tabs and line breaks in a text; None raises an error.",
         (str, type(None)),
         use="write",
     ),
     "ids": Option(
         "refuse",
-        "What to do with document ids, for which there is no place.",
+        "What to do with document ids, which the format does not support.",
         choices=("refuse", "drop"),
         use="write",
     ),
@@ -26,7 +26,7 @@ ONE_LINE_OPTIONS = {
 
 
 def text_writer(format_name: str, options: Any, forbidden: str = r"\t\n\r") -> Callable[[Document], str]:
-    """Return the function from a document to its text, fit for one line."""
+    """Return a function that returns the text of a document on one line."""
     instead = "write jsonl instead, or replace it with breaks=' '"
     guard = Guard(format_name, "text", forbidden, instead, empty=True)
     breaks, drop = options["breaks"], options["ids"] == "drop"
@@ -35,7 +35,7 @@ def text_writer(format_name: str, options: Any, forbidden: str = r"\t\n\r") -> C
     def text_of(document: Document) -> str:
         if document.id is not None and not drop:
             raise ValueError(
-                f"the document has id {shown(document.id)}, for which {format_name} has no place; "
+                f"the document has id {shown(document.id)}, which {format_name} does not support; "
                 "write jsonl instead, or drop it with ids='drop'"
             )
         text = document.text

@@ -1,4 +1,4 @@
-"""Parquet tables of documents, read batch by batch; needs the extra 'parquet'."""
+"""Parquet tables of documents, read in batches; needs the extra 'parquet'."""
 
 import io
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,7 @@ from abound.data.formats import (
 )
 from abound.data.records import Document, make_document
 
-_OPTIONS = {**FIELD_OPTIONS, **LIST_OPTIONS, "batch_rows": Option(4096, "How many rows are in memory at once.", (int,))}
+_OPTIONS = {**FIELD_OPTIONS, **LIST_OPTIONS, "batch_rows": Option(4096, "Number of rows in memory at once.", (int,))}
 _PURPOSE = "Parquet files"
 MAX_HELD_BYTES = 1 << 30
 
@@ -45,7 +45,7 @@ class Parquet(Format[Document]):
     options = _OPTIONS
 
     def read(self, stream: BinaryIO, report: Report, options: Options) -> Iterator[Document]:
-        """Yield the documents of a table; the row number stands for the line."""
+        """Yield the documents of a table. Errors are reported with the row number."""
         pyarrow = require("pyarrow", "parquet", _PURPOSE)
         parquet = require("pyarrow.parquet", "parquet", _PURPOSE)
         row, batch_rows = 0, _batch_rows(options)
@@ -65,15 +65,15 @@ class Parquet(Format[Document]):
                         yield document
         except Malformed as error:
             report(row + 1, str(error), True)
-        # ValueError: names of columns that are no UTF-8; OverflowError: numbers that Python's types cannot hold.
+        # ValueError: column names that are not UTF-8; OverflowError: numbers that do not fit Python's types.
         except (pyarrow.ArrowException, ValueError, OverflowError, *DAMAGE) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             cause = str(error).partition("\n")[0].rstrip(". ")
-            report(row + 1, f"not a whole Parquet file ({cause}); fetch it again", True)
+            report(row + 1, f"not a complete Parquet file ({cause}); download it again", True)
 
     def write(self, stream: BinaryIO, records: Iterable[Document], options: Options) -> int:
-        """Write the documents as one table and return how many there were."""
+        """Write the documents as one table and return their number."""
         pyarrow = require("pyarrow", "parquet", _PURPOSE)
         parquet = require("pyarrow.parquet", "parquet", _PURPOSE)
         text_field, string = text_field_to_write(options), pyarrow.string()
@@ -97,7 +97,7 @@ class Parquet(Format[Document]):
 
 
 def _whole(stream: BinaryIO) -> io.BytesIO:
-    """Read a stream that cannot seek, for the table's directory is at the end of the file."""
+    """Read a whole stream that cannot seek, because the metadata is at the end of a Parquet file."""
     raw = stream.read(MAX_HELD_BYTES + 1)
     if len(raw) > MAX_HELD_BYTES:
         raise Malformed(f"a table of more than {MAX_HELD_BYTES:,} bytes cannot be read from a pipe; save it to a file")
@@ -112,7 +112,7 @@ def _batch_rows(options: Options) -> int:
 
 
 def _columns(schema: Any, options: Options) -> list[str]:
-    """Return the columns to read: texts, labels, id, as far as wanted."""
+    """Return the columns to read: texts, and labels and id if wanted."""
     wanted = [("text_field", name) for name in text_fields(options)]
     if options["labels_field"] is not None:
         wanted.append(("labels_field", options["labels_field"]))
@@ -123,7 +123,7 @@ def _columns(schema: Any, options: Options) -> list[str]:
         if name not in schema.names:
             raise Malformed(missing_field(option, name, schema.names))
         if schema.names.count(name) > 1:
-            raise Malformed(f"{schema.names.count(name)} columns are named {name!r}; one is wanted")
+            raise Malformed(f"{schema.names.count(name)} columns are named {name!r}; exactly one is needed")
     return [name for _, name in wanted]
 
 
@@ -138,11 +138,11 @@ def _value(item: Any) -> Any:
     try:
         return item.as_py()
     except UnicodeDecodeError as error:
-        return error  # becomes malformed when its row is reached
+        return error  # reported when its row is reached
 
 
 def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
-    """Return the function from a row's fields to a document."""
+    """Return a function that turns the fields of a row into a document."""
     names, join = text_fields(options), options["join"]
     labels_at = len(names)
     has_labels, separator = options["labels_field"] is not None, separator_of(options)
@@ -166,9 +166,9 @@ def _check(document: object, number: int, options: Options) -> None:
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"record {number}: text, labels and id must be strings")
     if "" in document.labels:
-        raise ValueError(f"record {number}: a label is empty, which parquet cannot carry; leave it out")
+        raise ValueError(f"record {number}: a label is empty, which parquet cannot represent; leave it out")
     if (document.labels and options["labels_field"] is None) or (document.id and options["id_field"] is None):
-        raise ValueError(f"record {number}: it has labels or an id, and the field that would hold it is None")
+        raise ValueError(f"record {number}: it has labels or an id, but labels_field or id_field is None")
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:

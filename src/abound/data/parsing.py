@@ -1,4 +1,4 @@
-"""Numbers, features and labels in lines: strict to read, exact to write."""
+"""Parse and format numbers, features and labels: reading is strict, writing is exact."""
 
 import math
 import re
@@ -9,14 +9,14 @@ from operator import methodcaller
 from abound.data.formats import Malformed
 from abound.data.records import Row
 
-# Feature numbers end up in int64 arrays.
+# Feature numbers are stored in int64 arrays.
 MAX_INDEX = 2**63 - 1
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SPLIT = methodcaller("split", ":")
 
-# Bodies of character classes: what str.split splits at, and what the C programs of these formats split at.
+# Bodies of character classes: where str.split splits, and where the C programs of these formats split.
 WHITESPACE = r"\s"
 ASCII_SPACE = r" \t\n\r\v\f"
 _NAMES = {
@@ -33,18 +33,18 @@ _NAMES = {
 
 
 def shown(text: object) -> str:
-    """Return `text` quoted for a message, cut when it is long."""
+    """Quote `text` for a message, and shorten it if it is long."""
     quoted = repr(text)
     return quoted if len(quoted) <= 60 else f"{quoted[:57]}...{quoted[-1]}"
 
 
 def count_noun(count: int, noun: str) -> str:
-    """Return the count with its noun."""
+    """Return a count with its noun, such as '2 columns'."""
     return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
 
 
 def parse_int(text: str, what: str) -> int:
-    """Return the whole number that `text` is; `what` names it in the message."""
+    """Parse a whole number; `what` names it in the error message."""
     if not _WHOLE.fullmatch(text):
         limit = " of at most 18 digits" if text.isascii() and text.isdigit() else ""
         raise Malformed(f"{what} must be a whole number{limit}, got {shown(text)}")
@@ -52,7 +52,7 @@ def parse_int(text: str, what: str) -> int:
 
 
 def parse_float(text: str, what: str) -> float:
-    """Return the finite number that `text` is; `what` names it in the message."""
+    """Parse a finite number; `what` names it in the error message."""
     number = float(text) if _REAL.fullmatch(text) else math.nan
     if not math.isfinite(number):
         raise Malformed(f"{what} must be a finite number, got {shown(text)}")
@@ -60,7 +60,7 @@ def parse_float(text: str, what: str) -> float:
 
 
 def labels_of(text: str, separator: str) -> tuple[str, ...]:
-    """Split the labels of a line; no text is no labels."""
+    """Split the labels of a line. An empty text has no labels."""
     if not text:
         return ()
     labels = tuple(text.split(separator))
@@ -79,8 +79,8 @@ def features_of(tokens: Sequence[str]) -> tuple[tuple[int, ...], tuple[float, ..
         values = tuple(map(float, numbers))
     except ValueError:
         return _features_one_by_one(tokens)
-    # int and float take '1_0' and digits of other scripts, which no other reader of these files does; sum
-    # finds NaN and infinity in one pass, and a sum that overflows is sorted out by the slow path.
+    # int and float accept '1_0' and digits of other scripts, unlike other readers of these files. sum detects NaN and
+    # infinity in one pass; the slow path handles a sum that overflows.
     joined = "".join(tokens)
     if "_" in joined or not joined.isascii() or not math.isfinite(sum(values)):
         return _features_one_by_one(tokens)
@@ -107,7 +107,7 @@ def number_text(value: float) -> str:
     """Return the shortest text that reads back as `value`."""
     value = float(value)
     if not math.isfinite(value):
-        raise ValueError(f"the value {value} is not a finite number, which the format cannot carry")
+        raise ValueError(f"the value {value} is not finite, which the format cannot represent")
     return repr(value).removesuffix(".0")
 
 
@@ -122,20 +122,20 @@ def feature_texts(row: Row) -> list[str]:
 
 
 class Guard:
-    """Refuse texts that a format cannot carry.
+    """Reject texts that a format cannot represent.
 
     Parameters
     ----------
     format_name : str
-        The format, for the message.
+        The name of the format, for the message.
     what : str
-        What is guarded, such as "label".
+        The kind of text, such as "label".
     forbidden : str
         Body of a regular expression's character class.
     instead : str
-        What the caller may do instead.
+        The advice in the message.
     empty : bool
-        Whether an empty text can be carried.
+        Whether the text may be empty.
     """
 
     def __init__(
@@ -153,31 +153,31 @@ class Guard:
         self._search = re.compile(f"[{forbidden}]").search
 
     def __call__(self, text: str) -> str:
-        """Return `text`, or raise ValueError when the format cannot carry it."""
+        """Return `text`, or raise ValueError if the format cannot represent it."""
         if not isinstance(text, str):
             raise ValueError(f"the {self._what} {text!r} must be str, got {type(text).__name__}")
-        found = self._search(text)
-        if found:
+        match = self._search(text)
+        if match:
             raise ValueError(
-                f"the {self._what} {shown(text)} contains {character(found[0])}, "
-                f"which {self._format_name} cannot carry; {self._instead}"
+                f"the {self._what} {shown(text)} contains {character(match[0])}, "
+                f"which {self._format_name} cannot represent; {self._instead}"
             )
         if not text and not self._empty:
-            raise ValueError(f"a {self._what} is empty, which {self._format_name} cannot carry; leave it out")
+            raise ValueError(f"a {self._what} is empty, which {self._format_name} cannot represent; leave it out")
         return text
 
 
 def character(char: str) -> str:
-    """Name a character for a message."""
+    """Describe a character for a message."""
     code = f"U+{ord(char):04X} {unicodedata.name(char, '')}".strip()
     return f"{_NAMES[char]} ({char!r})" if char in _NAMES else f"{char!r} ({code})"
 
 
 def reject_fields(format_name: str, row: Row, *fields: str) -> None:
-    """Refuse a row that has a field for which the format has no place."""
+    """Raise an error if a row has a value in one of the fields, which the format does not support."""
     for field in fields:
         if getattr(row, field) is not None:
             raise ValueError(
-                f"the row has {field} {shown(getattr(row, field))}, for which {format_name} has no place; "
+                f"the row has {field} {shown(getattr(row, field))}, which {format_name} does not support; "
                 f"drop it with row._replace({field}=None)"
             )

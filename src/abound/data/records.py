@@ -1,7 +1,7 @@
-"""What the readers yield and the writers take.
+"""The records that readers yield and writers take.
 
-The records are named tuples because one is made for every line, and a frozen dataclass costs several times as
-much to build.
+The records are named tuples, because one is created for every line, and a frozen dataclass takes several times as long
+to create.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ class Document(NamedTuple):
     Attributes
     ----------
     labels : tuple of str
-        Label names in file order, possibly none.
+        Label names in file order; may be empty.
     text : str
         The text, unchanged.
     id : str or None
-        The document's own name, where the format has one.
+        The name of the document, if the format has one.
     """
 
     labels: tuple[str, ...]
@@ -27,8 +27,8 @@ class Document(NamedTuple):
     id: str | None = None
 
 
-# A third cheaper than calling Document, which shows where a line is parsed in a microsecond; takes all
-# three fields as one tuple.
+# A third faster than calling Document, which matters when a line is parsed in a microsecond. Takes the three fields
+# as one tuple.
 make_document: Callable[[tuple[tuple[str, ...], str, str | None]], Document] = partial(tuple.__new__, Document)
 
 
@@ -38,17 +38,17 @@ class Row(NamedTuple):
     Attributes
     ----------
     labels : tuple of str
-        Label names, or the one grade of a LETOR row.
+        Label names, or the grade of a LETOR row.
     indices : tuple of int
-        Feature numbers exactly as the file has them: no shift between bases, no sorting.
+        Feature numbers exactly as in the file: not sorted, and not shifted between bases 0 and 1.
     values : tuple of float
-        One value for each index; NaN only where LETOR says NULL.
+        One value for each index; NaN only for NULL in LETOR.
     qid : str or None
-        The query that the row belongs to.
+        The query of the row.
     id : str or None
-        The document's own name (LETOR's docid).
+        The name of the document (LETOR's docid).
     comment : str or None
-        What follows the hash sign.
+        The text after the hash sign.
     """
 
     labels: tuple[str, ...]
@@ -65,9 +65,9 @@ class NamedRow(NamedTuple):
     Attributes
     ----------
     labels : tuple of str
-        Label names, possibly none.
+        Label names; may be empty.
     names : tuple of str
-        Feature names; one of namespace ``ns`` is ``ns^name``, which is how Vowpal Wabbit prints it.
+        Feature names. In namespace ``ns``, a name is ``ns^name``, as Vowpal Wabbit prints it.
     values : tuple of float
         One value for each name.
     id : str or None

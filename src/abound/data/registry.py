@@ -1,4 +1,4 @@
-"""The formats by name, and which of them a file name means."""
+"""The formats by name, and the detection of a format from a file name."""
 
 import difflib
 import os
@@ -37,12 +37,12 @@ _BY_SUFFIX = {suffix: format_.name for format_ in FORMATS.values() for suffix in
 
 
 def detect_format(path: str | os.PathLike[str]) -> str:
-    """Tell the format from a file's name.
+    """Detect the format from a file name.
 
     Parameters
     ----------
     path : str or path
-        The name; a compression suffix is passed over, so docs.jsonl.gz is jsonl.
+        The file name. A compression suffix is ignored, so docs.jsonl.gz is jsonl.
 
     Returns
     -------
@@ -57,20 +57,20 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     known = f"pass format=..., one of {', '.join(FORMATS)}"
     if name == STANDARD:
-        raise ValueError(f"a standard stream has no name to tell the format from; {known}")
+        raise ValueError(f"the format of a standard stream cannot be detected; {known}")
     stem = name[: len(name) - len(compression_of(name))]
     suffix = os.path.splitext(stem)[1].lower()
     if suffix not in _BY_SUFFIX:
         suffixes = ", ".join(_BY_SUFFIX)
         raise ValueError(
-            f"cannot tell the format of {name!r} from its name; {known}, "
-            f"or name the file with one of {suffixes} (and perhaps {', '.join(COMPRESSIONS)})"
+            f"cannot detect the format of {name!r} from its name; {known}, "
+            f"or use one of the suffixes {suffixes} (optionally followed by {', '.join(COMPRESSIONS)})"
         )
     return _BY_SUFFIX[suffix]
 
 
 def find_format(name: str | None, path: str) -> Format[Any]:
-    """Return the format of that name, or the one that the path means."""
+    """Return the format by name, or detect it from the path."""
     name = detect_format(path) if name is None else name
     if name not in FORMATS:
         near = difflib.get_close_matches(name, FORMATS, n=1)

@@ -1,4 +1,4 @@
-"""Bytes in and out: compression, standard streams, progress, atomic files."""
+"""Byte streams: compression, standard streams, progress, atomic files."""
 
 import bz2
 import gzip
@@ -18,13 +18,13 @@ from abound.data.extras import require
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 STANDARD = "-"
-# Bytes that are read at once: enough that the Python-level readinto of the decompressors is called rarely.
+# Bytes to read at once: enough that the decompressors' readinto, which is Python code, is called rarely.
 READ_BYTES = 1 << 18
-_XZ_MEMORY = 1 << 28  # bytes; what `xz -9` writes needs a quarter of it
+_XZ_MEMORY = 1 << 28  # bytes; `xz -9` needs a quarter of it
 
 
 def source_name(path: str) -> str:
-    """Return a path as messages name it."""
+    """Return a path for messages."""
     return "<stdin>" if path == STANDARD else path
 
 
@@ -35,20 +35,20 @@ def compression_of(path: str) -> str:
 
 
 class CountingStream(io.RawIOBase):
-    """A raw stream that counts the bytes taken from another.
+    """A raw stream that counts the bytes read from another stream.
 
     Parameters
     ----------
     inner : BinaryIO
-        Where the bytes come from.
+        The stream to read from.
     owned : bool
-        Whether closing this closes `inner` too; standard input stays open.
+        Whether closing this stream also closes `inner`; standard input stays open.
     """
 
     def __init__(self, inner: Any, owned: bool) -> None:
         self._inner = inner
         self._owned = owned
-        # readinto of a buffered stream waits for a full buffer; readinto1 hands over what a pipe has.
+        # readinto of a buffered stream waits for a full buffer; readinto1 returns what a pipe has.
         self._readinto = getattr(inner, "readinto1", inner.readinto)
         self.count = 0
 
@@ -61,7 +61,7 @@ class CountingStream(io.RawIOBase):
         return self._owned and bool(self._inner.seekable())
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Move the inner stream; Parquet needs it."""
+        """Seek in the inner stream, which Parquet needs."""
         return int(self._inner.seek(offset, whence))
 
     def tell(self) -> int:
@@ -69,31 +69,31 @@ class CountingStream(io.RawIOBase):
         return int(self._inner.tell())
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill `buffer` from the inner stream and count."""
+        """Read into `buffer` from the inner stream, and count the bytes."""
         n_bytes = int(self._readinto(buffer) or 0)
         self.count += n_bytes
         return n_bytes
 
     def close(self) -> None:
-        """Close this, and the inner stream if it is owned."""
+        """Close this stream, and the inner one if it is owned."""
         if self._owned:
             self._inner.close()
         super().close()
 
 
 class _Frames(io.RawIOBase):
-    """Decompress frames one after another, at most as much as is asked for, and notice when one is cut short.
+    """Decompress consecutive frames, no more than requested at a time, and detect truncated frames.
 
-    Unlike the standard library's files, it bounds what xz may ask for and takes nothing but zeros after the end.
+    Unlike the classes of the standard library, it limits the memory of xz and accepts only zeros after the end.
 
     Parameters
     ----------
     source : BinaryIO
         The compressed bytes.
     new : callable
-        Makes the decompressor of one frame.
+        Returns the decompressor of a frame.
     errors : type of exception
-        With which that says that its input is damaged.
+        The error that the decompressor raises for damaged input.
     """
 
     def __init__(self, source: BinaryIO, new: Callable[[], Any], errors: type[Exception]) -> None:
@@ -140,7 +140,7 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, CountingStream]]:
     stream : BinaryIO
         The decompressed bytes.
     counted : CountingStream
-        How many compressed bytes were read so far.
+        Counts the compressed bytes read so far.
     """
     if path == STANDARD:
         counted = CountingStream(sys.stdin.buffer, owned=False)
@@ -153,7 +153,7 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, CountingStream]]:
             yield buffered, counted
             return
         with _decompressed(buffered, suffix) as raw:
-            # The buffer on top reads lines in C; the readline of the decompressors is Python, and slower.
+            # The buffer reads lines in C; the readline of the decompressors is Python code and slower.
             yield io.BufferedReader(raw, READ_BYTES), counted
 
 
@@ -169,14 +169,14 @@ def _decompressed(stream: Any, suffix: str) -> Any:
 
 
 def _zstd() -> Any:
-    """Return the module that Python has from 3.14 on, or the same from elsewhere."""
+    """Return the zstd module of Python 3.14 or later, or its backport."""
     name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
     return require(name, "zstd", ".zst files")
 
 
 def _compressed(stream: BinaryIO, suffix: str) -> Any:
     if suffix == ".gz":
-        # No time and no name inside: the same records give the same bytes.
+        # Without time and name, the same records give the same bytes.
         return gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0)
     if suffix == ".bz2":
         return bz2.BZ2File(stream, "wb")
@@ -187,17 +187,16 @@ def _compressed(stream: BinaryIO, suffix: str) -> Any:
 
 @contextmanager
 def open_output(path: str) -> Iterator[BinaryIO]:
-    """Open a file that appears whole or not at all, or standard output for '-'.
+    """Open a file to write atomically, or standard output for '-'.
 
-    What is written goes to a temporary file beside the target and takes its name at the end; when the block
-    raises, the target stays as it was. A target that is no regular file (a pipe, /dev/null) is written to
-    directly.
+    The data is written to a temporary file beside the target, which is renamed at the end. If the block raises an
+    error, the target is unchanged. A target that is not a regular file (a pipe, /dev/null) is written directly.
     """
     if path == STANDARD:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(os.path.realpath(path))  # a link keeps pointing at the file that is replaced
+    target = Path(os.path.realpath(path))  # replace the file that a link points to, not the link
     suffix = compression_of(path)
     if target.exists() and not target.is_file():
         with open(target, "wb") as stream, _maybe_compressed(stream, suffix) as out:
@@ -214,7 +213,7 @@ def open_output(path: str) -> Iterator[BinaryIO]:
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except OSError as error:
-        if error.errno is not None and error.filename is None:  # a full disk does not say which file did not fit
+        if error.errno is not None and error.filename is None:  # the error of a full disk does not name the file
             error.filename = path
         raise
     finally:

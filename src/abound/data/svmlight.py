@@ -16,7 +16,7 @@ from abound.data.parsing import (
 )
 from abound.data.records import Row
 
-RENAME = "number the labels and keep their names in a file of their own, or write the documents as jsonl"
+RENAME = "number the labels and keep their names in a separate file, or write the documents as jsonl"
 _COUNTS = re.compile(r"[0-9]+ [0-9]+ [0-9]+\s*").fullmatch
 
 
@@ -29,11 +29,11 @@ class Svmlight(LineFormat[Row]):
     suffixes = (".svm", ".svmlight", ".libsvm")
 
     def parser(self, options: Options) -> Callable[[str], Row | None]:  # noqa: ARG002
-        """Return the function from a line to a row."""
+        """Return a function that parses a line into a row."""
         return _parse
 
     def formatter(self, options: Options) -> Callable[[Row], str]:  # noqa: ARG002
-        """Return the function from a row to its line."""
+        """Return a function that formats a row as a line."""
         label = Guard(self.name, "label", rf",:#\0{ASCII_SPACE}", RENAME)
         qid = Guard(self.name, "qid", rf"#\0{WHITESPACE}", "rename the query")
         comment = Guard(self.name, "comment", r"\0\n\r", "shorten the comment", empty=True)
@@ -46,7 +46,7 @@ class Svmlight(LineFormat[Row]):
             parts += feature_texts(row)
             if row.comment is not None:
                 parts.append(f"# {comment(row.comment)}")
-            # A row with nothing in it is one space, because an empty line is passed over.
+            # An empty row is one space, because readers ignore empty lines.
             return " ".join(parts) or " "
 
         return line_of
@@ -54,10 +54,10 @@ class Svmlight(LineFormat[Row]):
 
 def split_labels(line: str) -> tuple[tuple[str, ...], list[str]]:
     """Split a line into its labels and its other words."""
-    # Not str.split: a label may hold a no-break space.
+    # Not str.split, because a label may contain a no-break space.
     head, _, rest = line.replace("\t", " ").partition(" ")
     if ":" in head:
-        raise Malformed(f"{shown(head)} stands in the labels' place; a row without labels starts with a space")
+        raise Malformed(f"{shown(head)} is a feature, not a label; start a row without labels with a space")
     return labels_of(head, ","), rest.split()
 
 
@@ -70,9 +70,9 @@ def _parse(line: str) -> Row | None:
     if words and words[0].startswith("qid:"):
         qid = words.pop(0)[4:]
         if not qid:
-            raise Malformed("the qid is empty; a name must follow 'qid:' at once")
+            raise Malformed("the qid is empty; a name must directly follow 'qid:'")
     if len(words) == 2 and _COUNTS(line):
-        raise Malformed("three counts instead of labels and features; with such a header the format is xmc")
+        raise Malformed("three counts instead of labels and features; with this header, the format is xmc")
     indices, values = features_of(words)
     return Row(labels, indices, values, qid, None, comment.removeprefix(" ") if mark else None)
 

@@ -1,4 +1,4 @@
-"""TREC's runs and relevance judgements."""
+"""Runs and relevance judgements of TREC."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from abound.data.records import Qrel, RunLine
 
 
 class TrecRun(LineFormat[RunLine]):
-    """'qid Q0 doc rank score tag'; the second column means nothing."""
+    """'qid Q0 doc rank score tag'; the second column is ignored."""
 
     name = "trec-run"
     summary = "qid Q0 doc rank score tag"
@@ -16,7 +16,7 @@ class TrecRun(LineFormat[RunLine]):
     suffixes = (".run",)
 
     def parser(self, options: Options) -> Callable[[str], RunLine | None]:  # noqa: ARG002
-        """Return the function from a line to a retrieved document."""
+        """Return a function that parses a line into a retrieved document."""
 
         def parse(line: str) -> RunLine | None:
             words = _columns(line, 6, self.summary)
@@ -28,7 +28,7 @@ class TrecRun(LineFormat[RunLine]):
         return parse
 
     def formatter(self, options: Options) -> Callable[[RunLine], str]:  # noqa: ARG002
-        """Return the function from a retrieved document to its line."""
+        """Return a function that formats a retrieved document as a line."""
         qid, doc, tag = (_guard(self.name, what) for what in ("qid", "document", "tag"))
 
         def line_of(run: RunLine) -> str:
@@ -39,7 +39,7 @@ class TrecRun(LineFormat[RunLine]):
 
 
 class TrecQrels(LineFormat[Qrel]):
-    """'qid 0 doc grade'; the second column means nothing."""
+    """'qid 0 doc grade'; the second column is ignored."""
 
     name = "trec-qrels"
     summary = "qid 0 doc grade"
@@ -47,7 +47,7 @@ class TrecQrels(LineFormat[Qrel]):
     suffixes = (".qrels",)
 
     def parser(self, options: Options) -> Callable[[str], Qrel | None]:  # noqa: ARG002
-        """Return the function from a line to a judgement."""
+        """Return a function that parses a line into a judgement."""
 
         def parse(line: str) -> Qrel | None:
             words = _columns(line, 4, self.summary)
@@ -56,7 +56,7 @@ class TrecQrels(LineFormat[Qrel]):
         return parse
 
     def formatter(self, options: Options) -> Callable[[Qrel], str]:  # noqa: ARG002
-        """Return the function from a judgement to its line."""
+        """Return a function that formats a judgement as a line."""
         qid, doc = (_guard(self.name, what) for what in ("qid", "document"))
 
         def line_of(qrel: Qrel) -> str:
@@ -70,7 +70,7 @@ def _columns(line: str, wanted: int, summary: str) -> list[str] | None:
     if len(words) != wanted:
         if not words:
             return None
-        raise Malformed(f"{count_noun(len(words), 'column')} in {shown(line)}; {wanted} are wanted: {summary}")
+        raise Malformed(f"{count_noun(len(words), 'column')} in {shown(line)}; {wanted} are needed: {summary}")
     return words
 
 
@@ -79,7 +79,7 @@ def _guard(format_name: str, what: str) -> Guard:
 
 
 def _whole_number(what: str, value: int) -> str:
-    # numpy's integers are welcome, 1.0 is not: it would come back as something else.
+    # Integers of NumPy are allowed. 1.0 is not, because it would not be read back as the same value.
     text = str(value)
     try:
         parse_int(text, f"the {what}")

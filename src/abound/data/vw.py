@@ -1,7 +1,7 @@
-"""Vowpal Wabbit's text format, multi-label: 'l1,l2 'tag|ns word word:2.5'.
+"""The multi-label text format of Vowpal Wabbit: 'l1,l2 'tag|ns word word:2.5'.
 
-The format has no escaping. A bar, a colon or a space in a name would change what the line says, so such names
-are refused instead of being altered.
+The format has no escaping. A bar, a colon or a space in a name would change the meaning of the line, so names that
+contain one are rejected.
 """
 
 import math
@@ -13,11 +13,11 @@ from abound.data.parsing import ASCII_SPACE, Guard, labels_of, number_text, pars
 from abound.data.records import NamedRow
 from abound.data.svmlight import RENAME
 
-_NAMESPACE = "^"  # what Vowpal Wabbit itself prints between namespace and feature
+_NAMESPACE = "^"  # as Vowpal Wabbit prints it between namespace and feature
 
 
 class VowpalWabbit(LineFormat[NamedRow]):
-    """Labels, perhaps a tag, and named features in namespaces."""
+    """Labels, an optional tag, and named features in namespaces."""
 
     name = "vw"
     summary = "l1,l2 'tag|namespace word word:2.5"
@@ -25,11 +25,11 @@ class VowpalWabbit(LineFormat[NamedRow]):
     suffixes = (".vw",)
 
     def parser(self, options: Options) -> Callable[[str], NamedRow | None]:  # noqa: ARG002
-        """Return the function from a line to a row."""
+        """Return a function that parses a line into a row."""
         return _parse
 
     def formatter(self, options: Options) -> Callable[[NamedRow], str]:  # noqa: ARG002
-        """Return the function from a row to its line."""
+        """Return a function that formats a row as a line."""
         special = rf"|\0{ASCII_SPACE}"
         label = Guard(self.name, "label", f",:{special}", RENAME)
         tag = Guard(self.name, "id", special, "rename the document")
@@ -77,7 +77,7 @@ def _parse(line: str) -> NamedRow | None:
         return None
     head, bar, body = line.partition("|")
     if not bar:
-        raise Malformed("no bar '|' in the line; it must stand between the labels and the features")
+        raise Malformed("no bar '|' in the line; put one between the labels and the features")
     labels, tag = _head(head)
     names: list[str] = []
     values: list[float] = []
@@ -87,7 +87,7 @@ def _parse(line: str) -> NamedRow | None:
 
 
 def _head(head: str) -> tuple[tuple[str, ...], str | None]:
-    """Read labels and tag: the tag touches the bar or starts with a quote."""
+    """Parse labels and tag. A tag touches the bar or starts with a quote."""
     words = _words(head)
     tag = None
     if words and (words[-1][0] == "'" or head[-1] not in " \t"):
@@ -95,10 +95,10 @@ def _head(head: str) -> tuple[tuple[str, ...], str | None]:
         if not tag:
             raise Malformed("the tag before the bar is empty; a name must follow the quote")
     if len(words) > 1:
-        raise Malformed(f"{len(words)} words before the bar; 'l1,l2' is wanted, and then perhaps a tag")
+        raise Malformed(f"{len(words)} words before the bar; write 'l1,l2' and optionally a tag")
     text = words[0] if words else ""
     if ":" in text:
-        raise Malformed(f"{shown(text)} has a cost; labels without costs are wanted, such as '1,2'")
+        raise Malformed(f"{shown(text)} has a cost; write labels without costs, such as '1,2'")
     return labels_of(text, ","), tag
 
 
@@ -116,7 +116,7 @@ def _namespace(part: str, names: list[str], values: list[float]) -> None:
     for word in words:
         name, colon, number = word.partition(":")
         if not name:
-            raise Malformed(f"feature {shown(word)} has no name; 'name' or 'name:value' is wanted")
+            raise Malformed(f"feature {shown(word)} has no name; write 'name' or 'name:value'")
         value = parse_float(number, f"the value of feature {shown(word)}") * scale if colon else scale
         if not math.isfinite(value):
             raise Malformed(f"the value of feature {shown(word)} times the scale {scale} must be finite")
@@ -125,7 +125,7 @@ def _namespace(part: str, names: list[str], values: list[float]) -> None:
 
 
 def _words(text: str) -> list[str]:
-    # Not str.split: a name may hold a no-break space.
+    # Not str.split, because a name may contain a no-break space.
     return [word for word in text.replace("\t", " ").split(" ") if word]
 
 

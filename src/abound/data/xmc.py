@@ -1,4 +1,4 @@
-"""The extreme classification repository's format: counts, then rows."""
+"""The format of the extreme classification repository: a line of counts, then rows."""
 
 import shutil
 import tempfile
@@ -10,15 +10,15 @@ from abound.data.parsing import feature_texts, features_of, parse_int, reject_fi
 from abound.data.records import Row
 from abound.data.svmlight import RENAME, split_labels
 
-_COUNTED = "in the header; None is one more than the largest."
+_IN_HEADER = "in the header; None takes one more than the largest."
 _OPTIONS = LINE_OPTIONS | {
-    f"n_{what}": Option(None, f"How many {what} are {_COUNTED}", (int, type(None)), use="write")
+    f"n_{what}": Option(None, f"Number of {what} {_IN_HEADER}", (int, type(None)), use="write")
     for what in ("features", "labels")
 }
 
 
 class Xmc(LineFormat[Row]):
-    """A line of three counts, then rows 'l1,l2 3:0.5' numbered from zero."""
+    """A line of three counts, then rows 'l1,l2 3:0.5'; labels and features are numbered from zero."""
 
     name = "xmc"
     summary = "a line of three counts, then svmlight rows numbered from zero"
@@ -28,31 +28,31 @@ class Xmc(LineFormat[Row]):
     options = _OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Row | None]:  # noqa: ARG002
-        """Return the function from a line to a row; the first line is the header."""
+        """Return a function that parses a line into a row. The first line is the header."""
         return _Rows().parse
 
     def formatter(self, options: Options) -> Callable[[Row], str]:
-        """Return the function from a row to its line."""
+        """Return a function that formats a row as a line."""
         return _Counts(options).line_of
 
     def read(self, stream: BinaryIO, report: Report, options: Options) -> Iterator[Row]:
-        """Yield the rows; check at the end that the header told their number."""
+        """Yield the rows, and check their number against the header at the end."""
         rows = _Rows()
 
-        def counted(line: int, reason: str, fatal: bool) -> None:
-            rows.found += 1  # a row that is skipped is a row all the same
+        def report_counted(line: int, reason: str, fatal: bool) -> None:
+            rows.n_read += 1  # skipped rows count, too
             rows.line = max(rows.line, line)
             report(line, reason, fatal)
 
-        yield from self.parse(stream, counted, rows.parse, options)
-        if rows.found != rows.wanted:
-            counts = f"the header promises {rows.wanted} rows, the file has {rows.found}"
+        yield from self.parse(stream, report_counted, rows.parse, options)
+        if rows.n_read != rows.n_declared:
+            counts = f"the header says {rows.n_declared} rows, the file has {rows.n_read}"
             report(rows.line, f"{counts}; correct the header (an empty row is one space)", False)
 
     def write(self, stream: BinaryIO, records: Iterable[Row], options: Options) -> int:
-        """Write the header and the rows, and return how many rows there were."""
+        """Write the header and the rows, and return the number of rows."""
         counts = _Counts(options)
-        # The header comes first and is known last, so the rows wait in a file.
+        # The counts of the header are known only at the end, so the rows go to a temporary file first.
         with tempfile.SpooledTemporaryFile(max_size=1 << 24) as rows:
             body = cast(BinaryIO, rows)
             n_rows = self.write_with(body, records, counts.line_of)
@@ -63,18 +63,18 @@ class Xmc(LineFormat[Row]):
 
 
 class _Rows:
-    """Parse the header and the rows, and keep count."""
+    """Parse the header and the rows, and count the rows."""
 
     def __init__(self) -> None:
-        self.wanted = -1
-        self.found = 0
+        self.n_declared = -1
+        self.n_read = 0
         self.line = 0
         self._n_features = 0
         self._n_labels = 0
 
     def parse(self, line: str) -> Row | None:
         self.line += 1
-        if self.wanted < 0:
+        if self.n_declared < 0:
             self._header(line)
             return None
         if not line:
@@ -88,7 +88,7 @@ class _Rows:
             if not 0 <= parse_int(label, "a label") < self._n_labels:
                 beyond = f"label {shown(label)} is beyond the header's {self._n_labels} labels"
                 raise Malformed(f"{beyond}; the largest may be {self._n_labels - 1}")
-        self.found += 1
+        self.n_read += 1
         return Row(labels, indices, values)
 
     def _header(self, line: str) -> None:
@@ -99,11 +99,11 @@ class _Rows:
                 "without that line the format is svmlight",
                 fatal=True,
             )
-        self.wanted, self._n_features, self._n_labels = map(int, words)
+        self.n_declared, self._n_features, self._n_labels = map(int, words)
 
 
 class _Counts:
-    """Format rows, and keep the counts for the header."""
+    """Format rows, and update the counts for the header."""
 
     def __init__(self, options: Options) -> None:
         self._most_features = options["n_features"]
@@ -122,7 +122,7 @@ class _Counts:
     @staticmethod
     def _number(label: str) -> int:
         if not (isinstance(label, str) and label.isascii() and label.isdecimal() and len(label) <= 18):
-            raise ValueError(f"the label {shown(label)} is no number from zero, and xmc can carry no other; {RENAME}")
+            raise ValueError(f"the label {shown(label)} is not a number of at least zero, which xmc needs; {RENAME}")
         return int(label)
 
 

@@ -88,7 +88,9 @@ class Replica:
             if closed and label not in self.labels.book:
                 raise RefusedRecord(f"label {label!r} is not known, and the vocabulary is closed")
             if label in wrong:
-                raise RefusedRecord(f"label {label!r} is given as both right and wrong for the same text, because of a merge")
+                raise RefusedRecord(
+                    f"label {label!r} is given as both right and wrong for the same text, because of a merge"
+                )
         if wrong and not self.tagger.ranker.learns_wrong:
             raise RefusedRecord(f"a {self.tagger.ranker.kind} ranker cannot learn from wrong labels; a cascade can")
 

@@ -1,4 +1,4 @@
-"""The whole product in one object: text in, ranked label names out, every correction learned at once."""
+"""The tagger: it ranks label names for texts and learns each correction immediately."""
 
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.tagger import Tagger

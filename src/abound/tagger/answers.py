@@ -1,4 +1,4 @@
-"""What a tagger answers with."""
+"""The results that a tagger returns."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from abound.store.names import Name
 
 
 class Entry(NamedTuple):
-    """One label of a ranking; rank 1 is best."""
+    """One label of a ranking. Rank 1 is the best."""
 
     label: Name
     score: float
@@ -15,7 +15,7 @@ class Entry(NamedTuple):
 
 
 class BandedEntry(NamedTuple):
-    """One label of a ranking with its band, "apply", "suggest" or "hide", and how likely it is to be accepted."""
+    """One label of a ranking with its band ("apply", "suggest" or "hide") and the probability that it is accepted."""
 
     label: Name
     score: float
@@ -25,7 +25,7 @@ class BandedEntry(NamedTuple):
 
 
 class WordVote(NamedTuple):
-    """A word, a run of words or a part of one, its vote, and where it stands in the text."""
+    """A word, a word n-gram or a part of a word, with its vote and its positions in the text."""
 
     word: str
     vote: float
@@ -33,7 +33,7 @@ class WordVote(NamedTuple):
 
 
 class TextExplanation(NamedTuple):
-    """Why a text has a label: what any text has for it, and votes in the order in which they sum to the score."""
+    """Why a text has a label: its bias (`prior`) and the votes, in the order in which they add up to the score."""
 
     label: Name
     score: float
@@ -46,8 +46,8 @@ def entries_of(ranking: Ranking) -> list[list[Entry]]:
     names = ranking.names
     return [
         [
-            Entry(names[label], score, place)
-            for place, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
+            Entry(names[label], score, rank)
+            for rank, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
             if label >= 0
         ]
         for labels, scores in zip(ranking.indices.tolist(), ranking.scores.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Why a text has no ranking."""
+"""Explain why a ranking is empty."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from abound.text.words import words_of
 
 
 def why_empty(tagger: TaggerParts, text: str) -> str:
-    """Say why no label is ranked for a text."""
+    """Return a sentence on why no label is ranked for a text."""
     if not tagger.n_labels:
         return "the model has not learned any label yet"
     n_words, n_known = len(words_of(prepare(text))), len(tagger.encoder.rows([text])[1])
@@ -19,13 +19,13 @@ def why_empty(tagger: TaggerParts, text: str) -> str:
         return "the text has no words"
     if not n_known:
         words = "its only word does not occur" if n_words == 1 else f"none of its {n_words:,} words occurs"
-        return f"no known word: {words} in what was learned"
-    return "the words of the text that are known vote for no label"
+        return f"no known word: {words} in the training texts"
+    return "none of the known words of the text votes for a label"
 
 
-def warn_of_empty(tagger: TaggerParts, texts: Sequence[str], found: Sequence[Sequence[Entry]]) -> None:
-    """Warn, once for all texts, of those that have no ranking."""
-    empty = [at for at, entries in enumerate(found) if not entries]
+def warn_of_empty(tagger: TaggerParts, texts: Sequence[str], rankings: Sequence[Sequence[Entry]]) -> None:
+    """Issue one warning if any rankings are empty."""
+    empty = [number for number, entries in enumerate(rankings) if not entries]
     if not empty:
         return
     words = f"the ranking is empty: {why_empty(tagger, texts[empty[0]])}"

@@ -1,4 +1,4 @@
-"""Lists of labels that were taken for single labels, such as "slang; colloquial"."""
+"""Detect lists of labels that were read as single labels, such as "slang; colloquial"."""
 
 import warnings
 from collections import Counter
@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from abound.errors import LabelsWarning
 
-SAMPLED_ROWS = 5_000  # labelled rows; enough to tell, and soon enough to stop a long training
+SAMPLED_ROWS = 5_000  # labelled rows: enough to decide, and early enough to stop a long training
 LIKELY = (";", "|", "\t", ",")
 MIN_SHARE = 0.1  # of the rows must have a label with the separator in it
-MIN_RECURRING = 0.3  # of the parts must be parts of other labels, too, or stand alone
-MIN_MIXED = 0.3  # of the parts of names with commas that recur must stand both first and later
+MIN_RECURRING = 0.3  # of the parts must also be parts of other labels, or whole labels
+MIN_MIXED = 0.3  # of the recurring parts of labels with commas must occur both first and later
 
 
 class Joined(NamedTuple):
-    """What seems to separate labels inside of labels: the character, the share of rows with it, and an example."""
+    """A character that seems to separate labels within labels, the share of rows with it, and an example."""
 
     separator: str
     share: float
@@ -26,7 +26,7 @@ class Joined(NamedTuple):
 
 
 class LabelWatch:
-    """Look at the labels of the first rows as they come."""
+    """Examine the labels of the first rows as they arrive."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -34,7 +34,7 @@ class LabelWatch:
         self._sample: list[tuple[str, ...]] = []
 
     def see(self, labels: Iterable[Any]) -> None:
-        """Take the labels of one row."""
+        """Add the labels of one row."""
         self.rows += 1
         if labels:
             self.labelled += 1
@@ -42,9 +42,9 @@ class LabelWatch:
                 self._sample.append(tuple(label for label in labels if isinstance(label, str)))
 
     def joined(self) -> Joined | None:
-        """Return what seems to separate labels inside of the labels seen so far."""
-        found = (_joined(self._sample, separator) for separator in LIKELY)
-        return next((finding for finding in found if finding is not None), None)
+        """Return the character that seems to separate labels within the labels seen so far, or None."""
+        candidates = (_joined(self._sample, separator) for separator in LIKELY)
+        return next((joined for joined in candidates if joined is not None), None)
 
 
 def warn_of_labels(labels: Sequence[Sequence[Any]]) -> None:
@@ -55,17 +55,17 @@ def warn_of_labels(labels: Sequence[Sequence[Any]]) -> None:
     if watch.rows and not watch.labelled:
         words = f"none of the {watch.rows:,} texts has a label, so there is nothing to rank"
         warnings.warn(words, LabelsWarning, stacklevel=3)
-    elif (found := watch.joined()) is not None:
-        parts = [part.strip() for part in found.example.split(found.separator)]
-        words = f"{found}, and its parts recur; if they are labels of their own, give them as a list: {parts!r}"
+    elif (joined := watch.joined()) is not None:
+        parts = [part.strip() for part in joined.example.split(joined.separator)]
+        words = f"{joined}, and its parts recur; if they are separate labels, give them as a list: {parts!r}"
         warnings.warn(words, LabelsWarning, stacklevel=3)
 
 
 def _joined(rows: Sequence[tuple[str, ...]], separator: str) -> Joined | None:
-    """Tell whether a character separates labels: it is frequent, and what it separates recurs elsewhere.
+    """Return whether a character separates labels: it is frequent, and the parts between occur in other labels.
 
-    Names have commas, too: "Smith, John", "Paris, France". Their parts keep their places, and rows of several labels
-    were separated already; only what stands first in one name and later in another is a list.
+    Names contain commas, too: "Smith, John", "Paris, France". Their parts keep their position, and rows with several
+    labels are already split. So a comma counts only if parts occur first in one label and later in another.
     """
     with_it = [label for row in rows for label in row if separator in label]
     n_rows = sum(any(separator in label for label in row) for row in rows)

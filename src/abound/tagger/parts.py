@@ -1,4 +1,4 @@
-"""What a tagger is made of: a text encoder, a ranker, names of labels and bands; in memory and in a model directory."""
+"""The parts of a tagger: text encoder, ranker, label names and bands, in memory and in a model directory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -18,12 +18,12 @@ from abound.text.language import AUTO, settings_for_language
 
 RANKER_PREFIX = "ranker_"
 BANDS_PREFIX = "bands_"
-FORMER_PARAMS = ("mode",)  # of format version 1: whether document frequencies ran on or were frozen
+FORMER_PARAMS = ("mode",)  # of format version 1: whether document frequencies kept growing or were frozen
 NAME_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
 
 
 class TaggerParts(Stored):
-    """The parts of a tagger; its parameters are those of `Tagger`."""
+    """The parts of a tagger. The parameters are those of `Tagger`."""
 
     kind: ClassVar[str] = "tagger"
 
@@ -49,17 +49,17 @@ class TaggerParts(Stored):
         self.ranker.reset()
 
     def set_language(self, language: str | None) -> None:
-        """Cut texts as suits a language from now on, and forget every term; what was given explicitly stays."""
-        choice = settings_for_language(None if language == AUTO else language)
-        self.encoder = TextEncoder(**{**choice._asdict(), **self._text_params})
+        """Tokenise texts as suits a language, and forget all terms. Explicit text parameters are kept."""
+        settings = settings_for_language(None if language == AUTO else language)
+        self.encoder = TextEncoder(**{**settings._asdict(), **self._text_params})
         self.language = language
 
-    # -- what it holds -------------------------------------------------------------------------------
+    # -- content -------------------------------------------------------------------------------------
 
     @property
     def label_names(self) -> dict[str, list[str]]:
-        """Names that a person reads, by label: the preferred one first, then synonyms."""
-        if self._label_names is None:  # read when asked for: there may be more names than a ranking ever shows
+        """Display names by label: the preferred name first, then synonyms."""
+        if self._label_names is None:  # decoded on first use: there may be many more names than a ranking shows
             self._label_names, (labels, offsets, names, name_offsets) = {}, self._saved_names
             all_labels = decode_names(labels, offsets, unique=False)
             for label, name in zip(all_labels, decode_names(names, name_offsets, unique=False), strict=True):
@@ -68,19 +68,19 @@ class TaggerParts(Stored):
 
     @label_names.setter
     def label_names(self, names: Mapping[str, Sequence[str]]) -> None:
-        self._label_names = {str(label): list(found) for label, found in names.items()}
+        self._label_names = {str(label): list(given) for label, given in names.items()}
 
     def use_saved_names(self, arrays: tuple[NDArray[Any], ...]) -> None:
-        """Take the names of labels from a model directory, after checking them; they are decoded when asked for."""
+        """Validate the label names of a model directory and keep them; they are decoded on first use."""
         labels, label_offsets, names, name_offsets = arrays
         check_texts(labels, label_offsets)  # decoding must not fail later
         check_texts(names, name_offsets)
         if len(label_offsets) != len(name_offsets):
-            raise ValueError("there is not one label for each name")
+            raise ValueError("the number of labels differs from the number of names")
         self._saved_names, self._label_names = arrays, None
 
     def name_of(self, label: Any) -> str:
-        """Return the name that a person reads for a label: the first of its names, or the label itself."""
+        """Return the display name of a label: the first of its names, or the label itself."""
         names = self.label_names.get(str(label))
         return names[0] if names else str(label)
 
@@ -116,22 +116,22 @@ class TaggerParts(Stored):
 
     @property
     def label_counts(self) -> NDArray[np.int64]:
-        """How many texts each label had, by label number."""
+        """Number of texts of each label, by label number."""
         return self.ranker.label_counts
 
     def params(self) -> dict[str, Any]:
-        """Return every parameter."""
+        """Return all parameters."""
         ranker = {"ranker": self.ranker.kind, "ranker_params": self.ranker.params()}
         return {**ranker, "language": self.language, "name_weight": self.name_weight, **self.encoder.params()}
 
-    # -- keeping -------------------------------------------------------------------------------------
+    # -- persistence ---------------------------------------------------------------------------------
 
     def content(self) -> dict[str, Any]:
-        """Return what the manifest says beside the kind and the files."""
+        """Return the content of the manifest besides the kind and the files."""
         return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists"}
 
     def arrays(self) -> dict[str, Source]:
-        """Return everything that was learned, by name."""
+        """Return the learned state as arrays, by name."""
         ranker: dict[str, Source] = {RANKER_PREFIX + key: source for key, source in self.ranker.arrays().items()}
         pairs = [(label, name) for label, names in sorted(self.label_names.items()) for name in names]
         labels, names = encode_names(label for label, _ in pairs), encode_names(name for _, name in pairs)
@@ -143,7 +143,7 @@ class TaggerParts(Stored):
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
-        """Build a tagger from a model directory that was read; parameters of its ranker may be replaced."""
+        """Build a tagger from a model. `params` replace parameters of its ranker."""
         try:
             settings = {name: value for name, value in model.content["params"].items() if name not in FORMER_PARAMS}
             settings.setdefault("language", None)  # version 1 had none
@@ -155,12 +155,12 @@ class TaggerParts(Stored):
             bands = _strip_prefix(BANDS_PREFIX, model.arrays)
             tagger.bands = Bands.from_state(bands) if bands else None
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
+            raise DamagedModel(f"the model lacks what a tagger needs, or it is invalid: {error}") from None
         tagger.ranker = type(tagger.ranker).from_model(
             Model(content, _strip_prefix(RANKER_PREFIX, model.arrays)), **params
         )
         if tagger.ranker.n_stored > tagger.encoder.n_terms:
-            raise DamagedModel("the model knows features that the vocabulary does not know")
+            raise DamagedModel("the model has features that the vocabulary does not have")
         return tagger
 
 

@@ -1,4 +1,4 @@
-"""How a tagger is brought under a limit of memory."""
+"""Prune a tagger to a memory limit."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,15 +6,15 @@ from numpy.typing import NDArray
 from abound.kernels.pool import FEATURE_BYTES
 from abound.tagger.parts import TaggerParts
 
-# What pruning reckons with: a term's header, its place in the vocabulary, and its name.
+# Estimate for pruning: the header of a term, its slot in the vocabulary, and its name.
 BYTES_PER_TERM = FEATURE_BYTES + 16 + 16 + 4
-COMPACT_SHARE = 0.75  # giving back spare room is enough if the rest is below this share of the budget
-PRUNED_SHARE = 0.6  # and otherwise so much of it is left in use
+COMPACT_SHARE = 0.75  # releasing spare capacity is enough if the rest is below this share of the budget
+PRUNED_SHARE = 0.6  # otherwise, terms are dropped down to this share
 MAX_COUNT = 1000
 
 
 def prune(tagger: TaggerParts, max_bytes: int) -> dict[str, int]:
-    """Forget the rarest terms of a tagger, in place; see `Tagger.prune`."""
+    """Drop the rarest terms of a tagger, in place; see `Tagger.prune`."""
     terms, edges, least, wanted = tagger.n_features, tagger.n_edges, 0, rarest(tagger, max_bytes)
     if wanted is not None:
         counts = tagger.encoder.vocabulary.counts()[wanted]
@@ -24,7 +24,7 @@ def prune(tagger: TaggerParts, max_bytes: int) -> dict[str, int]:
 
 
 def rarest(tagger: TaggerParts, max_bytes: int) -> NDArray[np.bool_] | None:
-    """Return which terms to keep so that a tagger comes under so many bytes; None if it is below already."""
+    """Return which terms to keep to reach `max_bytes`; None if the tagger is already below it."""
     if tagger.nbytes <= max_bytes:
         return None
     counts = tagger.encoder.vocabulary.counts()
@@ -32,7 +32,7 @@ def rarest(tagger: TaggerParts, max_bytes: int) -> NDArray[np.bool_] | None:
 
 
 def forget(tagger: TaggerParts, wanted: NDArray[np.bool_]) -> None:
-    """Forget all terms but the wanted ones, and give spare room back."""
+    """Drop all terms but the wanted ones, and release spare capacity."""
     tagger.ranker.keep_features(wanted)
     if not wanted.all():
         tagger.encoder.keep(wanted)
@@ -40,11 +40,11 @@ def forget(tagger: TaggerParts, wanted: NDArray[np.bool_]) -> None:
 
 
 def least_count(counts: NDArray[np.int32], feature_bytes: NDArray[np.int64], max_bytes: int) -> int:
-    """Return the lowest count to keep, so that what is kept leaves room to grow; 0 if all may stay."""
+    """Return the lowest count to keep so that the model can grow again; 0 to keep all terms."""
     needs = np.full(len(counts), BYTES_PER_TERM, np.int64)
     needs[: len(feature_bytes)] += feature_bytes
     if needs.sum() <= COMPACT_SHARE * max_bytes:
         return 0
     by_count = np.bincount(np.minimum(counts, MAX_COUNT), needs, MAX_COUNT + 1)
-    kept = by_count[::-1].cumsum()[::-1]  # bytes of terms with at least so many texts
+    kept = by_count[::-1].cumsum()[::-1]  # bytes of the terms with at least each count
     return int(np.argmax(kept <= PRUNED_SHARE * max_bytes)) if kept[-1] <= PRUNED_SHARE * max_bytes else MAX_COUNT

@@ -1,8 +1,8 @@
-"""Counted texts with their labels, kept in memory or in a file until all are counted, and given back in training order.
+"""Store counted texts with their labels, in memory or in a file, and read them in training order.
 
-Rows come in the order of the file. So many of them at a time are sorted by their key and kept as a run; the rows of
-a range of keys are then read from every run and merged. Reading is sequential within a run, and neither the order nor
-what is read depends on how many runs there are, or on where they are kept.
+Rows arrive in file order. Batches of rows are sorted by key and stored as runs. Then the rows of a range of keys are
+read from every run and merged. Reading is sequential within a run. The order of the rows does not depend on the number
+of runs or on where they are stored.
 """
 
 import threading
@@ -20,9 +20,9 @@ from abound.text import TextEncoder
 from abound.text.encoder import TermCounts
 from abound.training.source import RowSource, sort_keys
 
-BUCKET_BITS = 8  # of a key that number its bucket; a bucket is what is read at once
-RUN_ENTRIES = 4 << 20  # terms of a run, about 24 MB, and twice as much while it is sorted
-PIECE = 2048  # rows that are handed out at once, if a bucket has fewer
+BUCKET_BITS = 8  # leading bits of a key that select its bucket; a bucket is read at once
+RUN_ENTRIES = 4 << 20  # terms of a run: about 24 MB, and twice as much while it is sorted
+PIECE = 2048  # rows to return at once; several small buckets are read together
 
 
 class Chunk(NamedTuple):
@@ -64,9 +64,9 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 
 
 def new_numbers(wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Return the number of each term after all but the wanted ones were forgotten, -1 for these, and -1 at the end.
+    """Return the new number of each term after pruning, -1 for dropped terms, and a final -1.
 
-    The end stands for what was forgotten before, so that the numbers of two such steps can be put together.
+    The final -1 is for terms that were dropped earlier, so that the maps of two prunings can be composed.
     """
     return np.append(np.where(wanted, np.cumsum(wanted) - 1, -1), -1).astype(np.int32)
 
@@ -93,12 +93,12 @@ class Spool(RowSource):
     Parameters
     ----------
     encoder : TextEncoder
-        Has counted the texts, and weighs them when they are read.
+        It has counted the texts, and it weights them when they are read.
     seed : int
-        Orders the rows.
+        Random seed of the training order.
     folder : path, optional
-        Where a temporary file holds the rows. It has no name, so it is gone when the process ends, however it
-        ends. Left out, rows are kept in memory.
+        Directory of a temporary file for the rows. The file has no name, so it disappears with the process, even
+        after a crash. By default, rows are kept in memory.
     """
 
     def __init__(self, encoder: TextEncoder, seed: int, folder: Path | None = None) -> None:
@@ -112,10 +112,10 @@ class Spool(RowSource):
         self._waiting: list[Chunk] = []
         self._n_waiting = 0
         self._runs: list[_Run] = []
-        self._maps: list[NDArray[np.int32] | None] = [None]  # from each generation of term numbers to the newest
+        self._maps: list[NDArray[np.int32] | None] = [None]  # from each generation of term numbers to the latest
 
     def close(self) -> None:
-        """Give memory and disk space back."""
+        """Release memory and disk space."""
         self._runs, self._waiting = [], []
         if self._file is not None:
             self._file.close()
@@ -126,7 +126,7 @@ class Spool(RowSource):
     # -- writing -----------------------------------------------------------------------------------
 
     def add(self, counted: TermCounts, targets: Targets) -> None:
-        """Keep counted texts and the numbers of their labels."""
+        """Store counted texts and the numbers of their labels."""
         n = len(counted[0]) - 1
         keys = sort_keys(np.arange(self.n_rows, self.n_rows + n), self._seed)
         self._waiting.append(Chunk(keys, *counted, targets.indptr, targets.ids))
@@ -136,7 +136,7 @@ class Spool(RowSource):
             self.flush()
 
     def flush(self) -> None:
-        """Make a run of the rows that wait."""
+        """Write the waiting rows as a run."""
         if not self._waiting:
             return
         chunk = _joined(self._waiting).sorted_by_key()
@@ -157,7 +157,7 @@ class Spool(RowSource):
         return _Stored(offset, array.dtype)
 
     def renumber(self, numbers: NDArray[np.int32]) -> None:
-        """Follow the encoder, which has given each term a new number; see `new_numbers`."""
+        """Apply new term numbers of the encoder; see `new_numbers`."""
         self.flush()
         self._maps = [numbers if known is None else numbers[known] for known in self._maps]
         self._maps.append(None)
@@ -165,7 +165,7 @@ class Spool(RowSource):
     # -- reading -----------------------------------------------------------------------------------
 
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
-        """Yield the rows at places start .. stop-1 of the training order, piece by piece; `flush` comes first."""
+        """Yield the rows at positions start .. stop-1 of the training order in batches; call `flush` first."""
         edges = sum((run.bounds for run in self._runs), np.zeros((1 << BUCKET_BITS) + 1, np.int64))
         bucket = max(0, int(np.searchsorted(edges, start, side="right")) - 1)
         while start < stop:

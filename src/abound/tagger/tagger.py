@@ -1,4 +1,4 @@
-"""The tagger: a text encoder and a ranker, from texts to ranked label names."""
+"""The tagger: a text encoder and a ranker."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -22,8 +22,8 @@ from abound.tagger.votes import TextVotes
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-CHUNK = 4096  # texts that are encoded at once
-BANDED = 10  # labels of a ranking that are cut into bands
+CHUNK = 4096  # texts to encode at once
+BANDED = 10  # labels per ranking that are assigned to bands
 
 
 class Tagger(TaggerParts):
@@ -34,15 +34,15 @@ class Tagger(TaggerParts):
     ranker : str
         The kind of ranker; see `abound.rankers.KINDS`.
     ranker_params : dict, optional
-        Its parameters.
+        Parameters of the ranker.
     language : str or None
-        The language of the texts, such as "en" or "fi". It decides how words are cut: to stems, and into parts where
-        words are often compounds. "auto" has `fit` detect it from a sample of the texts. Whole words are used where
-        most texts are not in one language, and in a stream that was never fitted. None keeps words whole.
+        The language of the texts, such as "en" or "fi". It selects the stemmer, and parts of words for languages with
+        many compounds. With "auto", `fit` detects the language from a sample of the texts; whole words are used if
+        there is no main language, or if the model only learns a stream. None means whole words.
     name_weight : float
-        How much the name of a label counts as an example of it, beside a text; 0 does not learn names.
+        The weight of a label's name as an example, relative to a text; with 0, names are not learned.
     **text
-        Parameters of `abound.text.TextEncoder`, which overrule what the language suggests: ngrams, char_ngrams, stem,
+        Parameters of `abound.text.TextEncoder`, which override those of the language: ngrams, char_ngrams, stem,
         min_count, weighting, slope, max_terms, run_weight, part_weight, form_weight.
 
     Examples
@@ -65,11 +65,11 @@ class Tagger(TaggerParts):
         *,
         label_names: Mapping[Any, str | Sequence[str]] | None = None,
     ) -> Self:
-        """Learn texts from scratch, whatever order they are in.
+        """Train from scratch, on texts in any order.
 
-        All texts are counted first. Then the ranker goes through them as often as suits it, in a random order that
-        depends on its `random_state` only. `learn` can go on from there: document frequencies run on, and new words
-        and labels become known.
+        All texts are counted first. Then the ranker makes one or more passes over them, in a random order that depends
+        only on its `random_state`. `learn` can continue the training: it updates document frequencies and adds new
+        words and labels.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Tagger(TaggerParts):
         labels : iterable of lists of names
             The labels of each text.
         label_names : mapping from label to name or names, optional
-            What a person calls a label, the preferred name first; see `learn_names`.
+            Display names of the labels, the preferred name first; see `learn_names`.
 
         Returns
         -------
@@ -92,35 +92,36 @@ class Tagger(TaggerParts):
         return self
 
     def learn_names(self, names: Mapping[Any, str | Sequence[str]]) -> None:
-        """Learn what labels are called: each name is a small text of its label.
+        """Learn the names of labels: each name is a short example of its label.
 
-        A label without any example can be ranked then. Names count `name_weight` times as much as a text, but not as
-        rows.
+        Labels without examples can then be ranked. A name counts `name_weight` times as much as a text, but not as a
+        row.
         """
         all_names = validate_names(names)
-        self.label_names.update({str(label): found for label, found in all_names.items()})  # in place: they may be many
+        self.label_names.update({str(label): given for label, given in all_names.items()})  # in place: may be many
         if not self.name_weight:
             return
-        pairs = [(name, [label]) for label, found in all_names.items() for name in found]
+        pairs = [(name, [label]) for label, given in all_names.items() for name in given]
         for start in range(0, len(pairs), CHUNK):
             part = pairs[start : start + CHUNK]
             rows = Rows(*self.encoder.rows([name for name, _ in part], learn=True))
             rows = rows._replace(data=rows.data * self.name_weight)
-            self.ranker.learn(self._noted(rows, [labels for _, labels in part], count=False))
+            self.ranker.learn(self._make_batch(rows, [labels for _, labels in part], count=False))
 
     def learn(self, text: str, labels: Iterable[Any], *, wrong: Iterable[Any] = (), insist: bool = True) -> None:
-        """Learn one text and its labels; the next ranking knows them.
+        """Learn one text and its labels, which count from the next ranking on.
 
         Parameters
         ----------
         text : str
         labels : iterable of names
-            Labels that are right; new ones become known.
+            The right labels; new ones are added.
         wrong : iterable of names
-            Labels that are known to be wrong, and only these: of the others nothing is said.
+            Labels that are known to be wrong. Other labels are not taken as wrong.
         insist : bool
-            Whether a ranker that can goes on until the labels stand first for this text, and no wrong one does, as a
-            person who corrects expects. Without, a text counts for no more than one of many.
+            Whether to repeat the update until the labels rank first for this text and the wrong ones do not, as a
+            person who makes a correction expects. Not all rankers support it. If False, the text counts like any
+            training row.
         """
         self.learn_many([text], [labels], wrong=[wrong], insist=insist)
 
@@ -132,7 +133,7 @@ class Tagger(TaggerParts):
         wrong: Sequence[Iterable[Any]] | None = None,
         insist: bool = False,
     ) -> None:
-        """Learn texts in order; the state is the same as after one `learn` for each that does or does not insist.
+        """Learn texts in order; the result is the same as calling `learn` for each text with the same `insist`.
 
         All inputs are validated before any is learned.
         """
@@ -145,18 +146,18 @@ class Tagger(TaggerParts):
         step = 1 if insist or rejected is not None else CHUNK
         for start in range(0, len(texts), step):
             part = slice(start, start + step)
-            # A text that is only told what it is not is no example, and its words are not counted.
+            # A text with only wrong labels is not an example, and its words are not counted.
             example = rejected is None or bool(labels[start]) or not rejected[start]
             rows = Rows(*self.encoder.rows(texts[part], learn=example))
-            batch = self._noted(rows, labels[part], count=example)
+            batch = self._make_batch(rows, labels[part], count=example)
             if rejected is not None:
                 batch = Batch(rows, batch.targets, self.ranker.labels_.known(rejected[part]))
             self.ranker.learn(batch)
             if insist:
                 self.ranker.insist(batch)
 
-    def _noted(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Batch:
-        """Make the labels of rows that are to be learned known, and count them."""
+    def _make_batch(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Batch:
+        """Register and count the labels of rows to learn, and return the batch."""
         return self.ranker.make_batch(rows, labels, "lists", self.encoder.n_terms, count=count)
 
     # -- ranking -------------------------------------------------------------------------------------
@@ -167,25 +168,25 @@ class Tagger(TaggerParts):
         Returns
         -------
         list of Entry
-            At most k, best first; a text without a known word has none, and a warning (`EmptyRanking`) says so.
+            At most k, best first. A text without known words has none and causes a warning (`EmptyRanking`).
         """
         return self._ranked([text], k)[0]
 
     def rank_many(self, texts: Iterable[str], k: int = 10) -> list[list[Entry]]:
-        """Rank the best labels of each text; one warning (`EmptyRanking`) counts the texts that have none."""
+        """Rank the best labels of each text. One warning (`EmptyRanking`) counts the empty rankings."""
         return self._ranked(list(texts), k)
 
     def _ranked(self, texts: list[str], k: int) -> list[list[Entry]]:
-        found = entries_of(self.rank_arrays(texts, k))
-        warn_of_empty(self, texts, found)
-        return found
+        rankings = entries_of(self.rank_arrays(texts, k))
+        warn_of_empty(self, texts, rankings)
+        return rankings
 
     def rank_arrays(self, texts: Iterable[str], k: int = 10) -> Ranking:
-        """Rank as arrays, for the metrics."""
+        """Rank texts and return arrays, as the metrics need them."""
         return self.rank_rows(self.rows_of(texts), k)
 
     def rows_of(self, texts: Iterable[str]) -> Rows:
-        """Return texts as rows over the terms that are known."""
+        """Return texts as rows over the known terms."""
         return Rows(*self.encoder.rows(list(texts)))
 
     def rank_rows(self, rows: Rows, k: int = 10) -> Ranking:
@@ -195,43 +196,43 @@ class Tagger(TaggerParts):
         return self.ranker.rank_rows(rows, k)
 
     def score_rows(self, rows: Rows, numbers: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the scores of labels, by number, for each row; NaN for one that gets no vote.
+        """Return the scores of labels, by number, for each row; NaN for a label without votes.
 
-        What candidates weigh beside their votes is left out.
+        The second stage is left out.
         """
         return self.ranker.score_rows(rows, numbers)
 
     def rank_with_bands(self, text: str) -> list[BandedEntry]:
-        """Rank the labels of one text and say which to apply, which to suggest and which to hide."""
+        """Rank the labels of one text and assign each to a band: apply, suggest or hide."""
         return self.rank_with_bands_many([text])[0]
 
     def rank_with_bands_many(self, texts: Iterable[str]) -> list[list[BandedEntry]]:
-        """Rank the labels of each text and cut them into bands, as `feedback` has taught them."""
+        """Rank the labels of each text and assign them to the bands that were learned from `feedback`."""
         if self.bands is None:
-            raise ValueError("the tagger has no bands yet: teach them with feedback on ranked labels")
+            raise ValueError("the tagger has no bands yet; call feedback on ranked labels first")
         ranking = self.rank_arrays(texts, BANDED)
         bands = self.bands.cut(ranking.indices, ranking.scores).tolist()
         likely = self.bands.probabilities(ranking.indices, ranking.scores).tolist()
         return [
             [
-                BandedEntry(ranking.names[label], score, place, BAND_NAMES[band], probability)
-                for place, (label, score, band, probability) in enumerate(zip(*row, strict=True), 1)
+                BandedEntry(ranking.names[label], score, rank, BAND_NAMES[band], probability)
+                for rank, (label, score, band, probability) in enumerate(zip(*row, strict=True), 1)
                 if label >= 0
             ]
             for row in zip(ranking.indices.tolist(), ranking.scores.tolist(), bands, likely, strict=True)
         ]
 
     def feedback(self, text: str, accepted: Iterable[Any], rejected: Iterable[Any] | None = None) -> None:
-        """Teach the bands by what a person accepted and rejected of the labels shown for a text.
+        """Update the bands with the labels that a person accepted and rejected for a text.
 
-        The ranker is not taught; `learn` does that, and may follow. Bands begin with the first feedback, unless
-        `bands` was set before, to choose targets.
+        The ranker is not updated; call `learn` for that. The first feedback creates the bands, unless `bands` was set
+        before, to choose target precisions.
 
         Parameters
         ----------
         accepted : iterable of names
         rejected : iterable of names, optional
-            Without, every shown label that was not accepted was rejected.
+            By default, all shown labels that were not accepted.
         """
         self.feedback_many([text], [accepted], None if rejected is None else [rejected])
 
@@ -241,11 +242,11 @@ class Tagger(TaggerParts):
         accepted: Sequence[Iterable[Any]],
         rejected: Sequence[Iterable[Any]] | None = None,
     ) -> None:
-        """Teach the bands by several texts, in order; see `feedback`."""
+        """Update the bands with several texts, in order; see `feedback`."""
         right = [set(validate_labels(names)) for names in accepted]
         wrong = None if rejected is None else [set(validate_labels(names)) for names in rejected]
         if len(right) != len(texts) or (wrong is not None and len(wrong) != len(texts)):
-            raise ValueError(f"there are {len(texts)} texts; give accepted and rejected labels for each")
+            raise ValueError(f"give one list of accepted and of rejected labels for each of the {len(texts)} texts")
         if self.bands is None:
             self.bands = Bands()
         ranking = self.rank_arrays(texts, BANDED)
@@ -258,46 +259,46 @@ class Tagger(TaggerParts):
         self.bands.learn(ranking.indices, ranking.scores, yes.reshape(ranking.indices.shape), shown)
 
     def explain(self, text: str, label: Any) -> TextExplanation:
-        """Return the words of a text that vote for a label, their votes and their places.
+        """Return the words of a text that vote for a label, with their votes and positions.
 
-        Prior and votes, added from first to last, are the label's score; only models of few labels have a prior.
+        The score is the bias (`prior`) plus the votes, added in order. Only models with few labels have a bias.
         """
         return self.explain_many(text, [label])[0]
 
     def explain_many(self, text: str, labels: Iterable[Any]) -> list[TextExplanation]:
-        """Explain several labels of one text, which is tokenised only once; see `explain`."""
+        """Explain several labels of one text, which is tokenised once; see `explain`."""
         return list(self.votes(text, labels).explanations())
 
     def votes(self, text: str, labels: Iterable[Any]) -> TextVotes:
-        """Compute the votes of one text for several labels; their words can be looked up later."""
+        """Compute the votes of one text for several labels. Their words can be looked up later."""
         return TextVotes(self.encoder, self.ranker, text, [self._number_of(label) for label in labels])
 
     def explain_row(self, row: Rows, number: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        """Return the terms of a single row that vote for a label, their votes, and the prior of the label."""
+        """Return the terms of a single row that vote for a label, their votes, and the bias of the label."""
         return self.ranker.explain_row(row, number)
 
     def _number_of(self, label: Any) -> int:
         try:
             return self.ranker.labels_.id_of(label)
         except KeyError:
-            raise ValueError(f"label {label!r} is not known; it must have been learned before") from None
+            raise ValueError(f"label {label!r} is unknown; learn it first") from None
 
     def truth(self, labels: Sequence[Iterable[Any]]) -> "sp.csr_array[Any]":
-        """Return true labels as an indicator over label numbers; see `Ranker.truth`."""
+        """Return true labels as an indicator matrix over label numbers; see `Ranker.truth`."""
         return self.ranker.truth([validate_labels(names) for names in labels])
 
     # -- memory --------------------------------------------------------------------------------------
 
     def prune(self, max_bytes: int) -> dict[str, int]:
-        """Bring the tagger under so many bytes, if it holds more, by forgetting the rarest terms.
+        """Shrink the tagger to at most `max_bytes` by dropping the rarest terms.
 
-        Spare room goes first. If that does not do, terms are forgotten from the rarest on until a good part of the
-        budget is free again, so that the next call is far off; terms of equal count leave together, so that a run of
-        words never outlives its words. While it works, it needs about as much memory again as is left.
+        Spare capacity is released first. If that is not enough, the rarest terms are dropped until a good part of the
+        budget is free, so that the next call is not needed soon. Terms of equal count are dropped together, so that an
+        n-gram is never kept without its words. Pruning temporarily needs about as much memory again as is left.
 
         Returns
         -------
         dict
-            How many terms and edges were forgotten, and the least count that is left.
+            The number of terms and edges dropped, and the lowest count left.
         """
         return prune(self, max_bytes)

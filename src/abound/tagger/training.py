@@ -1,4 +1,4 @@
-"""Fitting a tagger: count all texts, then train on them in passes."""
+"""Fit a tagger: count all texts, then train on them in passes."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ from abound.tagger.spool import Spool, new_numbers
 from abound.text.language import DetectedLanguage, detect
 from abound.training.source import RowSource
 
-TESTED_PER_CHUNK = 100  # rows of each piece of the first pass that are ranked before they are learned
-PROGRESSIVE_ROWS = 1_000  # tested rows that the progressive figure is taken over
-CHUNK = 4096  # texts that are counted at once
-# The first rows, from which a sample tells the language: so many rows, or rows with so many characters.
+TESTED_PER_CHUNK = 100  # rows per chunk of the first pass that are ranked before they are learned
+PROGRESSIVE_ROWS = 1_000  # last tested rows in the progressive P@1
+CHUNK = 4096  # texts to count at once
+# The language is detected from a sample of the first rows, up to these limits.
 HELD_ROWS, HELD_CHARACTERS = 20_000, 20_000_000
 Watch: TypeAlias = Callable[[int, float], None]
 
@@ -31,22 +31,21 @@ class Training(RowSource):
     Parameters
     ----------
     tagger : Tagger
-        It is reset.
+        The tagger to fit; it is reset.
     label_names : mapping from label to name or names, optional
     folder : path, optional
-        Where counted rows are kept in a temporary file; in memory, if not given. The model is the same.
+        Directory of a temporary file for counted rows; by default they are kept in memory. The model is the same.
     max_bytes : int, optional
-        Keep the tagger below this size: the second stage is left out where it does not fit, and then the rarest
-        terms are forgotten.
+        Limit for the size of the tagger. The second stage is dropped first, then the rarest terms.
 
     Attributes
     ----------
     hits : deque of bool
-        Whether the best label was right, for the latest rows that were ranked before they were learned.
+        Whether the best label was right, for the last rows that were ranked before they were learned.
     detected : DetectedLanguage or None
-        What a sample of the texts said of their language, if the tagger left it open.
+        The language detected from a sample of the texts, if the tagger detects it.
     dropped : dict
-        Terms and edges that were forgotten to keep `max_bytes`.
+        The number of terms and edges dropped to keep `max_bytes`.
     """
 
     def __init__(
@@ -67,10 +66,10 @@ class Training(RowSource):
         self._n_learned = 0
         tagger.ranker.reset()
         tagger.label_names = {str(label): given for label, given in names.items()}
-        if tagger.bands is not None:  # labels are numbered anew, so what it knows of them is void
+        if tagger.bands is not None:  # labels are renumbered, so the state by label is invalid
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
         self._named = [(name, label) for label, given in names.items() for name in given] if tagger.name_weight else []
-        # The first rows, as long as the language of the texts is not known.
+        # The first rows, until the language is detected.
         self._held: list[tuple[str, list[Any]]] | None = [] if tagger.detects_language else None
         self._n_held_characters = 0
         self._spool = self._begin_counting()
@@ -84,18 +83,18 @@ class Training(RowSource):
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
-        """Rows that were added."""
+        """Number of rows added."""
         return self._spool.n_rows
 
     @property
     def progressive_p1(self) -> float | None:
-        """The share of the latest tested rows whose best label was right before they were learned."""
+        """The share of the last tested rows whose best label was right before they were learned."""
         return sum(self.hits) / len(self.hits) if self.hits else None
 
     # -- counting ----------------------------------------------------------------------------------
 
     def add(self, texts: Sequence[str], labels: Sequence[Sequence[Any]]) -> None:
-        """Count texts and keep them for the passes."""
+        """Count texts and store them for the passes."""
         texts, labels = validate_examples(texts, labels)
         if self._held is not None:
             n_held = self._hold(texts, labels)
@@ -106,12 +105,12 @@ class Training(RowSource):
         self._count(texts, labels)
 
     def finish_counting(self) -> None:
-        """Count what waits until enough rows are there, since no more will come."""
+        """Count the rows that were held back; no more rows will follow."""
         if self._held is not None:
             self._detect()
 
     def _hold(self, texts: list[str], labels: list[list[Any]]) -> int:
-        """Hold rows back until there are enough to tell their language; return how many were taken."""
+        """Hold rows back until there are enough to detect their language; return how many were held back."""
         assert self._held is not None
         for number, row in enumerate(zip(texts, labels, strict=True)):
             if _is_enough(len(self._held), self._n_held_characters):
@@ -121,7 +120,7 @@ class Training(RowSource):
         return len(texts)
 
     def _detect(self) -> None:
-        """Choose how texts are cut by the language of the rows that were held back, and count these."""
+        """Detect the language of the rows that were held back, choose the text settings, and count the rows."""
         held, self._held = self._held or [], None
         texts = [text for text, _ in held]
         self.detected = detect(texts, self._tagger.seed)
@@ -143,7 +142,7 @@ class Training(RowSource):
     # -- training ----------------------------------------------------------------------------------
 
     def learn(self, watch: Watch = lambda _, __: None) -> None:
-        """Train on all texts that were added; `watch` is told how many rows were learned, and what share that is."""
+        """Train on all texts added. `watch` is called with the number of learned rows and their share."""
         self.finish_counting()
         tagger, ranker, self._watch = self._tagger, self._tagger.ranker, watch
         ranker.set_columns(tagger.encoder.n_terms, "lists")
@@ -164,7 +163,7 @@ class Training(RowSource):
         return Batch(rows, Targets(np.arange(len(ids) + 1, dtype=np.int64), ids, len(labels)))
 
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
-        """Yield rows piece by piece; see `RowSource`."""
+        """Yield rows in batches; see `RowSource`."""
         for part in self._spool.parts(start, stop):
             self._test(part)
             yield part
@@ -199,15 +198,15 @@ class Training(RowSource):
             self.hits.append(label in targets.ids[targets.indptr[row] : targets.indptr[row + 1]])
 
     def report(self) -> dict[str, Any]:
-        """Return how the tagger was trained, as people read it."""
+        """Return the language, the number of passes, and whether there is a second stage."""
         ranker = self._tagger.ranker
-        found = {"passes": ranker.passes_ or 1, "second_stage": ranker.has_second_stage}
-        return {"language": self._tagger.language, **found}
+        passes, second_stage = ranker.passes_ or 1, ranker.has_second_stage
+        return {"language": self._tagger.language, "passes": passes, "second_stage": second_stage}
 
     # -- memory ------------------------------------------------------------------------------------
 
     def _prune(self) -> None:
-        """Keep the tagger below its limit; the rows that are left to read follow the new numbers of the terms."""
+        """Keep the tagger below its limit, and apply the new term numbers to the remaining rows."""
         tagger, limit = self._tagger, self._max_bytes
         if limit is None or tagger.nbytes <= limit:
             return
@@ -231,7 +230,7 @@ def _is_enough(n_rows: int, n_characters: int) -> bool:
 
 
 def language_of(texts: Iterable[str], seed: int) -> DetectedLanguage:
-    """Tell the language of texts from a sample of the first ones, as many as a training holds back."""
+    """Detect the language of texts from the first ones, as many as a training holds back."""
     held: list[str] = []
     n_characters = 0
     for text in texts:

@@ -1,4 +1,4 @@
-"""Strings in, sparse rows out."""
+"""Turn texts into sparse rows."""
 
 from abound.text.encoder import TextEncoder
 from abound.text.words import prepare

@@ -1,4 +1,4 @@
-"""The text front end: a vocabulary that grows, document frequencies, weights."""
+"""Turn texts into weighted sparse rows, with a growing vocabulary and document frequencies."""
 
 import codecs
 from collections.abc import Container, Mapping
@@ -14,16 +14,16 @@ from abound.kernels.words import terms_of
 from abound.text.words import original_offsets, prepare, words_of
 
 LONGEST_NGRAM = 8
-PART_BYTES = 1 << 20  # of the names, checked at once
-MAX_TEXTS = 1 << 53  # that are counted, and terms in them
-SIGHTINGS_BYTES = 1 << 24  # counters for terms that wait for admission; two terms on one are admitted early
+PART_BYTES = 1 << 20  # bytes of names to validate at once
+MAX_TEXTS = 1 << 53  # counted texts, and counted terms
+SIGHTINGS_BYTES = 1 << 24  # counters for terms below min_count; terms that share a counter are admitted early
 
 
 TermCounts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]  # indptr, terms, occurrences
 
 
 class Span(NamedTuple):
-    """A term of a text and where it stands."""
+    """A term of a text and its position."""
 
     term: int
     start: int
@@ -32,30 +32,30 @@ class Span(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TextEncoder:
-    """Turn texts into sparse rows over terms that are numbered when first seen.
+    """Turn texts into sparse rows over terms, which are numbered when they are first seen.
 
     Parameters
     ----------
     ngrams : int
-        The longest run of words that is a term.
+        The longest word n-gram.
     char_ngrams : (int, int) or None
-        Shortest and longest part of a word that is a term too; for compounds and for typing errors.
+        Shortest and longest character n-gram of a word; useful for compounds and misspellings.
     stem : str or None
         A language of Snowball's stemmers, such as "english".
     min_count : int
-        The number of texts that must have a term before it is used.
+        The number of texts that must contain a term before it is used.
     weighting : {"tfidf", "pivoted"}
-        Sublinear tf-idf of unit length, or the pivoted unique normalisation of Singhal et al. as in SIGIR 2002.
+        Sublinear tf-idf with unit length, or the pivoted unique normalisation of Singhal et al. as in SIGIR 2002.
     slope : float
-        Of the pivoted normalisation.
+        The slope of the pivoted normalisation.
     max_terms : int or None
-        The most terms that are admitted.
+        The maximum number of terms.
     run_weight : float
-        How much a run of words weighs in a row, beside a word.
+        The weight of an n-gram of two or more words, relative to a word.
     part_weight : float
-        How much a part of a word weighs.
+        The weight of a character n-gram, relative to a word.
     form_weight : float
-        With stems, how much a word as it is written weighs beside its stem, if it differs; 0 leaves it out.
+        With stems, the weight of a word as it is written, relative to its stem, if the two differ; 0 leaves it out.
     """
 
     ngrams: int = 2
@@ -94,14 +94,14 @@ class TextEncoder:
         if self.weighting not in ("tfidf", "pivoted"):
             raise ValueError(f"weighting must be 'tfidf' or 'pivoted', got {self.weighting!r}")
         if self.max_terms is not None and (type(self.max_terms) is not int or not 1 <= self.max_terms < 1 << 62):
-            raise ValueError(f"max_terms must be at least 1, and a whole number, got {self.max_terms}")
+            raise ValueError(f"max_terms must be a whole number of at least 1, got {self.max_terms}")
 
     def params(self) -> dict[str, Any]:
         """Return the parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def reset(self) -> None:
-        """Forget every term."""
+        """Forget all terms."""
         self.counted = False
         self.vocabulary = Vocabulary(np.zeros(SIGHTINGS_BYTES, np.uint8) if self.min_count > 1 else None)
 
@@ -124,86 +124,86 @@ class TextEncoder:
 
     @staticmethod
     def _prepared(texts: list[str]) -> list[str]:
-        # The plain case in place: a call for each text would be felt.
+        # The common case is inlined: a function call per text is measurable.
         return [text.lower() if type(text) is str and text.isascii() else prepare(text) for text in texts]
 
     def rows(
         self, texts: list[str], *, learn: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return the three arrays of a CSR matrix; with `learn`, texts are counted first and bring new terms."""
+        """Return the three arrays of a CSR matrix. With `learn`, texts are counted first and add new terms."""
         return text_rows(self.vocabulary, self._prepared(texts), self._settings(), learn)
 
     def count(self, texts: list[str]) -> TermCounts:
-        """Count texts, which may bring new terms; `weigh` makes rows of the result when all texts are counted."""
+        """Count texts, and add new terms. `weigh` turns the result into rows once all texts are counted."""
         return text_counts(self.vocabulary, self._prepared(texts), self._settings())
 
     def weigh(self, counted: TermCounts) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return the rows of texts that were counted, by the document frequencies of now."""
+        """Return the rows of counted texts, weighted with the current document frequencies."""
         return weighted_rows(self.vocabulary, self._settings(), *counted)
 
     def begin_counting(self) -> None:
-        """Forget every term, and be ready to count all texts before any is weighed.
+        """Forget all terms, and prepare to count all texts before any is weighted.
 
-        Every term is kept with its exact count, and `min_count` leaves the rare ones out of the rows. A stream that was
-        never counted instead keeps a small counter for each hash of a term that waits for admission.
+        All terms are kept with their exact counts, and `min_count` leaves rare terms out of the rows. Without this
+        call, as in a stream, terms below `min_count` share small counters by hash.
         """
         self.counted = True
         self.vocabulary = Vocabulary()
 
     def spans(self, text: str, only: Container[int] | None = None) -> list[Span]:
-        """Return every known term of a text and where in it the term stands; a stem stands where its word does.
+        """Return all known terms of a text with their positions. A stem has the position of its word.
 
-        With `only`, other terms than these are left out.
+        With `only`, all other terms are left out.
         """
-        found = terms_of(self.vocabulary, prepare(text), self._settings())
+        terms = terms_of(self.vocabulary, prepare(text), self._settings())
         origin = original_offsets(text)
         return [
             Span(term, origin[start], origin[stop - 1] + 1)
-            for term, start, stop in found
+            for term, start, stop in terms
             if only is None or term in only
         ]
 
     def count_spans(self, text: str) -> int:
-        """Return how many `spans` a text has."""
+        """Return the number of `spans` of a text."""
         return len(terms_of(self.vocabulary, prepare(text), self._settings()))
 
     def term_count_bound(self, text: str) -> int:
-        """Return how many terms a text of such a length can have at the most, without a look at it."""
+        """Return an upper bound of the number of terms of a text, from its length only."""
         low, high = self.char_ngrams or (1, 0)
         return (len(text) // 2 + 1) * (self.ngrams + (self.form_weight > 0)) + (high - low + 1) * len(text)
 
     def count_terms(self, text: str) -> int:
-        """Return how many different terms a text has, known or not; of the parts of words, at the most."""
+        """Return the number of distinct terms of a text, known or not; for character n-grams, an upper bound."""
         words, forms = words_of(prepare(text)), 0
         if self._stems is not None:
             stems = {word: self._stems[word] for word in words}
             forms = sum(stem != word for word, stem in stems.items()) if self.form_weight > 0 else 0
             words = list(map(stems.__getitem__, words))
         distinct = set(words)
-        found = len(distinct) + forms
+        n_terms = len(distinct) + forms
         for n in range(2, self.ngrams + 1):
-            found += len(set(zip(*(words[start:] for start in range(n)), strict=False)))
+            n_terms += len(set(zip(*(words[start:] for start in range(n)), strict=False)))
         if self.char_ngrams is not None:
             low, high = self.char_ngrams
-            found += sum(max(0, len(word) - n + 1) for word in distinct for n in range(low, high + 1))
-        return found
+            n_terms += sum(max(0, len(word) - n + 1) for word in distinct for n in range(low, high + 1))
+        return n_terms
 
     def name(self, term: int, *, unique: bool = False) -> str:
-        """Return a term as a person would write it; if names must be unique, a form says that it is no stem."""
+        """Return a term as readable text. With `unique`, a word form is marked to differ from an equal stem."""
         return self.vocabulary.name(term, unique)
 
     @property
     def n_terms(self) -> int:
-        """How many terms are known."""
+        """Number of known terms."""
         return self.vocabulary.n_terms
 
-    # -- keeping and pruning -------------------------------------------------------------------------
+    # -- persistence and pruning ---------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as flat arrays."""
         starts, lengths, counts, names = self.vocabulary.arrays()
         counters = np.array([self.vocabulary.n_texts, self.vocabulary.n_distinct, int(self.counted)], np.int64)
-        found: dict[str, NDArray[Any]] = {
+        arrays: dict[str, NDArray[Any]] = {
             "term_starts": starts,
             "term_lengths": lengths,
             "term_counts": counts,
@@ -211,11 +211,11 @@ class TextEncoder:
             "text_counters": counters,
         }
         if self.min_count > 1 and not self.counted:
-            found["term_sightings"] = self.vocabulary.sightings
-        return found
+            arrays["term_sightings"] = self.vocabulary.sightings
+        return arrays
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take up what `arrays` gave; what it cannot have given raises ValueError."""
+        """Restore the state that `arrays` returned. Raise ValueError if it is invalid."""
         sightings = np.array(arrays["term_sightings"]) if "term_sightings" in arrays else None
         self.vocabulary = Vocabulary.from_arrays(
             arrays["term_starts"], arrays["term_lengths"], arrays["term_counts"], arrays["term_names"], sightings
@@ -226,16 +226,16 @@ class TextEncoder:
         if not in_range or not 0 <= n_texts <= MAX_TEXTS or not 0 <= n_distinct <= MAX_TEXTS:
             raise ValueError("the counters of the texts are out of range")
         if counts.max(initial=0) > n_texts or counts.sum(dtype=np.int64) > n_distinct:
-            raise ValueError("the counters of the texts do not fit those of their terms")
+            raise ValueError("the counters of the texts do not match those of their terms")
         decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
-        for start in range(0, len(names), PART_BYTES):  # each name begins with a letter: all are texts if the whole is
+        for start in range(0, len(names), PART_BYTES):  # no name starts within a character
             decoder.decode(names[start : start + PART_BYTES].tobytes(), start + PART_BYTES >= len(names))
         self.vocabulary.n_texts, self.vocabulary.n_distinct, self.counted = n_texts, n_distinct, bool(counted)
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all terms but the wanted ones, which are numbered anew in their old order.
+        """Drop all terms but the wanted ones, and renumber these in their old order.
 
-        A run of words must not be kept without its parts; a count that is a threshold on `counts` sees to that.
+        An n-gram must not be kept without its words. A threshold on the counts ensures this.
         """
         starts, lengths, counts, names = self.vocabulary.arrays()
         number = np.cumsum(wanted) - 1

@@ -1,7 +1,7 @@
-"""The language of texts, and the terms that its words are best cut into.
+"""Detect the language of texts, and choose text settings for it.
 
-The language is told once a fit, from a seeded sample: a short title alone is easily mistaken, a thousand are not. What
-was chosen is stored in the model; nothing is detected when it learns or ranks.
+The language is detected once per fit, from a seeded sample: detection is unreliable for one short title, but not for a
+thousand. The choice is stored in the model. Learning more texts and ranking detect nothing.
 """
 
 import math
@@ -14,9 +14,9 @@ import numpy as np
 
 SAMPLE_TEXTS = 1000
 SAMPLE_CHARACTERS = 1000  # of each text, from its beginning
-MIN_CHARACTERS = 1000  # of all sampled texts together; fewer do not tell a language
-MIN_SHARE = 0.7  # of the texts must be in one language, or no stemmer is right for them
-ROUNDS = 20  # in which the shares of the languages settle
+MIN_CHARACTERS = 1000  # of all sampled texts together; with fewer, no language is detected
+MIN_SHARE = 0.7  # of the texts must be in one language; otherwise no stemmer is used
+ROUNDS = 20  # of expectation maximisation
 
 # Snowball's stemmers that every supported version of PyStemmer has, by the code of their language.
 STEMMERS = {
@@ -51,31 +51,31 @@ STEMMERS = {
     "tr": "turkish",
     "yi": "yiddish",
 }
-# Languages that write compounds as one word, or many endings in a row: parts of words find what two words share.
+# Languages with compounds in one word, or with many endings: parts of words match what two words share.
 COMPOUNDS = frozenset({"da", "de", "et", "fi", "hu", "is", "nb", "nl", "nn", "no", "sv"})
 PARTS = (5, 5)  # lengths of those parts; from 4 to 6 is no better and takes three times the time and memory
 AUTO = "auto"
-NO_LANGUAGE = "zxx"  # newer versions of the detector know it; texts without a letter are left out before
+NO_LANGUAGE = "zxx"  # of newer versions of the detector; texts without letters are left out before detection
 
 
 class DetectedLanguage(NamedTuple):
-    """What a sample of texts says of their language."""
+    """The language detected in a sample of texts."""
 
     language: str | None
-    """The code of the language that most texts are in; None if too few are, or the sample is too small."""
+    """The code of the main language; None if too few texts are in it or the sample is too small."""
     likeliest: str | None
-    """The code of the most frequent language, however few texts are in it."""
+    """The code of the most frequent language, even if few texts are in it."""
     share: float
-    """The share of the texts that are in it."""
+    """The share of the texts in the most frequent language."""
     n_texts: int
-    """Texts of the sample."""
+    """Number of sampled texts."""
 
     def sentence(self) -> str:
-        """Say in one line what was detected."""
+        """Return the result of the detection in one line."""
         if self.likeliest is None:
-            return f"too little text to tell a language ({self.n_texts:,} sampled texts)"
-        found = f"{self.likeliest} in {self.share:.0%} of {self.n_texts:,} sampled texts"
-        return found if self.language else f"no language in {MIN_SHARE:.0%} of the texts: {found}"
+            return f"too little text to detect a language ({self.n_texts:,} sampled texts)"
+        share = f"{self.likeliest} in {self.share:.0%} of {self.n_texts:,} sampled texts"
+        return share if self.language else f"no language in {MIN_SHARE:.0%} of the texts: {share}"
 
 
 class LanguageSettings(NamedTuple):
@@ -87,7 +87,7 @@ class LanguageSettings(NamedTuple):
     form_weight: float
 
     def sentence(self) -> str:
-        """Say in a few words what was chosen."""
+        """Return the settings in a few words."""
         parts = [f"stem={self.stem}"] if self.stem else []
         if self.char_ngrams:
             parts.append("char_ngrams={}-{}".format(*self.char_ngrams))
@@ -95,7 +95,7 @@ class LanguageSettings(NamedTuple):
 
 
 def settings_from_params(params: Mapping[str, Any]) -> LanguageSettings:
-    """Return what was chosen for an encoder, by its parameters."""
+    """Return the settings among the parameters of an encoder."""
     return LanguageSettings(*(params[name] for name in LanguageSettings._fields))
 
 
@@ -105,13 +105,13 @@ WHOLE_WORDS = LanguageSettings(None, None, 1.0, 0.0)
 def settings_for_language(language: str | None) -> LanguageSettings:
     """Return how words of a language are cut: to their stems, and into parts where it writes compounds as one word.
 
-    Words stand beside their stems at half weight, because an ending may say something, and pairs weigh half, because
-    they would outweigh the words of a long text. Parts of words do both already.
+    Words are used besides their stems with half the weight, because an ending may be informative. Word pairs have half
+    the weight, because they would otherwise outweigh the words of a long text. Parts of words have both effects.
 
     Parameters
     ----------
     language : str or None
-        A code such as "fi" or "pt-BR"; None, and a code without a stemmer, keeps words whole.
+        A code such as "fi" or "pt-BR". None, or a code without a stemmer, means whole words.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def settings_for_language(language: str | None) -> LanguageSettings:
 
 
 def primary_subtag(language: str) -> str:
-    """Return the language of a code that may name a region or a script too, in lower case: "pt" of "pt-BR".
+    """Return the language of a code in lower case, without region or script: "pt" for "pt-BR".
 
     Examples
     --------
@@ -143,14 +143,14 @@ def primary_subtag(language: str) -> str:
 
 
 def sample_texts(texts: Iterable[str], seed: int = 0) -> list[str]:
-    """Return the beginnings of at most `SAMPLE_TEXTS` texts, each text as likely as any other.
+    """Return the beginnings of a uniform sample of at most `SAMPLE_TEXTS` texts.
 
-    The texts are gone through once, and which are taken depends on the seed and on their number only.
+    The texts are iterated once. The sample depends only on the seed and on their number.
     """
     chance, rest = random.Random(seed), iter(texts)  # noqa: S311  no secret
     kept = [text[:SAMPLE_CHARACTERS] for text in islice(rest, SAMPLE_TEXTS)]
     weight = 1.0
-    while True:  # Li's algorithm L: a draw for each text that is taken, not for each that is passed
+    while True:  # Li's algorithm L: one draw per sampled text, not per text
         weight *= math.exp(math.log(chance.random() or 0.5) / SAMPLE_TEXTS)
         skipped = math.floor(math.log(chance.random() or 0.5) / math.log1p(-weight)) if weight < 1 else 0
         text = next(islice(rest, skipped, None), None)
@@ -160,23 +160,23 @@ def sample_texts(texts: Iterable[str], seed: int = 0) -> list[str]:
 
 
 def detect(texts: Iterable[str], seed: int = 0) -> DetectedLanguage:
-    """Tell the language that most of the texts are in.
+    """Detect the main language of the texts.
 
-    Each sampled text has a likelihood for each language. The shares of the languages are those that make the sample
-    likeliest (expectation maximisation from equal shares), so that a short text that may be in several languages counts
-    for the one that the others are in, and texts of two languages count for both.
+    Each sampled text has a likelihood for each language. The shares of the languages are their maximum-likelihood
+    estimates, by expectation maximisation from equal shares. So a short text that may be in several languages counts
+    for the language of the other texts, and a text in two languages counts for both.
 
     Parameters
     ----------
     texts : iterable of str
-        Gone through once.
+        Iterated once.
     seed : int
-        Chooses the sample.
+        Random seed of the sample.
 
     Returns
     -------
     DetectedLanguage
-        The same for the same texts in the same order.
+        It is the same for the same texts in the same order.
     """
     sample = [text for text in sample_texts(texts, seed) if any(map(str.isalpha, text))]
     if sum(map(len, sample)) < MIN_CHARACTERS:
@@ -192,12 +192,12 @@ def detect(texts: Iterable[str], seed: int = 0) -> DetectedLanguage:
 
 
 def _likelihoods(texts: list[str]) -> tuple[list[str], "np.ndarray[tuple[int, int], np.dtype[np.float64]]"]:
-    """Return the codes of all languages, and how well each text fits each of them; the best fit of a text is 1."""
-    from py3langid import rank  # here, because its weights take most of a second to read
+    """Return the codes of all languages, and the likelihood of each for each text, scaled to a maximum of 1."""
+    from py3langid import rank  # imported here, because loading its weights takes most of a second
 
     scores = [dict(rank(text)) for text in texts]
     codes = sorted(scores[0].keys() - {NO_LANGUAGE})
     logarithms = np.array([[of_text[code] for code in codes] for of_text in scores], np.float64)
-    # The detector takes features for independent, which they are not: without this, long texts would be too sure.
+    # The detector wrongly assumes independent features. Without this, it would be too confident for long texts.
     logarithms /= np.sqrt([[max(1, len(text.encode(errors="replace")))] for text in texts])
     return codes, np.exp(logarithms - logarithms.max(axis=1, keepdims=True))

@@ -12,27 +12,27 @@ from abound.matrices import check_sparse, check_width
 
 
 class PivotedWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # no types there
-    """Weigh term counts by pivoted unique length normalisation and inverse document frequency.
+    """Weight term counts by pivoted unique length normalisation and inverse document frequency.
 
     A term's weight is (1 + log count) / (1 + log mean count in the row) / (1 - slope + slope * distinct terms of the
-    row / their mean) * log(rows / rows with the term). It is what `TextVectorizer(weighting="pivoted")` does, for
-    counts that come from elsewhere.
+    row / their mean) * log(rows / rows with the term). These are the weights of `TextVectorizer(weighting="pivoted")`,
+    for counts from another source.
 
     Parameters
     ----------
     slope : float
-        How much long rows are damped, from 0 to 1.
+        How strongly long rows are damped, from 0 to 1.
 
     Attributes
     ----------
     mean_length_ : float
         Mean number of distinct terms in a row.
     idf_ : ndarray of shape (n_features,)
-        Logarithm of rows / rows with the term; 0 for a term that no row has.
+        Logarithm of rows / rows with the term; 0 for a term that occurs in no row.
 
     Notes
     -----
-    A count between 0 and 1 is taken as 1, so that no weight is negative.
+    Counts between 0 and 1 are taken as 1, so that no weight is negative.
 
     References
     ----------
@@ -50,12 +50,12 @@ class PivotedWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.slope = slope
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Count in how many rows each term is, and how many a row has.
+        """Compute the document frequencies and the mean number of terms per row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Counts, none negative.
+            Counts; none may be negative.
         y : ignored
 
         Returns
@@ -85,7 +85,7 @@ class PivotedWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         check_is_fitted(self, "idf_")
         counts = self._counts(X, reset=False)
         lengths = np.diff(counts.indptr)
-        present = np.maximum(lengths, 1)  # an empty row has nothing to scale
+        present = np.maximum(lengths, 1)  # avoids division by zero for empty rows
         owners = np.repeat(np.arange(counts.shape[0]), lengths)
         mean_counts = np.maximum(np.bincount(owners, counts.data, counts.shape[0]) / present, 1.0)
         pivot = 1 - self.slope + self.slope * lengths / (self.mean_length_ or 1.0)

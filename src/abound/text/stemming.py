@@ -1,21 +1,21 @@
-"""Words cut to their stems, by Snowball's compiled stemmers."""
+"""Stem words with Snowball's compiled stemmers."""
 
 import Stemmer
 
-MAX_STEMS = 100_000  # that are remembered: about 15 MB
+MAX_STEMS = 100_000  # cached stems: about 15 MB
 
 
 class Stems(dict[str, str]):
-    """Give the stem of each word of a language, and remember it.
+    """A cache from the words of a language to their stems.
 
-    The kernels look every word of every text up here. PyStemmer's own cache is left out: where there are many different
-    words, it takes longer to tidy itself than to stem.
+    The kernels look up every word of every text here. PyStemmer's own cache is switched off: with many different
+    words, its maintenance takes longer than stemming.
     """
 
     def __init__(self, language: str) -> None:
         super().__init__()
         if language not in Stemmer.algorithms():
-            raise ValueError(f"no stemmer for {language!r}; there are {', '.join(Stemmer.algorithms())}")
+            raise ValueError(f"no stemmer for {language!r}; stemmers: {', '.join(Stemmer.algorithms())}")
         self.language = language
         self._stemmer = Stemmer.Stemmer(language, 0)
 
@@ -27,5 +27,5 @@ class Stems(dict[str, str]):
         return stem
 
     def __reduce__(self) -> tuple[type["Stems"], tuple[str]]:
-        """Copy and pickle the language alone."""
+        """Copy and pickle only the language."""
         return Stems, (self.language,)

@@ -1,4 +1,4 @@
-"""The text front end as a scikit-learn transformer."""
+"""The text encoder as a scikit-learn transformer."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from abound.text.encoder import TextEncoder
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Turn texts into sparse rows, with a vocabulary that may grow at any call of `partial_fit`.
+    """Turn texts into sparse rows, with a vocabulary that can grow with `partial_fit`.
 
     Parameters
     ----------
     ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms, run_weight, part_weight, form_weight
-        Those of `abound.text.TextEncoder`.
+        See `abound.text.TextEncoder`.
 
     Examples
     --------
@@ -42,21 +42,21 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
     form_weight: float = 0.0
 
     def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Count texts; terms in fewer than `min_count` of them are left out."""
+        """Count texts. Terms in fewer than `min_count` texts are left out."""
         self.encoder_ = TextEncoder(**self.get_params())
         self.encoder_.begin_counting()
         self.encoder_.count(_validate_texts(texts))
         return self
 
     def partial_fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002
-        """Count more texts, in order; frequencies run on and new terms are admitted."""
+        """Count more texts, in order: update document frequencies and add new terms."""
         if not hasattr(self, "encoder_"):
             self.encoder_ = TextEncoder(**self.get_params())
         self.encoder_.rows(_validate_texts(texts), learn=True)
         return self
 
     def transform(self, texts: Iterable[str]) -> "sp.csr_matrix":
-        """Return the rows of texts; words that were never seen have no say."""
+        """Return the rows of texts. Unknown words are ignored."""
         check_is_fitted(self, "encoder_")
         indptr, indices, data = self.encoder_.rows(_validate_texts(texts))
         return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, self.encoder_.n_terms))
@@ -75,5 +75,5 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
 def _validate_texts(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str):
-        raise ValueError("give a list of texts, not a single text")
+        raise ValueError("give a list of texts, not a single string")
     return list(texts)

@@ -1,4 +1,4 @@
-"""Texts made ready for the kernels, and ways back to the text that a person sees."""
+"""Normalise texts for the kernels, and map positions back to the original text."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ WORD = re.compile(r"(?:\w|\u0307)+")
 
 
 def prepare(text: str) -> str:
-    """Return a text in composed Unicode and lower case.
+    """Return a text in lower case and in composed Unicode (NFC).
 
     Examples
     --------
@@ -27,11 +27,11 @@ def words_of(text: str) -> list[str]:
 
 
 def original_offsets(text: str) -> list[int]:
-    """Return, for each place of the prepared text and its end, the place in the text that it comes from.
+    """Return the offset in the original text for each offset in the prepared text, including its end.
 
-    Composing and lower-casing may change a text's length; both are done here for one character and its
-    combining marks at a time, which is slow, but gives the same prepared text. Most texts are composed already, and
-    keep their length: letters only ever grow, so each is then where it was.
+    Composing and lower-casing may change the length of a text. Here both are done for one character and its combining
+    marks at a time, which is slow but gives the same prepared text. Most texts are composed already and keep their
+    length. Lower-casing never shortens a character, so equal length means equal offsets.
     """
     if len(prepare(text)) == len(text) and unicodedata.is_normalized("NFC", text):
         return list(range(len(text) + 1))
@@ -46,6 +46,6 @@ def original_offsets(text: str) -> list[int]:
         prepared.append(part)
         origin.extend(min(start + i, stop - 1) for i in range(len(part)))
         start = stop
-    if "".join(prepared) != prepare(text):  # context matters to a few scripts: fall back to the same places
+    if "".join(prepared) != prepare(text):  # in a few scripts, context matters: fall back to equal offsets
         return [min(i, len(text)) for i in range(len(prepare(text)) + 1)]
     return [*origin, len(text)]

@@ -51,7 +51,7 @@ def test_a_text_is_ranked_with_reasons(home):
 def test_an_empty_ranking_says_why(home):
     answer = ask(home, "POST", "/v1/rank", {"text": "zebras unseen"}).json()
     assert answer["labels"] == []
-    assert answer["note"] == "no known word: none of its 2 words occurs in what was learned"
+    assert answer["note"] == "no known word: none of its 2 words occurs in the training texts"
     features = ask(home, "POST", "/v1/rank", {"features": {"zebra": 1.0}}).json()
     assert features["note"] == "no feature that was given is known and votes for a label"
     assert "note" not in ask(home, "POST", "/v1/rank", {"text": "a red apple"}).json()
