@@ -24,12 +24,13 @@ ROOT = Path(__file__).resolve().parents[1]
 MARK = re.compile(r"(<!-- figures:(?P<name>[a-z0-9-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 
+README_SETS = ("reuters-90", "debian-tags", "finna-100k", "debian-depends", "gutenberg-lcsh")  # docs/peers.md has all
 FEW_LABELS = ("debian-tags", "reuters-90", "20news")
 
 
-def peers() -> list[str]:
+def peers_short() -> list[str]:
     result = read("peers")
-    return [*tables.summary(result), "", f"{tables.LEGEND} {result['machine']}, shared with others."]
+    return [*tables.short(result, README_SETS), "", f"{tables.SHORT_LEGEND} {result['machine']}, shared with others."]
 
 
 def few_labels() -> list[str]:
@@ -265,7 +266,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "limits": limits,
     "names": names,
     "page": page,
-    "peers": peers,
+    "peers-short": peers_short,
     "queries": queries,
     "sizing": sizing.section,
     "texts": texts,

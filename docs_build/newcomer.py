@@ -1,7 +1,4 @@
-"""Follow README in an empty environment, and say how long each step takes.
-
-python -m docs_build.newcomer [DATA]       DATA is the folder of yso-finna-en; the sample without
-"""
+"""Run README's commands in an empty environment, and print how long each step takes: python -m docs_build.newcomer."""
 
 import os
 import re
@@ -14,26 +11,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
-SERVED = re.compile(r"`(pip install [^`]+server[^`]+)`")
 
 
 def steps() -> list[str]:
-    """Return README's commands in order; what it says in passing about the server's extra comes first."""
-    text = (ROOT / "README.md").read_text()
-    return [*SERVED.findall(text)[:1], *BLOCK.findall(text)[1:]]
+    """Return README's commands in order."""
+    return BLOCK.findall((ROOT / "README.md").read_text())
 
 
 def main() -> None:
     """Run the steps in one shell, as a person would type them."""
-    data = str(Path(sys.argv[1]).resolve()) if len(sys.argv) > 1 else str(ROOT / "examples" / "finna")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "clone", "--quiet", ROOT, f"{folder}/abound"], check=True)
         start = time.perf_counter()
         subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
         path = f"{folder}/venv/bin:{os.environ['PATH']}"
         script = "trap 'kill $(jobs -p) 2>/dev/null' EXIT\nset -e\n" + '\necho "== $SECONDS s"\n'.join(steps())
-        variables = {**os.environ, "DATA": data, "PATH": path}
-        subprocess.run(["bash", "-c", script], cwd=f"{folder}/abound", env=variables, check=True)
+        subprocess.run(["bash", "-c", script], cwd=f"{folder}/abound", env={**os.environ, "PATH": path}, check=True)
         wall, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         print(f"\nfrom nothing to the last answer: {wall:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of a core")
 

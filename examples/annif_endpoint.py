@@ -1,8 +1,8 @@
-"""Let Annif ask a model of abound for subjects, through Annif's own `http` back end.
+"""Serve subject suggestions from a model to Annif, through Annif's `http` back end.
 
     python examples/annif_endpoint.py MODEL [PORT]
 
-In Annif's projects.cfg, a project of its own or a source of an ensemble:
+In Annif's projects.cfg, define a project, which can also be a source of an ensemble:
 
     [abound-en]
     name=abound
@@ -11,9 +11,9 @@ In Annif's projects.cfg, a project of its own or a source of an ensemble:
     vocab=yso
     endpoint=http://localhost:8100/suggest
 
-The model's labels must be the URIs of Annif's vocabulary. Annif posts a form with `text`, and wants results with `uri`,
-`label` and a `score` from 0 to 1. Ours have no upper end, so x is sent as x / (1 + x), which keeps the order; a model
-with bands sends how likely a label is to be accepted.
+The model's labels must be the URIs of Annif's vocabulary. Annif posts a form with `text` and expects results with
+`uri`, `label` and a `score` from 0 to 1. Our scores have no upper limit, so a score x is sent as x / (1 + x), which
+keeps the order. A model with bands sends the probability that a label is accepted.
 """
 
 import json
@@ -29,22 +29,22 @@ LIMIT = 10
 
 
 def suggestions(tagger: Tagger, text: str, limit: int = LIMIT) -> list[dict[str, Any]]:
-    """Return the best labels of a text as Annif wants them."""
+    """Return the best labels of a text in Annif's format."""
     if tagger.bands is not None:
-        found = [(entry.label, entry.probability) for entry in tagger.rank_with_bands(text)[:limit]]
+        scored = [(entry.label, entry.probability) for entry in tagger.rank_with_bands(text)[:limit]]
     else:
-        found = [(label, score / (1 + score)) for label, score, _ in tagger.rank(text, limit) if score > 0]
-    return [{"uri": str(label), "label": tagger.name_of(label), "score": score} for label, score in found]
+        scored = [(label, score / (1 + score)) for label, score, _ in tagger.rank(text, limit) if score > 0]
+    return [{"uri": str(label), "label": tagger.name_of(label), "score": score} for label, score in scored]
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """Two requests: is there a model, and what are the subjects of this text?"""
+    """Answer Annif's two requests: whether the model is trained, and the subjects of a text."""
 
     tagger: Tagger
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Say that the model is trained, which is all that Annif asks."""
+        """Report that the model is trained."""
         self._answer(200, {"is_trained": True, "labels": self.tagger.n_labels})
 
     def do_POST(self) -> None:
@@ -70,11 +70,11 @@ class Endpoint(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002  http.server's own name
-        """Keep quiet: a line a request would be the slowest part."""
+        """Write no log: one line per request would be the slowest part."""
 
 
 def make_server(model: str, port: int = 8100) -> ThreadingHTTPServer:
-    """Return a server on this machine only; its `serve_forever` starts it."""
+    """Return a server that listens on this machine only; `serve_forever` starts it."""
     handler = type("Ranking", (Endpoint,), {"tagger": Tagger.load(model)})
     return ThreadingHTTPServer(("127.0.0.1", port), handler)
 

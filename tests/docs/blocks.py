@@ -61,7 +61,7 @@ class Shell:
 
     def __init__(self, folder: Path) -> None:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        variables = {**os.environ, "PATH": path, "DATA": str(folder / "examples" / "finna"), "COLUMNS": "100"}
+        variables = {**os.environ, "PATH": path, "COLUMNS": "100"}
         self._errors = (folder / ".stderr").open("w+")
         self._process = subprocess.Popen(
             ["bash", "-euo", "pipefail"],
