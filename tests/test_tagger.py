@@ -212,7 +212,7 @@ def test_a_call_that_is_refused_changes_nothing(tagger, call):
 
 def test_other_models_are_told_apart(tagger, tmp_path):
     abound.FeatureFocus().fit([[1.0]], ["a"]).save(tmp_path / "ranker")
-    with pytest.raises(UnknownFormat, match="holds a 'feature-focus', not a tagger"):
+    with pytest.raises(UnknownFormat, match="contains a 'feature-focus', not a tagger"):
         Tagger.load(tmp_path / "ranker")
 
 

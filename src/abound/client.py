@@ -1,4 +1,4 @@
-"""A client of `abound serve`: the standard library, a kept connection, and retries that never teach twice."""
+"""A client of `abound serve`, in the standard library: it keeps its connection, and retries never learn twice."""
 
 import http.client
 import json
@@ -13,15 +13,15 @@ from abound.closing import Closing
 from abound.errors import ServerError, ServerUnreachable
 
 Name = str | int | float
-RETRIED = (429, 503)  # statuses that a later try may change
-FIRST_PAUSE = 0.1  # seconds before the second try, doubled each time
+RETRIED = (429, 503)  # statuses of requests that may succeed later
+FIRST_PAUSE = 0.1  # seconds before the first retry, doubled each time
 LONGEST_PAUSE = 5.0
-BATCH_LABELS = 100_000  # texts times labels that one request asks for
-BATCH_CHARACTERS = 1_000_000  # of its texts: a letter has up to six bytes of JSON
+BATCH_LABELS = 100_000  # texts times k of one request
+BATCH_CHARACTERS = 1_000_000  # of its texts: a character has up to six bytes of JSON
 
 
 class Word(NamedTuple):
-    """A word, its vote for a label, and where it stands in the text, if that was asked for."""
+    """A word, its vote for a label, and its positions in the text if the answer has them."""
 
     word: str
     vote: float
@@ -41,7 +41,7 @@ class Ranked(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """The words that speak for a label; their votes, and what any text has for it, sum to its score."""
+    """The words that vote for a label; the score is the sum of their votes and `prior`, the label's bias."""
 
     label: Name
     score: float
@@ -49,15 +49,15 @@ class Explained(NamedTuple):
     prior: float = 0.0
 
 
-class Learnt(NamedTuple):
-    """Where in the server's journal a correction stands, and whether it was there before."""
+class Learned(NamedTuple):
+    """The sequence of a correction in the server's journal, and whether it had already been learned."""
 
     sequence: int
     repeated: bool
 
 
 class LabelMatch(NamedTuple):
-    """A label and how many texts it had."""
+    """A label and the number of its texts."""
 
     label: Name
     texts: int
@@ -65,7 +65,7 @@ class LabelMatch(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """How many texts and words a change of the labels concerns, and its sequence unless it was only tried."""
+    """How many texts and words a label edit affects, and its sequence unless it was a dry run."""
 
     texts: int
     words: int
@@ -73,22 +73,21 @@ class Changes(NamedTuple):
 
 
 class Client(Closing):
-    """Talk to a server of abound.
+    """A client of a server of abound.
 
-    What was learnt through a client is known to everything that it asks afterwards, whichever worker answers. A
-    request that was not answered is sent again: each correction has a key by which the server knows it. A client
-    serves one thread.
+    Requests of a client reflect everything that it has taught before, whichever worker answers. A request that was not
+    answered is sent again; the server recognizes a repeated correction by its key. Use a client in one thread only.
 
     Parameters
     ----------
     url : str
-        Such as http://127.0.0.1:8000.
+        The server's address, such as http://127.0.0.1:8000.
     key : str, optional
-        A key of the server.
+        An API key of the server.
     timeout : float
         Seconds to wait for an answer.
     retries : int
-        How often a request is sent again.
+        How often a failed request is sent again.
 
     Examples
     --------
@@ -101,9 +100,9 @@ class Client(Closing):
     def __init__(self, url: str, *, key: str | None = None, timeout: float = 30.0, retries: int = 8) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"a server's address must be such as http://127.0.0.1:8000, got {url!r}")
+            raise ValueError(f"a server's address must be a URL such as http://127.0.0.1:8000, got {url!r}")
         self.url = url
-        self.sequence = 0  # the last record that an answer knew
+        self.sequence = 0  # the last record that an answer reflected
         self._retries = retries
         self._path = parts.path.rstrip("/")
         self._headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
@@ -121,7 +120,7 @@ class Client(Closing):
         bands: bool = False,
         explain: bool = False,
     ) -> list[Ranked]:
-        """Rank the labels of a text, or of features that are given with their weights."""
+        """Rank the labels of a text, or of features with weights."""
         what = {"text": text} if isinstance(text, str) else {"features": dict(text)}
         body = {**what, "k": k, "threshold": threshold, "bands": bands, "explain": explain}
         return [_ranked(entry) for entry in self._post("/v1/rank", body)["labels"]]
@@ -129,18 +128,18 @@ class Client(Closing):
     def rank_many(
         self, texts: Sequence[str], k: int = 10, *, threshold: float | None = None, bands: bool = False
     ) -> list[list[Ranked]]:
-        """Rank the labels of each text; many are sent a part at a time."""
+        """Rank the labels of each text; many texts are sent in several requests."""
         results: list[list[Ranked]] = []
         for part in _parts(texts, max(1, BATCH_LABELS // max(1, k))):
             body = {"texts": part, "k": k, "threshold": threshold, "bands": bands}
-            found = self._post("/v1/rank/batch", body)["results"]
-            results += [[_ranked(entry) for entry in row] for row in found]
+            rows = self._post("/v1/rank/batch", body)["results"]
+            results += [[_ranked(entry) for entry in row] for row in rows]
         return results
 
     def explain(self, text: str, label: Name) -> Explained:
-        """Ask which words of a text speak for a label."""
-        found = self._post("/v1/explain", {"text": text, "label": label})
-        return Explained(found["label"], found["score"], _words(found["words"]), found.get("prior", 0.0))
+        """Return the words of a text that vote for a label."""
+        answer = self._post("/v1/explain", {"text": text, "label": label})
+        return Explained(answer["label"], answer["score"], _words(answer["words"]), answer.get("prior", 0.0))
 
     # -- teaching ------------------------------------------------------------------------------------
 
@@ -152,33 +151,33 @@ class Client(Closing):
         rejected: Iterable[Name] = (),
         added: Iterable[Name] = (),
         key: str | None = None,
-    ) -> Learnt:
-        """Teach what a person said of a text's labels; it is on the server's disk when this returns.
+    ) -> Learned:
+        """Send a person's decisions on the labels of a text; they are on the server's disk when this returns.
 
         Parameters
         ----------
         text : str
         accepted, rejected : iterable of names
-            Labels that were proposed and are right, or wrong.
+            Labels that were suggested and are right, or wrong.
         added : iterable of names
-            Labels that are right and were not proposed.
+            Labels that are right and were not suggested.
         key : str, optional
-            Under which the server applies it once, however often it is sent; a fresh one if left out.
+            An idempotency key: the server applies the correction once, however often it is sent. By default, a new key.
         """
         body = {"text": text, "accepted": [*accepted], "rejected": [*rejected], "added": [*added]}
-        found = self._post("/v1/learn", body, key or uuid.uuid4().hex)
-        return Learnt(found["sequence"], found["repeated"])
+        answer = self._post("/v1/learn", body, key or uuid.uuid4().hex)
+        return Learned(answer["sequence"], answer["repeated"])
 
     # -- labels --------------------------------------------------------------------------------------
 
     def labels(self, prefix: str = "", limit: int = 20) -> list[LabelMatch]:
         """Find labels by the beginning of a word of their names, the most frequent first."""
         query = urlencode({"prefix": prefix, "limit": limit})
-        found = self._ask("GET", f"/v1/labels?{query}")["labels"]
-        return [LabelMatch(entry["label"], entry["count"], entry.get("name")) for entry in found]
+        matches = self._request("GET", f"/v1/labels?{query}")["labels"]
+        return [LabelMatch(entry["label"], entry["count"], entry.get("name")) for entry in matches]
 
     def add_label(self, label: Name, names: Iterable[str] = (), *, dry_run: bool = False) -> Changes:
-        """Make a label known, and what people call it."""
+        """Add a label and its names for people."""
         return self._change({"add": {"label": label, "names": [*names]}, "dry_run": dry_run})
 
     def rename_label(self, label: Name, to: Name, *, dry_run: bool = False) -> Changes:
@@ -186,23 +185,23 @@ class Client(Closing):
         return self._change({"rename": {"label": label, "to": to}, "dry_run": dry_run})
 
     def merge_labels(self, label: Name, into: Name, *, dry_run: bool = False) -> Changes:
-        """Make a label one with another."""
+        """Merge a label into another one."""
         return self._change({"merge": {"label": label, "into": into}, "dry_run": dry_run})
 
     def retire_label(self, label: Name, *, dry_run: bool = False) -> Changes:
-        """Have a label not ranked any more."""
+        """Retire a label, so that it is no longer ranked."""
         return self._change({"retire": {"label": label}, "dry_run": dry_run})
 
     def _change(self, body: dict[str, Any]) -> Changes:
-        found = self._ask("PATCH", "/v1/labels", body, uuid.uuid4().hex)
-        return Changes(found["changes"]["texts"], found["changes"]["words"], found.get("sequence"))
+        answer = self._request("PATCH", "/v1/labels", body, uuid.uuid4().hex)
+        return Changes(answer["changes"]["texts"], answer["changes"]["words"], answer.get("sequence"))
 
     # -- the server ----------------------------------------------------------------------------------
 
     def model(self, *, state_hash: bool = False) -> dict[str, Any]:
-        """Ask what is served; the hash of its state takes long for a large model."""
-        found: dict[str, Any] = self._ask("GET", "/v1/model?hash=1" if state_hash else "/v1/model")
-        return found
+        """Describe the served model; the hash of its state takes long for a large model."""
+        answer: dict[str, Any] = self._request("GET", "/v1/model?hash=1" if state_hash else "/v1/model")
+        return answer
 
     def close(self) -> None:
         """Close the connection; the next request opens it again."""
@@ -211,9 +210,9 @@ class Client(Closing):
     # -- sending -------------------------------------------------------------------------------------
 
     def _post(self, path: str, body: dict[str, Any], key: str | None = None) -> Any:
-        return self._ask("POST", path, body, key)
+        return self._request("POST", path, body, key)
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None, key: str | None = None) -> Any:
+    def _request(self, method: str, path: str, body: dict[str, Any] | None = None, key: str | None = None) -> Any:
         headers = {**self._headers, "X-Abound-Sequence": str(self.sequence)}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -232,12 +231,12 @@ class Client(Closing):
             except (OSError, http.client.HTTPException) as error:
                 self._connection.close()
                 if not left:
-                    words = str(error) or type(error).__name__
-                    raise ServerUnreachable(f"{self.url} does not answer: {words}") from error
+                    cause = str(error) or type(error).__name__
+                    raise ServerUnreachable(f"{self.url} does not answer: {cause}") from error
                 wanted = 0.0
-            time.sleep(min(max(pause, wanted), LONGEST_PAUSE) * random.uniform(0.8, 1.2))  # noqa: S311  not at once
+            time.sleep(min(max(pause, wanted), LONGEST_PAUSE) * random.uniform(0.8, 1.2))  # noqa: S311  jitter
             pause *= 2
-        raise AssertionError  # the last try returned or raised
+        raise AssertionError  # the last attempt returned or raised
 
     def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Any:
         self._connection.request(method, self._path + path, body, headers)
@@ -251,36 +250,35 @@ class Client(Closing):
 
 def _error(answer: http.client.HTTPResponse, raw: bytes) -> ServerError:
     try:
-        found = json.loads(raw)
-        detail = str(found["detail"])
+        detail = str(json.loads(raw)["detail"])
     except (ValueError, KeyError, TypeError):
         detail = answer.reason
     after = answer.headers.get("Retry-After", "")
     return ServerError(answer.status, detail, float(after) if after.isdigit() else None)
 
 
-def _words(found: list[dict[str, Any]]) -> list[Word]:
+def _words(words: list[dict[str, Any]]) -> list[Word]:
     return [
         Word(word["word"], word["vote"], [(a, b) for a, b in word["spans"]] if "spans" in word else None)
-        for word in found
+        for word in words
     ]
 
 
 def _parts(texts: Sequence[str], most: int) -> Iterator[list[str]]:
-    """Yield texts in parts of so many at the most, or of so many letters."""
+    """Yield texts in parts of at most `most` texts and about `BATCH_CHARACTERS` characters."""
     part: list[str] = []
-    letters = 0
+    characters = 0
     for text in texts:
-        if part and (len(part) == most or letters + len(text) > BATCH_CHARACTERS):
+        if part and (len(part) == most or characters + len(text) > BATCH_CHARACTERS):
             yield part
-            part, letters = [], 0
+            part, characters = [], 0
         part.append(text)
-        letters += len(text)
+        characters += len(text)
     if part:
         yield part
 
 
-def _ranked(found: dict[str, Any]) -> Ranked:
-    words = _words(found["words"]) if "words" in found else None
-    name, band, probability = (found.get(name) for name in ("name", "band", "probability"))
-    return Ranked(found["label"], found["score"], found["rank"], name, band, probability, words)
+def _ranked(entry: dict[str, Any]) -> Ranked:
+    words = _words(entry["words"]) if "words" in entry else None
+    name, band, probability = (entry.get(name) for name in ("name", "band", "probability"))
+    return Ranked(entry["label"], entry["score"], entry["rank"], name, band, probability, words)

@@ -299,7 +299,7 @@ def test_a_follower_that_is_behind_keeps_its_records(home, monkeypatch):
 
 
 def test_there_is_one_writer(home):
-    with Writer(home), pytest.raises(JournalInUse, match="has a writer already"):
+    with Writer(home), pytest.raises(JournalInUse, match="already has a writer"):
         Writer(home)
 
 

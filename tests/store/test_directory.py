@@ -146,14 +146,14 @@ def rewrite(saved, change):
     [
         (lambda c: c["files"]["edges"].update(shape=[1 << 60]), "impossible shape"),
         (lambda c: c["files"]["edges"].update(shape=[-1]), "impossible shape"),
-        (lambda c: c["files"]["edges"].update(shape=[1 << 40]), "has not the size"),
-        (lambda c: c["files"]["edges"].update(shape=[]), "a type or a shape that no model has"),
-        (lambda c: c["files"]["edges"].update(dtype="object"), "a type or a shape that no model has"),
+        (lambda c: c["files"]["edges"].update(shape=[1 << 40]), "does not match its shape"),
+        (lambda c: c["files"]["edges"].update(shape=[]), "invalid type or shape"),
+        (lambda c: c["files"]["edges"].update(dtype="object"), "invalid type or shape"),
         (lambda c: c["files"]["edges"].update(dtype="int64"), "does not match manifest"),
-        (lambda c: c["files"]["edges"].update(sha256="../../etc/passwd"), "no proper checksum"),
-        (lambda c: c["files"].update({"../x": c["files"].pop("edges")}), "bad entry"),
+        (lambda c: c["files"]["edges"].update(sha256="../../etc/passwd"), "invalid checksum"),
+        (lambda c: c["files"].update({"../x": c["files"].pop("edges")}), "invalid entry"),
         (lambda c: c["files"].pop("edges"), "does not hold what a FeatureFocus needs"),
-        (lambda c: c.update(files=[]), "lists no files"),
+        (lambda c: c.update(files=[]), "no list of files"),
         (lambda c: c["params"].update(margin=-1), "parameters cannot be used: margin must be between 0"),
         (lambda c: c["params"].update(surprise=1), "parameters cannot be used"),
     ],
@@ -171,7 +171,7 @@ def test_other_formats_are_told_apart(saved, tmp_path):
     rewrite(saved, lambda c: c.update(format_version=1, kind="oracle"))
     with pytest.raises(UnknownFormat, match="holds a 'oracle'"):
         abound.load(saved)
-    with pytest.raises(UnknownFormat, match=r"is no model: it has no manifest\.json"):
+    with pytest.raises(UnknownFormat, match=r"is not a model: it has no manifest\.json"):
         abound.load(tmp_path)
 
 
@@ -249,7 +249,7 @@ def test_a_crash_while_saving_leaves_the_old_model(ranker, saved, monkeypatch):
 
 def test_a_folder_with_other_things_is_not_written_into(ranker, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(FileExistsError, match="is not empty and holds no model"):
+    with pytest.raises(FileExistsError, match="is not empty and is not a model"):
         ranker.save(tmp_path)
 
 

@@ -111,7 +111,7 @@ def test_what_a_writer_that_died_has_left_is_no_obstacle(models, tmp_path):
     assert abound.load(tmp_path / "model").state_hash() == small.state_hash()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").touch()
-    with pytest.raises(FileExistsError, match="holds no model"):
+    with pytest.raises(FileExistsError, match="is not a model"):
         small.save(tmp_path / "other")
 
 

@@ -117,7 +117,7 @@ def test_records_are_read_in_order_from_any_sequence(journal, path):
         stored = next(reader.read(7))
         assert (stored.record, stored.key) == (learn(7), "key 7")
         assert abs(stored.time / 1e6 - time.time()) < 60
-        with pytest.raises(JournalError, match="opened to read"):
+        with pytest.raises(JournalError, match="opened for reading"):
             reader.append(entries(1))
         journal.append(entries(1, 300))
         assert reader.last == 254
@@ -164,9 +164,9 @@ def test_a_key_stands_for_one_record(journal):
     assert journal.find(learn(2), "m") == 2
     assert journal.find(learn(2), "unknown") is None
     assert journal.find(learn(2), None) is None
-    with pytest.raises(ReusedKey, match="'k' belongs to record 1, which says something else"):
+    with pytest.raises(ReusedKey, match="'k' belongs to record 1, which has other content"):
         journal.append([(learn(3), "k")])
-    with pytest.raises(ReusedKey, match="'n' came twice, for two records"):
+    with pytest.raises(ReusedKey, match="'n' was used for two records"):
         journal.append([(learn(3), "n"), (learn(4), "n")])
     assert numbers(journal) == [1, 2]
 
@@ -202,7 +202,7 @@ def test_a_clock_that_goes_back_does_not_kill_keys_or_order(path, monkeypatch):
 
 
 def test_a_second_writer_is_refused_until_the_first_is_gone(journal, path):
-    with pytest.raises(JournalInUse, match="has a writer already"):
+    with pytest.raises(JournalInUse, match="already has a writer"):
         Journal(path, write=True)
     script = f"from abound.store.journal import Journal; Journal({str(path)!r}, write=True)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -374,13 +374,13 @@ def test_a_lost_key_is_noticed(journal):
     assert [words for words in journal.damage() if "key of record 3 " in words and "is lost" in words]
 
 
-def test_a_log_that_was_lost_is_noticed_by_the_witness(tmp_path, journal, path):
+def test_a_log_that_was_lost_is_noticed_by_the_commit_marker(tmp_path, journal, path):
     journal.append(entries(4))
     journal._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     journal.append(entries(4, 4))
     image = crash_image(path, tmp_path / "image")
     (image.parent / "journal.sqlite-wal").unlink()
-    words = r"ends at record 4, but records 5 to 8 were acknowledged and are lost; removing journal.sqlite.head accepts"
+    words = r"ends at record 4, but records 5 to 8 were acknowledged and are lost; remove journal.sqlite.head to accept"
     with pytest.raises(DamagedJournal, match=words):
         Journal(image, write=True)
     with Journal(image) as reader:
@@ -411,7 +411,7 @@ def test_a_journal_is_not_begun_anew_where_one_was_lost(journal, path):
     journal.append(entries(1))
     journal.close()
     path.unlink()
-    with pytest.raises(JournalError, match="tells of a journal that was here"):
+    with pytest.raises(JournalError, match="belongs to an older journal"):
         Journal.create(path)
 
 

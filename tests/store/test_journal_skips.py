@@ -46,9 +46,9 @@ def test_what_is_not_there_cannot_be_skipped(path, sequence, words):
         with pytest.raises(JournalError, match=words):
             journal.skip(sequence)
         journal.skip(4)
-        with pytest.raises(JournalError, match="record 4 is skipped already"):
+        with pytest.raises(JournalError, match="record 4 is already skipped"):
             journal.skip(4)
-    with Journal(path) as journal, pytest.raises(JournalError, match="opened to read"):
+    with Journal(path) as journal, pytest.raises(JournalError, match="opened for reading"):
         journal.skip(3)
 
 

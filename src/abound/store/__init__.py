@@ -1,4 +1,4 @@
-"""Where models are kept: the model directory, and the journal of what they are taught."""
+"""Store models: the model directory, and the journal of corrections."""
 
 from abound.store.directory import Blocks, read_model, state_hash, write_model
 from abound.store.model import Model

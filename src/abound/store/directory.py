@@ -1,9 +1,8 @@
-"""A model is a directory: manifest.json and plain .npy files.
+"""A model is a directory with manifest.json and plain .npy files.
 
-The manifest lists every file with its type, shape and checksum, and is itself checksummed. Data files carry
-their checksum in their name, so a new version never overwrites an old file; replacing manifest.json is the one
-step that makes it current, and it is atomic. Nothing read here is believed before it is checked, nothing is
-unpickled, and arrays come back as private maps of their files.
+The manifest lists every file with its type, shape and checksum, and has a checksum itself. The name of a data file
+contains its checksum, so a new version never overwrites an old file; it becomes current by the atomic replacement of
+manifest.json. All input is validated, nothing is unpickled, and arrays are private memory maps of their files.
 """
 
 import contextlib
@@ -32,12 +31,12 @@ from abound.store.model import Model
 
 FORMAT = "abound model"
 FORMAT_VERSION = 2
-READABLE = (1, 2)  # of version 1: taggers have a mode, and may have stopped to count words after `fit`
+READABLE = (1, 2)  # in version 1, taggers have a mode and may not count words after `fit`
 MANIFEST = "manifest.json"
 MANIFEST_MAX_BYTES = 1 << 20
-MAX_FILES = 200  # of a model; the largest kind has about fifty
-HASHED_BYTES = 1 << 22  # at a time
-MAX_HOLES = 1 << 26  # bytes of all files that no disk holds; hashing them costs time, writing them costs nothing
+MAX_FILES = 200  # of a model; the largest kind has about 50
+HASHED_BYTES = 1 << 22  # per step
+MAX_HOLES = 1 << 26  # bytes in holes of sparse files, all files together: free to write, but slow to hash
 KEY = re.compile(r"[a-z][a-z_]{0,40}")
 DATA_FILE = re.compile(r"[a-z][a-z_]{0,40}-[0-9a-f]{16}\.npy")
 
@@ -55,7 +54,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True)
 class Blocks:
-    """An array that is written block by block, because a second copy would not fit."""
+    """An array that is written block by block, to avoid a second copy in memory."""
 
     dtype: np.dtype[Any]
     length: int
@@ -69,11 +68,11 @@ def _dtype_name(dtype: np.dtype[Any]) -> str:
     for name, known in DTYPES.items():
         if known == dtype:
             return name
-    raise TypeError(f"a model file cannot hold {dtype}; known are {', '.join(DTYPES)}")
+    raise TypeError(f"a model file cannot contain {dtype}; supported types are {', '.join(DTYPES)}")
 
 
 def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Return the .npy header, always the same for the same type and shape."""
+    """Return the .npy header; it depends on the type and the shape only."""
     descr = repr(dtype.descr) if dtype.names else repr(dtype.str)
     text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape!r}, }}"
     padding = -(10 + len(text) + 1) % 64
@@ -94,7 +93,7 @@ def _pieces(source: Source) -> Iterator[memoryview]:
 
 
 def hash_steps(kind: str, arrays: Mapping[str, Source]) -> Generator[None, None, str]:
-    """Hash a state a piece at a time; return the hash. The state must be the same whenever this goes on."""
+    """Hash a state in steps and return the hash; the state must not change between steps."""
     digests: dict[str, str] = {}
     for key, source in arrays.items():
         digest = hashlib.sha256()
@@ -107,7 +106,7 @@ def hash_steps(kind: str, arrays: Mapping[str, Source]) -> Generator[None, None,
 
 
 def state_hash(kind: str, arrays: Mapping[str, Source]) -> str:
-    """Hash a state in its canonical form: what a model directory of it would hold."""
+    """Hash a state in its canonical form, which is that of a model directory."""
     steps = hash_steps(kind, arrays)
     while True:
         try:
@@ -129,8 +128,8 @@ def _canonical(content: Mapping[str, Any]) -> bytes:
 
 
 def sync_directory(path: Path) -> None:
-    """Have the names in a directory on the disk."""
-    if os.name == "nt":  # a directory cannot be opened there, nor does its entry need a sync
+    """Flush the entries of a directory to disk."""
+    if os.name == "nt":  # Windows cannot open a directory, and its entries need no sync
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -141,7 +140,7 @@ def sync_directory(path: Path) -> None:
 
 @contextlib.contextmanager
 def _temporary(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """Open a new file beside its later name; it is removed unless it was renamed."""
+    """Open a temporary file in the directory of its final name; it is removed unless it was renamed."""
     descriptor, name = tempfile.mkstemp(prefix=".writing-", dir=path)
     try:
         with open(descriptor, "wb") as file:
@@ -159,7 +158,7 @@ def _finish(file: BinaryIO, temporary: Path, target: Path) -> None:
 
 
 def write_array(path: Path, key: str, source: Source) -> dict[str, Any]:
-    """Write one file of a model directory, and return what its manifest must say of it."""
+    """Write one file of a model directory; return its entry in the manifest."""
     digest = hashlib.sha256()
     with _temporary(path) as (file, temporary):
         for piece in _pieces(source):
@@ -172,40 +171,40 @@ def write_array(path: Path, key: str, source: Source) -> dict[str, Any]:
 
 
 def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays: Mapping[str, Source]) -> None:
-    """Write a model directory, or replace the model in one, so that a crash leaves the old or the new one.
+    """Write a model directory, or replace its model; after a crash, the old or the new model is there.
 
     Parameters
     ----------
     path : path
-        The directory; it is made if there is none.
+        The directory; it is created if it does not exist.
     content : mapping
-        What the manifest says beside the files; must hold ``kind`` and be JSON.
+        The manifest's content besides the files, as JSON types; it must have ``kind``.
     arrays : mapping from name to array or Blocks
-        The state, in its canonical form.
+        The state in its canonical form.
     """
     path = Path(path)
     with exclusive_writer(path):
         if not is_free(path) and not (path / MANIFEST).exists():
-            raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
+            raise FileExistsError(f"{path} is not empty and is not a model; name a new or an empty directory")
         try:
             write_manifest(path, content, {key: write_array(path, key, source) for key, source in arrays.items()})
         except BaseException as error:
             if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-                error.filename = os.fspath(path)  # a full disk does not say what did not fit
+                error.filename = os.fspath(path)  # the error of a full disk has no file name
             with contextlib.suppress(OSError, ModelError):
                 remove_unlisted(path, read_manifest(path)["files"] if (path / MANIFEST).exists() else {})
             raise
 
 
 def is_free(path: Path) -> bool:
-    """Tell whether a directory holds nothing but what a writer that died has left of a model."""
+    """Return whether a directory is empty, apart from the files of an interrupted write."""
     if (path / MANIFEST).exists():
         return False
     return all(file.name.startswith(".writing-") or DATA_FILE.fullmatch(file.name) for file in path.iterdir())
 
 
 def link_array(path: Path, key: str, source: Path, old_key: str, entry: Mapping[str, Any]) -> None:
-    """Put a file of another model directory into this one, by a second name for it or, where there is none, a copy."""
+    """Add a file of another model directory to this one, as a hard link or, if that is impossible, as a copy."""
     name = f"-{entry['sha256'][:16]}.npy"
     target = path / (key + name)
     if target.exists():
@@ -214,16 +213,16 @@ def link_array(path: Path, key: str, source: Path, old_key: str, entry: Mapping[
         os.link(source / (old_key + name), target)
     except FileExistsError:
         return
-    except OSError:  # another disk, or one that knows no links
+    except OSError:  # another disk, or a file system without hard links
         with _temporary(path) as (file, temporary), open(source / (old_key + name), "rb") as old:
             shutil.copyfileobj(old, file)
             _finish(file, temporary, target)
 
 
 def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
-    """Make files that `write_array` wrote the model of a directory; return the state hash.
+    """Write the manifest for files of `write_array`; return the state hash.
 
-    A file that no longer belongs to the model is removed.
+    Files that no longer belong to the model are removed.
     """
     whole = {
         "format": FORMAT,
@@ -243,23 +242,23 @@ def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, M
 
 
 def remove_unlisted(path: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
-    """Remove the arrays in a directory that its manifest, whose files are given, does not list."""
+    """Remove the arrays of a directory that are not in `files`, the files of its manifest."""
     current = {f"{key}-{file['sha256'][:16]}.npy" for key, file in files.items()}
     for old in path.iterdir():
         if DATA_FILE.fullmatch(old.name) and old.name not in current:
-            with contextlib.suppress(OSError):  # Windows keeps a file that is still mapped; the next write removes it
+            with contextlib.suppress(OSError):  # Windows cannot remove a mapped file; the next write removes it
                 old.unlink()
 
 
 # -- reading -----------------------------------------------------------------------------------------
 
 
-# Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
+# Without O_NONBLOCK, opening a pipe would wait for a writer.
 _PLAIN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_BINARY", "O_NONBLOCK", "O_CLOEXEC"))
 
 
 def _open_plain(path: Path) -> BinaryIO:
-    """Open a regular file; a link, a pipe, a directory or a device is refused."""
+    """Open a regular file; refuse a link, a pipe, a directory or a device."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _PLAIN)
     except (FileNotFoundError, NotADirectoryError):
@@ -272,22 +271,22 @@ def _open_plain(path: Path) -> BinaryIO:
     return open(descriptor, "rb")
 
 
-def _holes(file: BinaryIO, size: int, most: int) -> int:
-    """Return how many bytes of a file stand on no disk; counting stops beyond `most`."""
-    if not hasattr(os, "SEEK_HOLE"):  # Windows makes holes only where it is told to
+def _count_holes(file: BinaryIO, size: int, most: int) -> int:
+    """Return how many bytes of a file are in holes; counting stops beyond `most`."""
+    if not hasattr(os, "SEEK_HOLE"):  # on Windows, files are sparse only on request
         return 0
-    descriptor, at, found = file.fileno(), 0, 0
-    while at < size and found <= most:
+    descriptor, at, in_holes = file.fileno(), 0, 0
+    while at < size and in_holes <= most:
         hole = os.lseek(descriptor, at, os.SEEK_HOLE)
         if hole >= size:
             break
         try:
             at = os.lseek(descriptor, hole, os.SEEK_DATA)
-        except OSError:  # nothing but a hole up to the end
+        except OSError:  # the hole extends to the end
             at = size
-        found += at - hole
+        in_holes += at - hole
     os.lseek(descriptor, 0, os.SEEK_SET)
-    return found
+    return in_holes
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -297,12 +296,12 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return what the manifest of a model directory says, without a look at its other files."""
+    """Return the content of a model directory's manifest, without reading the other files."""
     try:
         with _open_plain(path / MANIFEST) as file:
             raw = file.read(MANIFEST_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        raise UnknownFormat(f"{path} is no model: it has no {MANIFEST}") from None
+        raise UnknownFormat(f"{path} is not a model: it has no {MANIFEST}") from None
     if len(raw) > MANIFEST_MAX_BYTES:
         raise DamagedModel(f"{MANIFEST} is larger than {MANIFEST_MAX_BYTES:,} bytes")
     try:
@@ -312,7 +311,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedModel(f"{MANIFEST} cannot be read: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise UnknownFormat(f"{path} is no model: {MANIFEST} does not say {FORMAT!r}")
+        raise UnknownFormat(f"{path} is not a model: the format in {MANIFEST} is not {FORMAT!r}")
     version = content.get("format_version")
     if type(version) is not int or version not in READABLE:
         readable = " and ".join(map(str, READABLE))
@@ -322,23 +321,23 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return content
 
 
-def _described(key: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], str]:
-    """Return type, shape and checksum from a manifest's entry, each checked for form."""
+def _parse_entry(key: str, entry: Any) -> tuple[np.dtype[Any], tuple[int, ...], str]:
+    """Return the type, shape and checksum of a manifest's entry, each validated."""
     if not KEY.fullmatch(key) or not isinstance(entry, dict):
-        raise DamagedModel(f"{MANIFEST} has a bad entry for a file")
+        raise DamagedModel(f"{MANIFEST} has an invalid entry for a file")
     dtype, shape, checksum = DTYPES.get(str(entry.get("dtype"))), entry.get("shape"), str(entry.get("sha256"))
     if dtype is None or not isinstance(shape, list) or not 1 <= len(shape) <= 2:
-        raise DamagedModel(f"{MANIFEST} gives {key} a type or a shape that no model has")
+        raise DamagedModel(f"{MANIFEST} has an invalid type or shape for {key}")
     if any(type(n) is not int or not 0 <= n < 1 << 48 for n in shape):
-        raise DamagedModel(f"{MANIFEST} gives {key} an impossible shape")
+        raise DamagedModel(f"{MANIFEST} has an impossible shape for {key}")
     if not re.fullmatch("[0-9a-f]{64}", checksum):
-        raise DamagedModel(f"{MANIFEST} gives {key} no proper checksum")
+        raise DamagedModel(f"{MANIFEST} has an invalid checksum for {key}")
     return dtype, tuple(shape), checksum
 
 
-def _map_array(path: Path, key: str, entry: Any, most_holes: int) -> tuple[NDArray[Any], mmap.mmap, int]:
-    """Return an array, the bytes of its whole file, and how many of them are holes."""
-    dtype, shape, checksum = _described(key, entry)
+def _map_array(path: Path, key: str, entry: Any, max_holes: int) -> tuple[NDArray[Any], mmap.mmap, int]:
+    """Return an array, the bytes of its file, and how many of them are in holes."""
+    dtype, shape, checksum = _parse_entry(key, entry)
     name = f"{key}-{checksum[:16]}.npy"
     header = _header(dtype, shape)
     n_bytes = dtype.itemsize
@@ -346,10 +345,10 @@ def _map_array(path: Path, key: str, entry: Any, most_holes: int) -> tuple[NDArr
         n_bytes *= n
     with _open_plain(path / name) as file:
         if os.fstat(file.fileno()).st_size != len(header) + n_bytes:
-            raise DamagedModel(f"{name} has not the size that its shape {shape} needs")
-        holes = _holes(file, len(header) + n_bytes, most_holes)
-        if holes > most_holes:
-            raise DamagedModel(f"{name} is mostly a hole: it promises bytes that no disk holds")
+            raise DamagedModel(f"the size of {name} does not match its shape {shape}")
+        holes = _count_holes(file, len(header) + n_bytes, max_holes)
+        if holes > max_holes:
+            raise DamagedModel(f"{name} is a sparse file: most of its bytes are in holes")
         if file.read(len(header)) != header:
             raise DamagedModel(f"the header of {name} does not match {MANIFEST}")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -358,14 +357,14 @@ def _map_array(path: Path, key: str, entry: Any, most_holes: int) -> tuple[NDArr
 
 
 def _map_all(path: Path, content: dict[str, Any], verify: bool) -> dict[str, NDArray[Any]]:
-    """Map every file, and only then read them: what is cheap to refuse is refused first."""
+    """Map all files before any is read, so that cheap checks come first."""
     arrays, whole, holes = {}, {}, 0
     for key, entry in content["files"].items():
-        arrays[key], whole[key], found = _map_array(path, key, entry, MAX_HOLES - holes)
-        holes += found
+        arrays[key], whole[key], in_file = _map_array(path, key, entry, MAX_HOLES - holes)
+        holes += in_file
     checksums = {key: entry["sha256"] for key, entry in content["files"].items()}
     if content.get("state_hash") != _combine(str(content.get("kind")), checksums):
-        raise DamagedModel(f"the state hash in {MANIFEST} is not that of its files")
+        raise DamagedModel(f"the state hash in {MANIFEST} does not match its files")
     for key, checksum in checksums.items() if verify else ():
         if hashlib.sha256(whole[key]).hexdigest() != checksum:
             raise DamagedModel(f"{key}-{checksum[:16]}.npy does not match its checksum")
@@ -373,32 +372,32 @@ def _map_all(path: Path, content: dict[str, Any], verify: bool) -> dict[str, NDA
 
 
 def read_model(path: str | os.PathLike[str], *, verify: bool = True) -> Model:
-    """Read a model directory; its arrays are private maps of the files, read when touched.
+    """Read a model directory; its arrays are private memory maps of the files.
 
     Parameters
     ----------
     path : path
         The directory.
     verify : bool
-        Compare every file with its checksum, which reads the whole of it.
+        Whether to verify the checksum of every file, which reads it completely.
 
     Raises
     ------
     UnknownFormat, DamagedModel
-        With what was found, in one sentence.
+        If the directory is not a model, or is damaged.
     """
     path = Path(path)
     for attempt in (1, 2, 3):
         content = read_manifest(path)
         files = content.get("files")
         if not isinstance(files, dict) or not isinstance(content.get("kind"), str):
-            raise DamagedModel(f"{MANIFEST} lists no files, or does not say what kind of model they are")
+            raise DamagedModel(f"{MANIFEST} has no list of files or no kind of model")
         if len(files) > MAX_FILES:
             raise DamagedModel(f"{MANIFEST} lists {len(files)} files; a model has at most {MAX_FILES}")
         try:
             return Model(content, _map_all(path, content, verify))
         except FileNotFoundError as error:
-            # Between our two steps a writer may have replaced the model: then the manifest is another one now.
+            # A writer may have replaced the model after the manifest was read: then the manifest is another one now.
             if attempt == 3 or read_manifest(path) == content:
                 raise DamagedModel(f"{Path(error.filename).name} is missing") from None
     raise AssertionError("unreachable")

@@ -1,4 +1,4 @@
-"""Locks that their process holds until it lets go or dies, however it dies."""
+"""Locks between processes, which the system releases if their process dies."""
 
 import contextlib
 import os
@@ -17,23 +17,23 @@ PRIVATE = 0o600
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that nobody else may read, unless there is one.
+    """Create an empty file that other users cannot read, unless the file exists.
 
-    One that is there is not opened: closing it again would end every lock that this process holds on it.
+    An existing file is not opened: closing it would release every lock that this process has on it.
     """
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), PRIVATE))
 
 
 class FileLock:
-    """Hold a file, or raise BlockingIOError at once if somebody else does.
+    """Lock a file, or raise BlockingIOError immediately if it is already locked.
 
-    SQLite locks its files on every system, and the system lets go of them with the process. The file stays empty.
+    SQLite's file locks work on every system, and the system releases them with the process. The file stays empty.
 
     Parameters
     ----------
     path : path
-        Made if there is none; it is not removed, because then two could hold two files of one name.
+        Created if it does not exist. It is not removed, because then two processes could lock two files of one name.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -49,10 +49,10 @@ class FileLock:
             self._connection.close()
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise OSError(f"{self.path} cannot be locked: {error}") from None
-            raise BlockingIOError(f"{self.path} is held by another process") from None
+            raise BlockingIOError(f"{self.path} is locked by another process") from None
 
     def release(self) -> None:
-        """Let go; a second time does nothing."""
+        """Release the lock; a second call does nothing."""
         with contextlib.suppress(sqlite3.ProgrammingError):
             self._connection.close()
 
@@ -63,43 +63,43 @@ class FileLock:
         self.release()
 
 
-# Directories that the code around holds, by device and inode. Another thread has a context of its own, and waits.
+# Directories that the current context has locked, by device and inode. Another thread has another context and waits.
 _held: ContextVar[frozenset[tuple[int, int]]] = ContextVar("_held", default=frozenset())
 
 
 @contextlib.contextmanager
 def lock_directory(path: Path, busy: Callable[[], None] | None = None) -> Iterator[bool]:
-    """Hold a directory, which is made if there is none, so that no other process writes to it.
+    """Lock a directory against other writers; create it if it does not exist.
 
-    Whoever reads a model, changes it and writes it back must hold its directory from before the reading until after
-    the writing; otherwise, of two who do so at once, one loses what it wrote. Code inside may hold it again.
+    To read a model, change it and write it back, lock its directory from before the reading until after the writing;
+    otherwise, one of two concurrent changes is lost. The lock is reentrant.
 
     Parameters
     ----------
     path : Path
     busy : callable, optional
-        Called once if somebody else holds the directory; what it raises gives up, and if it returns we wait.
+        Called once if the directory is locked by another process. If it raises, this does not wait.
 
     Yields
     ------
     bool
-        Whether it is held; False on Windows and on network disks that know no locks.
+        Whether the directory is locked; False on Windows and on network disks without locks.
     """
-    if fcntl is None:  # two writers at once must be kept apart by whoever starts them
+    if fcntl is None:  # the caller must prevent two concurrent writers
         path.mkdir(parents=True, exist_ok=True)
         yield False
         return
-    descriptor = _opened(path)
+    descriptor = _open_directory(path)
     try:
         locked = True
         while (key := _identity(os.fstat(descriptor))) not in _held.get():
             locked = _lock(descriptor, busy)
-            busy = None  # said once
+            busy = None  # called once
             if not locked or _is_still(path, key):
                 break
-            # Whoever held it has removed it, and perhaps made another of the same name.
+            # The previous owner of the lock has removed the directory, and perhaps created another of the same name.
             os.close(descriptor)
-            descriptor = _opened(path)
+            descriptor = _open_directory(path)
         token = _held.set(_held.get() | {key})
         try:
             yield locked
@@ -109,10 +109,10 @@ def lock_directory(path: Path, busy: Callable[[], None] | None = None) -> Iterat
         os.close(descriptor)
 
 
-def _opened(path: Path) -> int:
+def _open_directory(path: Path) -> int:
     while True:
         path.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # removed meanwhile by another process that had made it
+        with contextlib.suppress(FileNotFoundError):  # another process has removed it meanwhile
             return os.open(path, os.O_RDONLY)
 
 
@@ -128,7 +128,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def _lock(descriptor: int, busy: Callable[[], None] | None) -> bool:
-    """Wait for the lock; return False where the file system, such as a network's, knows no locks."""
+    """Wait for the lock; return False if the file system has no locks, as some network disks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -142,12 +142,12 @@ def _lock(descriptor: int, busy: Callable[[], None] | None) -> bool:
 
 @contextlib.contextmanager
 def exclusive_writer(path: Path) -> Iterator[None]:
-    """Wait until nobody else writes to a directory, or has died while writing; what the dead left is removed.
+    """Lock a directory for writing, and remove the temporary files of writers that died.
 
-    Without, the one who finishes first would remove the files that the other has written and not yet listed.
+    Without the lock, the writer that finishes first would remove the files of the other, which are not listed yet.
     """
-    with lock_directory(path) as held:
-        for left in path.glob(".writing-*") if held else ():
+    with lock_directory(path) as locked:
+        for leftover in path.glob(".writing-*") if locked else ():
             with contextlib.suppress(OSError):
-                left.unlink()
+                leftover.unlink()
         yield

@@ -1,4 +1,4 @@
-"""Names as two flat arrays: their bytes one after the other, and where each begins."""
+"""Names as two flat arrays: their concatenated bytes, and the offset of each name."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from abound.errors import DamagedModel
 
 Name: TypeAlias = str | int | float | bool
-PART = 1 << 16  # names that are decoded at once
+CHUNK = 1 << 16  # names that are decoded in one step
 
 
 def _encode(name: Name) -> bytes:
-    # The first byte tells the type, so that "1", 1, 1.0 and True come back as what they were.
+    # The first byte is the type, so that "1", 1, 1.0 and True keep their types.
     if isinstance(name, str):
         return b"s" + name.encode("utf-8", "surrogatepass")
     if isinstance(name, bool):
@@ -40,7 +40,7 @@ def _decode(raw: bytes) -> Name:
 
 
 def encode_names(names: Iterable[Name]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the bytes of all names and the n + 1 offsets that part them.
+    """Return the bytes of all names and the n + 1 offsets between them.
 
     Examples
     --------
@@ -55,11 +55,11 @@ def encode_names(names: Iterable[Name]) -> tuple[NDArray[np.uint8], NDArray[np.i
 
 
 def decode_names(data: NDArray[np.uint8], offsets: NDArray[np.int64], *, unique: bool = True) -> Sequence[Name]:
-    """Undo `encode_names`; what it cannot have written, or a repeated name, raises DamagedModel."""
+    """Decode the output of `encode_names`; raise DamagedModel for anything else or a repeated name."""
     _check_offsets(data, offsets)
     names: list[Name] = []
     try:
-        for part, ends in _parts(data, offsets):
+        for part, ends in _chunks(data, offsets):
             names += [_decode(part[i:j]) for i, j in itertools.pairwise(ends)]
     except ValueError as error:
         raise DamagedModel(f"a name cannot be read: {error}") from None
@@ -69,13 +69,13 @@ def decode_names(data: NDArray[np.uint8], offsets: NDArray[np.int64], *, unique:
 
 
 def check_texts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-    """Raise DamagedModel unless these are names that are all texts; ten times faster than to decode them."""
+    """Raise DamagedModel unless all names are valid strings; this is ten times faster than decoding them."""
     _check_offsets(data, offsets)
     try:
-        for part, ends in _parts(data, offsets):
+        for part, ends in _chunks(data, offsets):
             starts = np.frombuffer(part, np.uint8)[ends[:-1]]
-            if np.any(starts != ord("s")):  # a byte by itself, so that no text begins within a letter
-                raise ValueError("it is no text")
+            if np.any(starts != ord("s")):  # an ASCII byte, so that no name begins within a character
+                raise ValueError("it is not a string")
             part.decode("utf-8", "surrogatepass")
     except ValueError as error:
         raise DamagedModel(f"a name cannot be read: {error}") from None
@@ -84,15 +84,15 @@ def check_texts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
 def _check_offsets(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
     if data.dtype != np.uint8 or offsets.dtype != np.int64 or data.ndim != 1 or offsets.ndim != 1:
         raise DamagedModel("the names have a wrong type or shape")
-    rises = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(data)
-    for start in range(0, len(offsets), PART):  # each name has at least the byte of its type
-        rises = rises and bool(np.all(np.diff(offsets[start : start + PART + 1]) > 0))
-    if not rises:
-        raise DamagedModel("the offsets of the names do not fit their bytes")
+    increasing = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(data)
+    for start in range(0, len(offsets), CHUNK):  # each name has at least the byte of its type
+        increasing = increasing and bool(np.all(np.diff(offsets[start : start + CHUNK + 1]) > 0))
+    if not increasing:
+        raise DamagedModel("the offsets of the names do not match their bytes")
 
 
-def _parts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Iterator[tuple[bytes, list[int]]]:
-    """Yield the bytes of some names and where they begin and end: all at once would take many times their room."""
-    for start in range(0, len(offsets) - 1, PART):
-        ends = offsets[start : start + PART + 1]
+def _chunks(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Iterator[tuple[bytes, list[int]]]:
+    """Yield the bytes of some names with their offsets; all at once would take many times the memory."""
+    for start in range(0, len(offsets) - 1, CHUNK):
+        ends = offsets[start : start + CHUNK + 1]
         yield data[ends[0] : ends[-1]].tobytes(), (ends - ends[0]).tolist()

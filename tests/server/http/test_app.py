@@ -53,7 +53,7 @@ def test_an_empty_ranking_says_why(home):
     assert answer["labels"] == []
     assert answer["note"] == "no known word: none of its 2 words occurs in the training texts"
     features = ask(home, "POST", "/v1/rank", {"features": {"zebra": 1.0}}).json()
-    assert features["note"] == "no feature that was given is known and votes for a label"
+    assert features["note"] == "no feature of the request is known and votes for a label"
     assert "note" not in ask(home, "POST", "/v1/rank", {"text": "a red apple"}).json()
 
 
@@ -228,7 +228,7 @@ def test_health_and_readiness(home):
     live, ready, draining, not_ready = talk(home, conversation)
     assert (live.json()["status"], ready.json()["status"]) == ("ok", "ready")
     assert draining.headers["connection"] == "close"
-    check_problem(not_ready, 503, "about to stop")
+    check_problem(not_ready, 503, "shutting down")
     assert not_ready.headers["retry-after"] == "1"
 
 

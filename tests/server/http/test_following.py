@@ -24,7 +24,7 @@ def test_a_failure_of_the_system_does_not_end_it(tmp_path):
     with Writer(home, snapshot_every=None) as writer:
         following = FollowerThread(Unlucky(home))
         for number in (1, 2):
-            following.tell(writer.submit(lesson(number)).result(30).sequence)
+            following.catch_up(writer.submit(lesson(number)).result(30).sequence)
             time.sleep(0.1)
         assert following.replica.wait_for(2, 30)
         following.close()

@@ -188,5 +188,5 @@ def test_an_opening_that_fails_is_said(tmp_path, workers):
         command = [sys.executable, "-m", "abound", "serve", str(home.path), "--port", "0", "--workers", str(workers)]
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 1
-    assert "has a writer already" in ended.stderr
+    assert "already has a writer" in ended.stderr
     assert "Traceback" not in ended.stderr

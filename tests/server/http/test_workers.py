@@ -117,7 +117,7 @@ def test_keys_and_figures_with_workers(tmp_path):
         server = stack.enter_context(Running(home.path, "--workers", 2))
         clients = {scope: stack.enter_context(server.client(key=key)) for scope, key in keys.items()}
         for wrong in (None, keys["read"][:-1], "", "ü"):
-            with server.client(key=wrong) as client, pytest.raises(ServerError, match=r"401.*give a key"):
+            with server.client(key=wrong) as client, pytest.raises(ServerError, match=r"401.*send a key"):
                 client.rank("apple")
         assert clients["read"].rank("apple")[0].label == "fruit"
         with pytest.raises(ServerError, match=r"403.*scope learn"):

@@ -1,1 +1,1 @@
-"""HTTP over a replica: endpoints in a table, a gate before them, one process or a writer with workers."""
+"""The HTTP server: a table of endpoints behind one application, in one process or in a writer with workers."""

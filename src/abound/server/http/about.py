@@ -13,31 +13,31 @@ from abound.server.http.openapi import openapi
 from abound.server.http.problems import busy
 from abound.server.http.service import Service
 
-MAX_HASHINGS = 5  # of a state that changes meanwhile
-HASHED_AT_ONCE = 32 << 20  # bytes of a model that is then hashed while nobody may learn or rank: it takes a moment
+MAX_HASHINGS = 5  # attempts to hash a state that changes meanwhile
+HASHED_AT_ONCE = 32 << 20  # bytes of a model that is then hashed under the lock: it takes a moment
 
 
 async def model(call: Call[ModelRequest]) -> About:
-    """Say what is served; figures, hash and sequence are of one state."""
+    """Describe the served model; figures, hash and sequence are of one state."""
     service = call.service
     if not call.request.hash:
-        return _described(service, None)
+        return _describe(service, None)
     for _ in range(MAX_HASHINGS):
-        found = await service.hash_and_sequence()
+        hashed = await service.hash_and_sequence()
         with service.replica.reading() as now:
-            if found is not None and now == found[1]:
-                return _described(service, found[0])
+            if hashed is not None and now == hashed[1]:
+                return _describe(service, hashed[0])
     if service.replica.tagger.nbytes > HASHED_AT_ONCE:
-        raise busy(503, "records came again and again while the state was hashed; ask when nothing is learnt")
-    return await asyncio.to_thread(_hashed, service)
+        raise busy(503, "the state changed repeatedly while it was hashed; try again when nothing is being learned")
+    return await asyncio.to_thread(_describe_with_hash, service)
 
 
-def _hashed(service: Service) -> About:
+def _describe_with_hash(service: Service) -> About:
     with service.replica.reading():
-        return _described(service, service.replica.state_hash())
+        return _describe(service, service.replica.state_hash())
 
 
-def _described(service: Service, state_hash: str | None) -> About:
+def _describe(service: Service, state_hash: str | None) -> About:
     replica = service.replica
     with replica.reading() as sequence:
         tagger = replica.tagger
@@ -59,30 +59,30 @@ def _described(service: Service, state_hash: str | None) -> About:
 
 
 def health(call: Call[NoParameters]) -> State:
-    """Say that the process lives, and that its replica is whole; if not, only a restart helps.
+    """Report that the process is alive and its replica usable; otherwise only a restart helps.
 
-    The model's lock is not taken: who waits for it is alive.
+    This does not take the model's lock: a process that waits for it is alive.
     """
     call.service.replica.check_usable()
     return State("ok", call.service.replica.sequence)
 
 
 def ready(call: Call[NoParameters]) -> State:
-    """Say whether requests should come here: not while the server drains, is broken, or cannot reach who writes.
+    """Report whether requests should be sent here: not while it drains, is unusable, or cannot reach the writer.
 
-    A server that can rank but not learn is ready: no other process of its home could learn either, and without it
-    nobody could rank. It says so in `status` and `detail`.
+    A server that can rank but not learn is ready, because no other process of its home could learn either. `status` and
+    `detail` say so.
     """
     call.service.replica.check_usable()
     if call.service.draining:
-        raise busy(503, "the server is about to stop")
+        raise busy(503, "the server is shutting down")
     call.service.journal_client.check()
     refusal, sequence = call.service.refusal, call.service.replica.sequence
     return State("ready", sequence) if refusal is None else State("ranks only", sequence, refusal)
 
 
 async def metrics(call: Call[NoParameters]) -> bytes:
-    """Return the figures of all workers."""
+    """Return the metrics of all workers."""
     tagger = call.service.replica.tagger
     figures = {"rows": tagger.n_rows, "labels": tagger.n_labels, "features": tagger.n_features, "bytes": tagger.nbytes}
     return exposition(await call.service.facts(), {name: float(value) for name, value in figures.items()})
@@ -99,11 +99,13 @@ def _document(endpoints: tuple[Endpoint, ...], version: str) -> bytes:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/model", model, ModelRequest, About, "Say what is served"),
-    Endpoint("GET", "/healthz", health, NoParameters, State, "Say that the process lives", Scope.OPEN, errors=(503,)),
+    Endpoint("GET", "/v1/model", model, ModelRequest, About, "Describe the served model"),
     Endpoint(
-        "GET", "/readyz", ready, NoParameters, State, "Say whether requests should come here", Scope.OPEN, errors=(503,)
+        "GET", "/healthz", health, NoParameters, State, "Report that the server is alive", Scope.OPEN, errors=(503,)
     ),
-    Endpoint("GET", "/metrics", metrics, NoParameters, bytes, "Figures for Prometheus", media_type=TEXT),
+    Endpoint(
+        "GET", "/readyz", ready, NoParameters, State, "Report whether the server is ready", Scope.OPEN, errors=(503,)
+    ),
+    Endpoint("GET", "/metrics", metrics, NoParameters, bytes, "Metrics for Prometheus", media_type=TEXT),
     Endpoint("GET", "/openapi.json", document, NoParameters, bytes, "This document", Scope.OPEN),
 )

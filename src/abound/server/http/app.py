@@ -1,4 +1,4 @@
-"""The gate before the endpoints: it routes, checks limits and scopes, parses, waits, answers and counts."""
+"""The application: it routes requests, checks limits and scopes, parses, waits, answers and counts."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MAX_QUERY = 8192  # bytes
 
-# Where a module adds its endpoints.
+# A module adds its endpoints here.
 ENDPOINTS: tuple[Endpoint, ...] = (
     *ranking.ENDPOINTS,
     *teaching.ENDPOINTS,
@@ -36,23 +36,23 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 
 
 class Authenticator(Protocol):
-    """Says what a request may do."""
+    """Decides what a request may do."""
 
     def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> None:
-        """Raise the problem of a request that may not do what it wants to."""
+        """Raise Problem if a request does not have the needed scope."""
 
 
 class App:
     """The ASGI application of one process.
 
-    Paths of the table are answered here, as short as can be: starlette's own router and requests would take as long
-    as a ranking. Everything else goes to `pages`, which may be any ASGI application.
+    Paths of the table are answered here, with little overhead: starlette's router and requests would take as long as a
+    ranking. Everything else goes to `pages`, which may be any ASGI application.
 
     Parameters
     ----------
     service : Service
     authenticator : Authenticator, optional
-        None lets everybody in.
+        None accepts every request.
     endpoints : iterable of Endpoint
     pages : ASGI application, optional
     """
@@ -72,7 +72,7 @@ class App:
         for endpoint in self.endpoints:
             self._table.setdefault(endpoint.path, {})[endpoint.method] = endpoint
         self.under_way = 0  # requests that are not answered yet
-        self.busy: set[Address] = set()  # who sent those of them that have come whole
+        self.busy: set[Address] = set()  # peers of those that were received completely
         self.last_request = 0.0
         self._worker = b"%d" % os.getpid()
         self._encode = msgspec.json.Encoder().encode
@@ -91,7 +91,7 @@ class App:
         self.under_way += 1
         name = "unknown"
         try:
-            endpoint = _chosen(methods, scope)
+            endpoint = _choose_endpoint(methods, scope)
             name = endpoint.name
             answer = await self._answer(endpoint, scope, receive)
             status, media_type = 200, endpoint.media_type_raw
@@ -103,7 +103,7 @@ class App:
             problem = problem_of(error)
             if problem is None:
                 LOG.exception("%s %s failed", scope["method"], scope["path"])
-                problem = Problem(500, "something unexpected happened; the server's log says what")
+                problem = Problem(500, "an unexpected error occurred; see the server's log")
             status, media_type, body = problem.status, MEDIA_TYPE, problem.body()
             headers += problem.headers
         finally:
@@ -122,10 +122,10 @@ class App:
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     def _sequence_of(self, answer: object) -> int:
-        """Return the sequence that an answer says, or else the last one: a record may have come since."""
+        """Return the sequence of an answer, or the replica's if it has none; a record may have been applied since."""
         last = self.service.replica.sequence
-        said = getattr(answer, "sequence", None)
-        return min(last, said) if isinstance(said, int) else last
+        sequence = getattr(answer, "sequence", None)
+        return min(last, sequence) if isinstance(sequence, int) else last
 
     async def _answer(self, endpoint: Endpoint, scope: ASGIScope, receive: Receive) -> Any:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -153,29 +153,29 @@ class App:
 
 
 def make_app(service: Service, authenticator: Authenticator | None) -> App:
-    """Return the application with everything that it serves."""
+    """Return the application with all endpoints and the page."""
     return App(service, authenticator, pages=Pages())
 
 
-def _chosen(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoint:
+def _choose_endpoint(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoint:
     if methods is None:
-        raise Problem(404, "there is nothing here; /openapi.json lists what there is")
+        raise Problem(404, "there is no such path; /openapi.json lists all paths")
     method = scope["method"]
-    found = methods.get("GET" if method == "HEAD" else method)
-    if found is None:
+    endpoint = methods.get("GET" if method == "HEAD" else method)
+    if endpoint is None:
         allowed = ", ".join(sorted(methods))
         raise Problem(405, f"the method must be one of {allowed}", {b"allow": allowed.encode()})
-    return found
+    return endpoint
 
 
 def _from_query(endpoint: Endpoint, raw: bytes) -> msgspec.Struct:
     if len(raw) > MAX_QUERY:
         raise Problem(414, f"the query must have at most {MAX_QUERY:,} bytes")
     try:
-        given = dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20))
-    except ValueError as error:  # a UnicodeDecodeError is one too
+        parameters = dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20))
+    except ValueError as error:  # includes UnicodeDecodeError
         raise Problem(400, f"the query cannot be read: {error}") from None
-    return msgspec.convert(given, endpoint.request, strict=False)
+    return msgspec.convert(parameters, endpoint.request, strict=False)
 
 
 def _sequence(raw: bytes) -> int:
@@ -189,5 +189,5 @@ def _key(headers: Mapping[bytes, bytes]) -> str | None:
     if raw is None:
         return None
     if not 1 <= len(raw) <= 200 or not raw.isascii():
-        raise Problem(400, "Idempotency-Key must have 1 to 200 ASCII letters")
+        raise Problem(400, "Idempotency-Key must have 1 to 200 ASCII characters")
     return raw.decode("ascii")

@@ -1,4 +1,4 @@
-"""What is asked and answered, as types: they parse, they encode, and the OpenAPI document is made from them."""
+"""The types of requests and responses; they parse, encode, and define the OpenAPI document."""
 
 from typing import Annotated
 
@@ -8,10 +8,10 @@ MAX_LABELS = 1000  # of a ranking
 Text = Annotated[str, Meta(description="A text in any language.")]
 Label = Annotated[str, Meta(min_length=1, max_length=1000)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
 Labels = Annotated[tuple[Label, ...], Meta(max_length=10_000)]
-# Far beyond any weight of a word, and small enough for sums of all to be finite.
+# Far beyond any weight of a word, and small enough for finite sums.
 Weight = Annotated[float, Meta(ge=-1e9, le=1e9)]
-K = Annotated[int, Meta(ge=1, le=MAX_LABELS, description="The most labels of a ranking.")]
-Sequence = Annotated[int, Meta(ge=0, description="The last record that the answer knows.")]
+K = Annotated[int, Meta(ge=1, le=MAX_LABELS, description="Maximum number of labels in a ranking.")]
+Sequence = Annotated[int, Meta(ge=0, description="The last record that the answer reflects.")]
 
 
 class _Request(Struct, forbid_unknown_fields=True):
@@ -26,7 +26,7 @@ class _Response(Struct, omit_defaults=True):
 
 
 class RankRequest(_Request):
-    """A text or features whose labels are to be ranked."""
+    """A text or features to rank labels for."""
 
     text: Text | UnsetType = UNSET
     features: Annotated[dict[str, Weight], Meta(max_length=100_000)] | UnsetType = UNSET
@@ -37,7 +37,7 @@ class RankRequest(_Request):
 
 
 class BatchRequest(_Request):
-    """Texts whose labels are to be ranked."""
+    """Texts to rank labels for."""
 
     texts: Annotated[list[Text], Meta(max_length=100_000)]
     k: K = 10
@@ -67,7 +67,7 @@ class RankedLabel(_Response):
 
 
 class Ranked(_Response):
-    """The ranked labels of a text; a note says why there are none."""
+    """The ranked labels of a text; if there are none, `note` says why."""
 
     sequence: Sequence
     labels: list[RankedLabel]
@@ -82,14 +82,14 @@ class BatchRanked(_Response):
 
 
 class ExplainRequest(_Request):
-    """A text and the label whose reasons are asked for."""
+    """A text and the label to explain."""
 
     text: Text
     label: Label
 
 
 class Explained(_Response):
-    """The words that speak for a label; their votes, and what any text has for it, sum to its score."""
+    """The words that vote for a label; the score is the sum of their votes and `prior`, the label's bias."""
 
     sequence: Sequence
     label: str | int | float
@@ -102,7 +102,7 @@ class Explained(_Response):
 
 
 class LearnRequest(_Request):
-    """A text and what a person says of its labels."""
+    """A text and a person's decisions on its labels."""
 
     text: Text
     accepted: Labels = ()
@@ -111,8 +111,8 @@ class LearnRequest(_Request):
     key: Annotated[str, Meta(min_length=1, max_length=200, description="As the header Idempotency-Key.")] | None = None
 
 
-class Learnt(_Response):
-    """Where in the journal a record stands, and whether it was there before."""
+class Learned(_Response):
+    """The sequence of a record in the journal, and whether it had already been written."""
 
     sequence: Sequence
     repeated: bool
@@ -128,7 +128,7 @@ class FeedbackRequest(_Request):
 
 
 class Noted(_Response):
-    """Where in the journal a record stands."""
+    """The sequence of a record in the journal."""
 
     sequence: Sequence
 
@@ -144,7 +144,7 @@ class LabelsRequest(_Request):
 
 
 class FoundLabel(_Response):
-    """A label and how many texts it had."""
+    """A label and the number of its texts."""
 
     label: str | int | float
     count: int
@@ -152,7 +152,7 @@ class FoundLabel(_Response):
 
 
 class FoundLabels(_Response):
-    """The most frequent labels that were found, and how many there are."""
+    """The most frequent matching labels, and the number of all matching labels."""
 
     sequence: Sequence
     labels: list[FoundLabel]
@@ -160,7 +160,7 @@ class FoundLabels(_Response):
 
 
 class AddRequest(_Request):
-    """A label that is to be known, and what people call it."""
+    """A label to add, and its names for people."""
 
     label: Label
     names: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=1000)], ...], Meta(max_length=100)] = ()
@@ -174,20 +174,20 @@ class RenameRequest(_Request):
 
 
 class MergeRequest(_Request):
-    """A label and the one with which it becomes one."""
+    """A label and the label to merge it into."""
 
     label: Label
     into: Label
 
 
 class RetireRequest(_Request):
-    """A label that is not to be ranked any more."""
+    """A label to retire."""
 
     label: Label
 
 
 class LabelEditRequest(_Request):
-    """One change of the labels; with `dry_run` it is only checked."""
+    """One label edit; with `dry_run` it is only validated."""
 
     add: AddRequest | UnsetType = UNSET
     rename: RenameRequest | UnsetType = UNSET
@@ -198,14 +198,14 @@ class LabelEditRequest(_Request):
 
 
 class Changes(_Response):
-    """How many texts and words a change concerns."""
+    """How many texts and words a label edit affects."""
 
     texts: int
     words: int
 
 
 class Changed(_Response):
-    """What a change of the labels concerned; without a sequence if it was only tried."""
+    """What a label edit affects; without a sequence if it was a dry run."""
 
     changes: Changes
     sequence: int | UnsetType = UNSET
@@ -215,13 +215,13 @@ class Changed(_Response):
 
 
 class ModelRequest(_Request):
-    """Whether the hash of the state is wanted; it takes long for a large model."""
+    """Whether to compute the hash of the state, which takes long for a large model."""
 
     hash: bool = False
 
 
 class About(_Response):
-    """What is served."""
+    """The served model."""
 
     kind: str
     ranker: str
@@ -239,11 +239,11 @@ class About(_Response):
 
 
 class NoParameters(_Request):
-    """Nothing is asked."""
+    """No parameters."""
 
 
 class State(_Response):
-    """Whether the server lives, or is ready to answer; `detail` says why one that ranks cannot learn."""
+    """Whether the server is alive or ready; if it ranks but cannot learn, `detail` says why."""
 
     status: str
     sequence: int

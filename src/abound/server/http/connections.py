@@ -1,8 +1,8 @@
-"""How many connections a process keeps, in all and for one client: idle ones make room for new ones.
+"""Limit the connections of a process, in total and per client, by closing idle ones.
 
-The HTTP server accepts and times connections itself, but counts them only in all. So a client that opens thousands
-and sends nothing would keep everybody out until they time out. Their sockets are descriptors of this process, and are
-looked through from here.
+The HTTP server limits only the total number of connections. A client that opens thousands and sends nothing would
+therefore block all others until its connections time out. Their sockets are file descriptors of this process, so they
+can be inspected here.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 MAX_CONNECTIONS = 4096  # of one process; more wait in the backlog
-MAX_PER_CLIENT = 256  # if nothing else is said; a proxy is one client
-MAX_KEPT = MAX_CONNECTIONS * 3 // 4  # idle ones are closed above, so that new ones find room
-OTHER_FILES = 256  # descriptors that are no connections
-LOOK_SECONDS = 0.25
-NEW_SECONDS = 1.0  # for which a connection is not closed: its request may have come, and not have been read
-FEW = 64  # descriptors among which nothing need be looked for
+MAX_PER_CLIENT = 256  # by default; a proxy counts as one client
+MAX_KEPT = MAX_CONNECTIONS * 3 // 4  # above this, idle connections are closed in favour of new ones
+OTHER_FILES = 256  # descriptors that are not connections
+CHECK_SECONDS = 0.25
+NEW_SECONDS = 1.0  # for which a connection is not closed: its request may have arrived without being read yet
+FEW = 64  # descriptors; below this, nothing is checked
 OWN_FILES = "/proc/self/fd"
 
 Address = tuple[str, str]  # host and port, as the HTTP server names them
 
 
 class Connection(NamedTuple):
-    """A connection, and since when it is known."""
+    """A connection and the time at which it was first seen."""
 
     since: float
     descriptor: int
@@ -40,7 +40,7 @@ class Connection(NamedTuple):
 
 
 def max_connections() -> int:
-    """Raise this process's limit of open files if it may be raised; return how many connections there is room for."""
+    """Raise this process's limit of open files if possible; return the maximum number of connections."""
     if resource is None:
         return MAX_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -56,14 +56,14 @@ def max_connections() -> int:
 
 
 class ConnectionLimiter:
-    """Close the oldest idle connections of a client that has too many, and of all if they are too many.
+    """Close the oldest idle connections of a client that has too many, and of all clients if there are too many.
 
-    A connection is idle while no request of it is being answered: nothing was sent, or half a head, or half a body.
+    A connection is idle while none of its requests is being answered: nothing was sent, or an incomplete head or body.
 
     Parameters
     ----------
     listener : socket
-        Whose connections are counted.
+        The socket whose connections are counted.
     busy : container of addresses
         The peers whose requests are being answered.
     most : int
@@ -77,22 +77,22 @@ class ConnectionLimiter:
         self._known: dict[int, Connection | None] = {}  # by the socket's number; None for other sockets
 
     async def watch(self) -> None:
-        """Look again and again; does nothing where a process cannot list its own files."""
+        """Check periodically; this does nothing if a process cannot list its open files."""
         while os.path.isdir(OWN_FILES):
-            await asyncio.sleep(LOOK_SECONDS)
-            self.look()
+            await asyncio.sleep(CHECK_SECONDS)
+            self.check()
 
-    def look(self) -> None:
-        """Close what is too many."""
+    def check(self) -> None:
+        """Close the connections above the limits."""
         files = os.listdir(OWN_FILES)
         if len(files) < FEW:
             self._known.clear()
             return
-        found = self._connections(files)
+        all_connections = self._connections(files)
         by_client: dict[str, list[Connection]] = {}
-        for connection in found:
+        for connection in all_connections:
             by_client.setdefault(connection.peer[0], []).append(connection)
-        excess = len(found) - MAX_KEPT
+        excess = len(all_connections) - MAX_KEPT
         for connections in sorted(by_client.values(), key=len, reverse=True):
             too_many = max(len(connections) - self._most, min(excess, len(connections)))
             if too_many <= 0:
@@ -124,7 +124,7 @@ class ConnectionLimiter:
 
 
 def _peer(descriptor: int, port: int) -> Address | None:
-    """Return who is at the other end of a connection to our port; None for any other socket."""
+    """Return the peer of a connection to our port; None for any other socket."""
     try:
         with socket.socket(fileno=os.dup(descriptor)) as end:
             if end.family not in (socket.AF_INET, socket.AF_INET6) or end.getsockname()[1] != port:
@@ -136,8 +136,8 @@ def _peer(descriptor: int, port: int) -> Address | None:
 
 
 def _shut(connection: Connection) -> None:
-    """End a connection; whoever owns its socket sees that and closes it."""
+    """Shut a connection down; the owner of its socket notices that and closes it."""
     with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.descriptor)) as end:
         host, number = end.getpeername()[:2]
-        if (host, str(number)) == connection.peer:  # else the descriptor is another connection's by now
+        if (host, str(number)) == connection.peer:  # otherwise the descriptor now belongs to another connection
             end.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""What an endpoint is: a line in a table, from which routing, limits, scopes and the OpenAPI document follow."""
+"""Endpoints as rows of a table, which defines routing, limits, scopes and the OpenAPI document."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 
 
 class Scope(IntEnum):
-    """What a key allows; each includes those before it."""
+    """The scope of a key; each scope includes those before it."""
 
     OPEN = 0
     READ = 1
@@ -23,14 +23,14 @@ class Scope(IntEnum):
 
 
 class Encoded(NamedTuple):
-    """An answer that was encoded a piece at a time, because it may be large; see `Endpoint.response` for its type."""
+    """An answer that was encoded in pieces, because it may be large; `Endpoint.response` is its type."""
 
     sequence: int
     body: bytes
 
 
 class Call(Generic[RequestT]):
-    """One request, past the gate: what is served, what was asked, and the key of idempotency."""
+    """A validated request: the service, the parsed request, and the idempotency key."""
 
     __slots__ = ("endpoints", "key", "request", "service")
 
@@ -43,18 +43,18 @@ class Call(Generic[RequestT]):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A method and a path, who may call it, and the function that answers.
+    """A method and a path, the scope that it needs, and the function that answers.
 
     Attributes
     ----------
     handle : callable
-        Takes a Call and returns the answer or, if it has to wait for something, a coroutine. It runs in the event
-        loop: what takes longer than a ranking is cut into pieces.
+        Takes a Call and returns the answer or, if it has to wait, a coroutine. It runs in the event loop, so work that
+        takes longer than a ranking is split into pieces.
     request, response : type
-        Structs; what is asked is read from the body, or from the query of a GET. An answer of type bytes is sent as
-        it is, as `media_type`.
+        Structs; the request is read from the body, or from the query of a GET. A response of type bytes is sent
+        unchanged, as `media_type`.
     limit : int
-        Bytes of the body.
+        Maximum bytes of the body.
     """
 
     method: str
@@ -79,10 +79,10 @@ class Endpoint:
 
     @property
     def waits(self) -> bool:
-        """Whether it may be asked for a sequence."""
+        """Whether a request may wait for a sequence."""
         return self.path.startswith("/v1/")
 
     @property
     def has_body(self) -> bool:
-        """Whether what is asked stands in the body."""
+        """Whether the request is in the body."""
         return self.method not in ("GET", "HEAD")

@@ -1,4 +1,4 @@
-"""Endpoints that look inside: a label, a word, and how well the model does."""
+"""Endpoints that inspect the model: a label, a word, and the quality over time."""
 
 import asyncio
 from typing import Annotated
@@ -23,14 +23,14 @@ class LabelRequest(Struct, forbid_unknown_fields=True):
 
 
 class Voter(Struct):
-    """A word and its vote in a text of that word alone."""
+    """A word and its vote in a text that consists of that word only."""
 
     word: str
     vote: float
 
 
 class RivalLabel(Struct, omit_defaults=True):
-    """A label that the same words vote for."""
+    """A label that shares words with another one."""
 
     label: AnyName
     words: list[str]
@@ -38,7 +38,7 @@ class RivalLabel(Struct, omit_defaults=True):
 
 
 class TaughtText(Struct):
-    """A text that was learnt for or against a label."""
+    """A text that was learned for or against a label."""
 
     sequence: int
     text: str
@@ -46,7 +46,7 @@ class TaughtText(Struct):
 
 
 class LabelDetails(Struct):
-    """What is known of a label; decisions are counted from the first record on that the journal still holds."""
+    """The details of a label; decisions are counted from the first record that the journal still has."""
 
     sequence: int
     label: AnyName
@@ -61,7 +61,7 @@ class LabelDetails(Struct):
 
 
 class WordRequest(Struct, forbid_unknown_fields=True):
-    """A word, or a run of words."""
+    """A word or a sequence of words."""
 
     word: Annotated[str, Meta(min_length=1, max_length=1000)]
 
@@ -84,18 +84,18 @@ class WordDetails(Struct):
 
 
 class ProgressRequest(Struct, forbid_unknown_fields=True):
-    """Nothing is asked."""
+    """No parameters."""
 
 
 class Point(Struct):
-    """The share of first labels that were right before learning, in the lessons up to a record."""
+    """The share of first labels that were right before learning, in the corrections up to a record."""
 
     sequence: int
     p1: float
 
 
 class TrendLabel(Struct, omit_defaults=True):
-    """How often a label stood among the first five before its older lessons and before its newer ones."""
+    """How often a label was in the top 5 before its older and before its newer corrections."""
 
     label: AnyName
     before: float
@@ -103,15 +103,15 @@ class TrendLabel(Struct, omit_defaults=True):
     name: str | UnsetType = UNSET
 
 
-class WorkerAt(Struct):
-    """A process and the last record that it knows."""
+class WorkerPosition(Struct):
+    """A process and the last record that it has applied."""
 
     pid: int
     sequence: int
 
 
 class Progress(Struct):
-    """How well the model did before it learnt, over the last lessons."""
+    """How well the model ranked before it learned each of the last corrections."""
 
     sequence: int
     window: int
@@ -122,54 +122,54 @@ class Progress(Struct):
     rows: int
     labels: int
     learnt: int
-    workers: list[WorkerAt]
+    workers: list[WorkerPosition]
 
 
 async def label(call: Call[LabelRequest]) -> LabelDetails:
-    """Say what votes for a label, whom it fights with, and what people said of it."""
+    """Return the words that vote for a label, the labels that share them, and the decisions on it."""
     replica = call.service.replica
-    found = find_label(replica, call.request.name)
-    if found is None or found in replica.labels.retired:
-        raise Problem(404, f"label {call.request.name!r} is {'not known' if found is None else 'retired'}")
-    votes = Votes(replica, found)
+    resolved = find_label(replica, call.request.name)
+    if resolved is None or resolved in replica.labels.retired:
+        raise Problem(404, f"label {call.request.name!r} is {'not known' if resolved is None else 'retired'}")
+    votes = Votes(replica, resolved)
     for _ in votes.gather():
         await asyncio.sleep(0)
     with replica.reading():
         labels, name = replica.labels, replica.tagger.encoder.name
         words = votes.best(MAX_WORDS)
-        aliases = sorted((alias for alias, target in labels.aliases.items() if target == found), key=str)
-        accepted, rejected, examples = replica.history.decisions([found, *aliases])
+        aliases = sorted((alias for alias, target in labels.aliases.items() if target == resolved), key=str)
+        accepted, rejected, examples = replica.history.decisions([resolved, *aliases])
         return LabelDetails(
             sequence=replica.sequence,
-            label=found,
-            names=replica.tagger.label_names.get(str(found), []),
+            label=resolved,
+            names=replica.tagger.label_names.get(str(resolved), []),
             aliases=aliases,
-            count=sum(int(labels.book.counts[labels.book.id_of(member)]) for member in labels.members(found)),
+            count=sum(int(labels.book.counts[labels.book.id_of(member)]) for member in labels.members(resolved)),
             accepted=accepted,
             rejected=rejected,
             words=[Voter(name(term), vote) for term, vote in words],
             rivals=[
                 RivalLabel(other.label, other.words, _name(replica, other.label))
-                for other in rivals(replica, found, words)
+                for other in rivals(replica, resolved, words)
             ],
             examples=[TaughtText(*example) for example in examples],
         )
 
 
 def word(call: Call[WordRequest]) -> WordDetails:
-    """Say what a word votes for."""
-    replica, asked = call.service.replica, call.request.word
+    """Return the labels that a word votes for."""
+    replica, term = call.service.replica, call.request.word
     with replica.reading() as sequence:
-        found = word_votes(replica, asked, MAX_WORDS)
-        if found is None:
-            raise Problem(404, f"the word {asked!r} is not known")
-        count, entries = found
+        votes = word_votes(replica, term, MAX_WORDS)
+        if votes is None:
+            raise Problem(404, f"the word {term!r} is not known")
+        count, entries = votes
         labels = [VotedLabel(entry.label, entry.score, _name(replica, entry.label)) for entry in entries]
-    return WordDetails(sequence, asked, count, labels)
+    return WordDetails(sequence, term, count, labels)
 
 
 async def progress(call: Call[ProgressRequest]) -> Progress:
-    """Say how often the first label was right before it was taught."""
+    """Return how often the first label was right before the correction was learned."""
     replica = call.service.replica
     facts = await call.service.facts()
     with replica.reading():
@@ -185,7 +185,7 @@ async def progress(call: Call[ProgressRequest]) -> Progress:
             rows=tagger.n_rows,
             labels=tagger.n_labels - replica.labels.n_hidden,
             learnt=history.learned,
-            workers=[WorkerAt(worker.pid, worker.sequence) for worker in facts.workers],
+            workers=[WorkerPosition(worker.pid, worker.sequence) for worker in facts.workers],
         )
 
 
@@ -199,7 +199,7 @@ def _name(replica: Replica, label: Name) -> str | UnsetType:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/label", label, LabelRequest, LabelDetails, "Look inside a label", errors=(404,)),
-    Endpoint("GET", "/v1/word", word, WordRequest, WordDetails, "Say what a word votes for", errors=(404,)),
-    Endpoint("GET", "/v1/progress", progress, ProgressRequest, Progress, "Say how well the model does"),
+    Endpoint("GET", "/v1/label", label, LabelRequest, LabelDetails, "Describe a label", errors=(404,)),
+    Endpoint("GET", "/v1/word", word, WordRequest, WordDetails, "List the labels that a word votes for", errors=(404,)),
+    Endpoint("GET", "/v1/progress", progress, ProgressRequest, Progress, "Report the model's quality over time"),
 )

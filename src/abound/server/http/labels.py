@@ -1,4 +1,4 @@
-"""Endpoints of the labels: find them, add, rename, merge and retire them without retraining."""
+"""Endpoints of labels: find, add, rename, merge and retire labels without retraining."""
 
 import asyncio
 from collections.abc import Iterable
@@ -24,20 +24,20 @@ from abound.server.replica import Replica
 from abound.store.journal.records import AddLabel, LabelEdit, MergeLabels, RenameLabel, RetireLabel
 from abound.store.names import Name
 
-PIECE = 1 << 15  # features that are looked through while nobody may learn
+CHUNK = 1 << 15  # features that are scanned under one lock
 
 
 def search(call: Call[LabelsRequest]) -> FoundLabels:
     """Find labels by the beginning of a word of their names."""
     replica = call.service.replica
     with replica.reading():
-        total, found = replica.search.find(call.request.prefix, call.request.limit)
-        labels = [FoundLabel(label, count, UNSET if name is None else name) for label, name, count in found]
+        total, matches = replica.search.find(call.request.prefix, call.request.limit)
+        labels = [FoundLabel(label, count, UNSET if name is None else name) for label, name, count in matches]
         return FoundLabels(replica.sequence, labels, total)
 
 
 async def change(call: Call[LabelEditRequest]) -> Changed:
-    """Make one change of the labels, or only say what it would concern."""
+    """Apply one label edit, or only report what it would affect."""
     record = _record(call.request)
     replica = call.service.replica
     if call.request.dry_run:
@@ -51,22 +51,22 @@ async def change(call: Call[LabelEditRequest]) -> Changed:
 
 
 def _record(request: LabelEditRequest) -> LabelEdit:
-    given: list[LabelEdit] = []
+    edits: list[LabelEdit] = []
     if isinstance(request.add, AddRequest):
-        given.append(AddLabel(request.add.label, request.add.names))
+        edits.append(AddLabel(request.add.label, request.add.names))
     if isinstance(request.rename, RenameRequest):
-        given.append(RenameLabel(request.rename.label, request.rename.to))
+        edits.append(RenameLabel(request.rename.label, request.rename.to))
     if isinstance(request.merge, MergeRequest):
-        given.append(MergeLabels(request.merge.label, request.merge.into))
+        edits.append(MergeLabels(request.merge.label, request.merge.into))
     if isinstance(request.retire, RetireRequest):
-        given.append(RetireLabel(request.retire.label))
-    if len(given) == 1:
-        return given[0]
-    raise Problem(422, "give one of add, rename, merge and retire")
+        edits.append(RetireLabel(request.retire.label))
+    if len(edits) == 1:
+        return edits[0]
+    raise Problem(422, "send exactly one of add, rename, merge and retire")
 
 
 async def _changes(replica: Replica, labels: Iterable[Name]) -> Changes:
-    """Count the texts of labels, and the words that vote for them, a piece at a time: an index may be large."""
+    """Count the texts of labels and the words that vote for them, in chunks, because an index may be large."""
     with replica.reading():
         book = replica.labels.book
         members = {
@@ -79,10 +79,10 @@ async def _changes(replica: Replica, labels: Iterable[Name]) -> Changes:
     wanted, start, words = np.array(sorted(members), np.int32), 0, 0
     while len(wanted):
         with replica.reading():
-            found = replica.tagger.ranker.count_edges(wanted, start, start + PIECE)
-        if found is None:
+            edges = replica.tagger.ranker.count_edges(wanted, start, start + CHUNK)
+        if edges is None:
             break
-        words, start = words + found, start + PIECE
+        words, start = words + edges, start + CHUNK
         await asyncio.sleep(0)
     return Changes(texts, words)
 

@@ -1,4 +1,4 @@
-"""How much a request may hold, told before anything of it is parsed."""
+"""Limits of requests, most of which are checked before anything is parsed."""
 
 import asyncio
 import re
@@ -9,34 +9,34 @@ import numpy as np
 
 from abound.server.http.problems import Problem
 
-LEARN_BYTES = 1 << 20  # of a body with a text, whether it is to be learnt or ranked
-TEXT_BYTES = 1 << 19  # of a text: it is cut into words while everybody else waits
+LEARN_BYTES = 1 << 20  # of a body with a text to learn or to rank
+TEXT_BYTES = 1 << 19  # of a text: it is tokenized while other requests wait
 BATCH_BYTES = 8 << 20
-EXPLAIN_BYTES = 1 << 16  # where each word stands in a text takes far longer to tell than its ranking
+EXPLAIN_BYTES = 1 << 16  # locating each word of a text takes far longer than ranking it
 ANSWER_BYTES = 32 << 20  # of a batch, or of explanations
 MAX_WORDS = 125_000  # of a text
-MAX_RANKED = 250_000  # texts of a batch times labels asked for
-MAX_EXPLAINED = 250_000  # places of known words in a text times labels to be explained
-BODY_SECONDS = 30.0  # for a body to come
+MAX_RANKED = 250_000  # texts of a batch times k
+MAX_EXPLAINED = 250_000  # positions of known words in a text times labels to explain
+BODY_SECONDS = 30.0  # for a body to arrive
 MAX_DEPTH = 32
 MAX_FEATURES = 100_000
-DISCARDED_BYTES = 64 << 20  # of a body too large: read, so that its sender hears the answer, and thrown away
+DISCARDED_BYTES = 64 << 20  # of a body that is too large: read and discarded, so that its sender gets the answer
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-INSPECTED_BYTES = 1 << 16  # bytes of a body that was refused
+INSPECTED_BYTES = 1 << 16  # of a body that was refused
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _IN_WORDS = np.array([byte >= 128 or chr(byte).isalnum() or byte == ord("_") for byte in range(256)])
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 async def read_body(receive: Receive, declared: bytes | None, limit: int) -> bytes:
-    """Return a body, or raise the problem that it has more bytes than it may have, or takes too long to come."""
+    """Return a body; raise Problem if it has too many bytes or takes too long."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
             return await _read(receive, declared, limit)
     except TimeoutError:
-        words = f"the body must have come after {BODY_SECONDS:g} seconds"
-        raise Problem(408, words, {b"connection": b"close"}) from None
+        message = f"the body must arrive within {BODY_SECONDS:g} seconds"
+        raise Problem(408, message, {b"connection": b"close"}) from None
 
 
 async def _read(receive: Receive, declared: bytes | None, limit: int) -> bytes:
@@ -53,7 +53,7 @@ async def _read(receive: Receive, declared: bytes | None, limit: int) -> bytes:
     while message.get("more_body"):
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Problem(400, "the body ended before its time")
+            raise Problem(400, "the connection was closed before the end of the body")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > limit:
@@ -79,7 +79,7 @@ def too_large(limit: int) -> Problem:
 
 
 def check_text(text: str) -> None:
-    """Raise the problem of a text that takes too long to be cut into words.
+    """Raise Problem if a text would take too long to tokenize.
 
     Examples
     --------
@@ -88,22 +88,22 @@ def check_text(text: str) -> None:
     ...
     abound.server.http.problems.Problem: (413, 'a text must have at most 125,000 words')
     """
-    n_letters = len(text)
-    if n_letters < 2 * MAX_WORDS and 4 * n_letters <= TEXT_BYTES:
+    n_characters = len(text)
+    if n_characters < 2 * MAX_WORDS and 4 * n_characters <= TEXT_BYTES:
         return
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) > TEXT_BYTES:
-        words = f"a text must have at most {TEXT_BYTES:,} bytes"
-        raise Problem(413, words, {b"x-abound-limit": b"%d" % TEXT_BYTES})
-    if n_letters >= 2 * MAX_WORDS:
+        message = f"a text must have at most {TEXT_BYTES:,} bytes"
+        raise Problem(413, message, {b"x-abound-limit": b"%d" % TEXT_BYTES})
+    if n_characters >= 2 * MAX_WORDS:
         within = _IN_WORDS[np.frombuffer(raw, np.uint8)]
         if int(np.count_nonzero(within[1:] & ~within[:-1])) + int(within[0]) > MAX_WORDS:
-            words = f"a text must have at most {MAX_WORDS:,} words"
-            raise Problem(413, words, {b"x-abound-limit": b"%d" % MAX_WORDS})
+            message = f"a text must have at most {MAX_WORDS:,} words"
+            raise Problem(413, message, {b"x-abound-limit": b"%d" % MAX_WORDS})
 
 
 def check_ranked(n_texts: int, k: int) -> None:
-    """Raise the problem of a batch that asks for too many labels.
+    """Raise Problem if a batch asks for too many labels.
 
     Examples
     --------
@@ -121,28 +121,28 @@ def check_ranked(n_texts: int, k: int) -> None:
         )
 
 
-def check_explained(n_places: int, n_parts: int) -> None:
-    """Raise the problem of too many reasons."""
-    if n_places * n_parts > MAX_EXPLAINED:
+def check_explained(n_positions: int, n_labels: int) -> None:
+    """Raise Problem if explanations would take too long; parts of merged labels count as labels."""
+    if n_positions * n_labels > MAX_EXPLAINED:
         raise Problem(
             413,
-            f"{n_parts:,} labels or parts of merged ones cannot be explained for a text of {n_places:,} known words; "
-            f"ask for at most {max(1, MAX_EXPLAINED // n_places):,}, or send less text",
+            f"{n_labels:,} labels or parts of merged labels cannot be explained for a text of {n_positions:,} known "
+            f"words; ask for at most {max(1, MAX_EXPLAINED // n_positions):,}, or send less text",
             {b"x-abound-limit": b"%d" % MAX_EXPLAINED},
         )
 
 
 def answer_too_large() -> Problem:
     """Return the problem of an answer with too many bytes."""
-    words = f"the answer would have more than {ANSWER_BYTES:,} bytes; ask for fewer labels, or send less text"
-    return Problem(413, words, {b"x-abound-limit": b"%d" % ANSWER_BYTES})
+    message = f"the answer would have more than {ANSWER_BYTES:,} bytes; ask for fewer labels, or send less text"
+    return Problem(413, message, {b"x-abound-limit": b"%d" % ANSWER_BYTES})
 
 
 def explain_refusal(body: bytes) -> None:
-    """Raise the problem of a body that could not be parsed because there was too much in it.
+    """Raise Problem if a body could not be parsed because it is too large or too deep.
 
-    This is asked only of bodies that were refused, and looks at their beginning: to go through all brackets of a
-    large body would take longer than to parse it.
+    This is called only for bodies that were refused, and inspects their beginning: a scan of all brackets of a large
+    body would take longer than parsing it.
     """
     check_depth(body[:INSPECTED_BYTES])
     if len(body) > MAX_FEATURES:
@@ -150,7 +150,7 @@ def explain_refusal(body: bytes) -> None:
 
 
 def check_depth(body: bytes, limit: int = MAX_DEPTH) -> None:
-    """Raise a problem if JSON is nested deeper than it may be.
+    """Raise Problem if JSON is nested too deeply.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def check_depth(body: bytes, limit: int = MAX_DEPTH) -> None:
     >>> check_depth(b'[[1]]', limit=1)
     Traceback (most recent call last):
     ...
-    abound.server.http.problems.Problem: (413, 'the body must be nested at most 1 deep')
+    abound.server.http.problems.Problem: (413, 'the body must be nested at most 1 levels deep')
     """
     if body.count(b"[") + body.count(b"{") <= limit:
         return
@@ -166,10 +166,12 @@ def check_depth(body: bytes, limit: int = MAX_DEPTH) -> None:
     for bracket in _BRACKET.finditer(_STRING.sub(b"", body)):
         depth += 1 if bracket[0] in b"[{" else -1
         if depth > limit:
-            raise Problem(413, f"the body must be nested at most {limit} deep", {b"x-abound-limit": b"%d" % limit})
+            raise Problem(
+                413, f"the body must be nested at most {limit} levels deep", {b"x-abound-limit": b"%d" % limit}
+            )
 
 
 def check_features(body: bytes, limit: int = MAX_FEATURES) -> None:
-    """Raise a problem if a body that gives features gives too many of them."""
+    """Raise Problem if a body has too many features."""
     if body.count(b":") > limit and b'"features"' in body and _STRING.sub(b"", body).count(b":") > limit + limit // 100:
         raise Problem(413, f"a row must have at most {limit:,} features", {b"x-abound-limit": b"%d" % limit})

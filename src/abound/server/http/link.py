@@ -1,7 +1,7 @@
-"""The socket between the writer and a worker: small messages, each behind its length.
+"""The socket between the writer and a worker: small messages, each with a length prefix.
 
-A worker sends records to be written, and what it counted; the writer answers each of them, and tells every worker
-how far it has come.
+A worker sends records to write and its metrics. The writer answers each message, and sends every worker the sequence of
+the last record.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from abound.errors import AboundError, JournalError
 from abound.server.http.metrics import Facts, WorkerState
 from abound.store.journal.records import MAX_BYTES
 
-LONGEST = 2 * MAX_BYTES  # bytes of a message
+MAX_MESSAGE_BYTES = 2 * MAX_BYTES
 _LENGTH = struct.Struct(">I")
 
 
 class Submit(msgspec.Struct, tag=True):
-    """A record that is to be written."""
+    """A record to write."""
 
     number: int
     record: bytes
@@ -30,11 +30,11 @@ class Submit(msgspec.Struct, tag=True):
 
 
 class Starting(msgspec.Struct, tag=True):
-    """A worker lives, and opens the home."""
+    """The worker is running and opens the home."""
 
 
 class Report(msgspec.Struct, tag=True):
-    """What a worker tells of itself; with a number it wants to know of all."""
+    """The state of a worker; with a number, it requests the state of all workers."""
 
     state: WorkerState
     number: int | None = None
@@ -53,13 +53,13 @@ class Refused(msgspec.Struct, tag=True):
 
     number: int
     kind: str
-    words: str
+    message: str
 
     def error(self) -> AboundError:
-        """Return the exception that the writer met."""
+        """Return the writer's exception."""
         kind = getattr(errors, self.kind, JournalError)
-        found: AboundError = kind(self.words)
-        return found
+        error: AboundError = kind(self.message)
+        return error
 
     @classmethod
     def of(cls, number: int, error: BaseException) -> "Refused":
@@ -68,16 +68,16 @@ class Refused(msgspec.Struct, tag=True):
 
 
 class Known(msgspec.Struct, tag=True):
-    """The answer to a report that wanted one."""
+    """The answer to a report with a number."""
 
     number: int
     facts: Facts
 
 
 class Applied(msgspec.Struct, tag=True):
-    """The journal has records up to this one; said at least every second, so that a worker knows that it is heard.
+    """The sequence of the last record; sent at least every second, as a sign that the writer is alive.
 
-    If nothing can be learnt until the server is started again, it says why.
+    `refusal` is why nothing can be learned until the server is started again, or None.
     """
 
     sequence: int
@@ -101,21 +101,21 @@ class Link:
     @classmethod
     async def over(cls, end: socket.socket) -> "Link":
         """Return the link over a connected socket."""
-        return cls(*await asyncio.open_unix_connection(sock=end, limit=LONGEST))
+        return cls(*await asyncio.open_unix_connection(sock=end, limit=MAX_MESSAGE_BYTES))
 
     def send(self, message: FromWorker | FromWriter) -> None:
-        """Send a message; one to a process that has gone is dropped."""
+        """Send a message; it is dropped if the other process has ended."""
         if not self._writer.is_closing():
             raw = _ENCODER.encode(message)
             self._writer.write(_LENGTH.pack(len(raw)) + raw)
 
     @property
     def unsent(self) -> int:
-        """How many bytes the other end has not taken yet."""
+        """How many bytes the other end has not received yet."""
         return self._writer.transport.get_write_buffer_size()
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """Yield messages until the other end goes."""
+        """Yield messages until the other end is closed."""
         try:
             while True:
                 (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
@@ -124,5 +124,5 @@ class Link:
             return
 
     def close(self) -> None:
-        """Let go of the socket."""
+        """Close the socket."""
         self._writer.close()

@@ -1,4 +1,4 @@
-"""The listening socket: bound once, shared by all workers, and let go of without cutting anybody off."""
+"""The listening socket: bound once, shared by all workers, and drained without dropping connections."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from granian import _granian  # the holder of a socket that exists already is not exported
+from granian import _granian  # the holder of an existing socket is not exported
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
@@ -19,23 +19,23 @@ from abound.server.http.connections import ConnectionLimiter, max_connections
 from abound.server.http.starting import Gate
 
 BACKLOG = 1024
-HEADER_SECONDS = 15  # within which the head of a request has to come, on a kept connection the next one's too
-BIND_SECONDS = 10.0  # for which the port may still belong to workers of a server that was killed
+HEADER_SECONDS = 15  # for the head of a request to arrive, also for the next one on a kept-alive connection
+BIND_SECONDS = 10.0  # for which workers of a killed server may still have the port
 START_SECONDS = 0.05
 _SO_ATTACH_FILTER = 26
 _DROP_ALL = struct.pack("HBBI", 6, 0, 0, 0)  # one instruction of a packet filter: return 0 bytes
 
 
 def listen(host: str, port: int, n: int = 1) -> list[socket.socket]:
-    """Return listening sockets for so many workers; the system spreads connections over them evenly.
+    """Return `n` listening sockets, one per worker; the system distributes connections evenly.
 
-    All of them stay with the process that starts workers, so that a connection that waits for a worker that died is
-    accepted by the one that takes its place.
+    The process that starts the workers keeps all of them open. If a worker dies, its replacement accepts the
+    connections that are waiting.
     """
     ends = time.monotonic() + BIND_SECONDS
     while True:
         try:
-            first = _bound(host, port, False)  # not shared: nobody else may listen there
+            first = _bound(host, port, False)  # not shared, to make sure that no other process listens there
             if n == 1:
                 return [first]
             port = first.getsockname()[1]
@@ -53,22 +53,22 @@ def _bound(host: str, port: int, shared: bool) -> socket.socket:
 
 
 def refuse_connections(listener: socket.socket) -> None:
-    """Let no new connection begin, while those that wait are still accepted.
+    """Refuse new connections, while waiting ones are still accepted.
 
-    Closing the socket at once would reset them. With a filter that drops what comes, a client that connects now tries
-    again by itself a second later, when the next server may be there. Where there is no such filter, connections
-    go on to be accepted until the end.
+    Closing the socket immediately would reset the waiting connections. A packet filter drops new packets instead; a
+    client's system then retries automatically a second later, when the next server may be running. Without such a
+    filter, connections are accepted until the end.
     """
     if sys.platform != "linux":
         return
     program = ctypes.create_string_buffer(_DROP_ALL)
-    with contextlib.suppress(OSError):  # a system that forbids it
+    with contextlib.suppress(OSError):  # the system may forbid it
         value = struct.pack("HP", 1, ctypes.addressof(program))
         listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, value)
 
 
 class HttpServer(Server):
-    """granian in this process's event loop, on a socket that is already bound."""
+    """granian in this process's event loop, on a bound socket."""
 
     def __init__(self, gate: Gate, listener: socket.socket, client_connections: int) -> None:
         super().__init__(
@@ -78,16 +78,16 @@ class HttpServer(Server):
             backlog=BACKLOG,
             backpressure=max_connections(),
             websockets=False,
-            http=HTTPModes.http1,  # a connection that may be of either kind has no timeout before its first request
+            http=HTTPModes.http1,  # in mixed mode, a connection has no timeout before its first request
             http1_settings=HTTP1Settings(header_read_timeout=HEADER_SECONDS * 1000),
         )
         self._listener = listener
-        self._warden = ConnectionLimiter(listener, gate.busy, client_connections)
-        self._has_begun = self._is_unwanted = False
+        self._limiter = ConnectionLimiter(listener, gate.busy, client_connections)
+        self._has_begun = self._is_stopped = False
 
     async def serve(self, *arguments: Any) -> None:
         """Serve until `stop`."""
-        watching = asyncio.get_running_loop().create_task(self._warden.watch())
+        watching = asyncio.get_running_loop().create_task(self._limiter.watch())
         try:
             await super().serve(*arguments)
         finally:
@@ -99,32 +99,32 @@ class HttpServer(Server):
         self._ssp = None
 
     def startup(self, *arguments: Any) -> None:
-        """Begin to serve."""
+        """Start to serve."""
         super().startup(*arguments)  # type: ignore[no-untyped-call]
-        # Its own task does not hear of a stop that comes before it has begun, and would go on for ever.
+        # granian's task ignores a stop that comes before it has started, and would run forever.
         asyncio.get_running_loop().call_later(START_SECONDS, self._begin)
 
     def _begin(self) -> None:
         self._has_begun = True
-        if self._is_unwanted:
+        if self._is_stopped:
             self.stop()
 
     def stop(self) -> None:
-        """Let requests under way end, close what is idle, and return from `serve`."""
-        self._is_unwanted = True
+        """Finish the current requests, close idle connections, and return from `serve`."""
+        self._is_stopped = True
         if self._has_begun:
             super().stop()  # type: ignore[no-untyped-call]
 
 
 class Drain:
-    """Stop a server in the order in which nobody is cut off.
+    """Stop a server without dropping requests.
 
-    No new connections; answers say that their connection ends with them; and only when no request has come for a
-    while, the server is stopped, which closes the connections that were idle all along.
+    First, new connections are refused, and answers announce the end of their connections. When no request has come for
+    a while, the server is stopped, which closes the idle connections.
     """
 
-    QUIET = 0.25  # seconds without a request
-    LONGEST = 10.0
+    QUIET_SECONDS = 0.25  # without a request
+    MAX_SECONDS = 10.0
 
     def __init__(self, gate: Gate, server: HttpServer, listener: socket.socket) -> None:
         self._gate = gate
@@ -133,7 +133,7 @@ class Drain:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Begin, as a signal does; the second time, end at once."""
+        """Start the drain; a second call stops the server immediately."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
         else:
@@ -143,9 +143,9 @@ class Drain:
         refuse_connections(self._listener)
         self._gate.drain()
         began = time.monotonic()
-        while time.monotonic() - began < self.LONGEST:
-            await asyncio.sleep(self.QUIET / 5)
+        while time.monotonic() - began < self.MAX_SECONDS:
+            await asyncio.sleep(self.QUIET_SECONDS / 5)
             idle_since = self._gate.idle_since()
-            if idle_since is not None and time.monotonic() - max(began, idle_since) > self.QUIET:
+            if idle_since is not None and time.monotonic() - max(began, idle_since) > self.QUIET_SECONDS:
                 break
         self._server.stop()

@@ -1,4 +1,4 @@
-"""What /metrics tells, counted cheaply, and added up over all workers."""
+"""The figures of /metrics, summed over all workers."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -12,10 +12,10 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Counts(msgspec.Struct):
-    """How many requests a process answered, with which status, and how long they took."""
+    """The requests of a process by endpoint and status, and their durations."""
 
     answers: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)  # by "METHOD path", by status
-    seconds: dict[str, list[int]] = msgspec.field(default_factory=dict)  # how many in each bucket, and above all
+    seconds: dict[str, list[int]] = msgspec.field(default_factory=dict)  # per bucket, and above the last
     totals: dict[str, float] = msgspec.field(default_factory=dict)
 
     def add(self, endpoint: str, status: int, seconds: float) -> None:
@@ -29,8 +29,8 @@ class Counts(msgspec.Struct):
         self.seconds[endpoint][bisect_left(BUCKETS, seconds)] += 1
         self.totals[endpoint] += seconds
 
-    def absorb(self, other: "Counts") -> None:
-        """Add what another process counted."""
+    def add_all(self, other: "Counts") -> None:
+        """Add the counts of another process."""
         for endpoint, by_status in other.answers.items():
             mine = self.answers.setdefault(endpoint, {})
             for status, count in by_status.items():
@@ -41,7 +41,7 @@ class Counts(msgspec.Struct):
 
 
 class WorkerState(msgspec.Struct):
-    """What a worker tells of itself."""
+    """The state of a worker."""
 
     pid: int
     sequence: int
@@ -51,13 +51,13 @@ class WorkerState(msgspec.Struct):
 
 
 class Facts(msgspec.Struct):
-    """What the writer knows of all, and what workers counted that have ended."""
+    """The state of the writer and of all workers, and the counts of workers that have ended."""
 
     last: int
     queued: int
     workers: list[WorkerState]
     past: Counts = msgspec.field(default_factory=Counts)
-    learns: bool = True  # else nothing can be learnt until the server is started again
+    learns: bool = True  # False if nothing can be learned until the server is started again
 
 
 class _Collector:
@@ -67,9 +67,9 @@ class _Collector:
 
     def collect(self) -> Iterator[Metric]:
         counts = Counts()
-        counts.absorb(self._facts.past)
+        counts.add_all(self._facts.past)
         for worker in self._facts.workers:
-            counts.absorb(worker.counts)
+            counts.add_all(worker.counts)
         answers = CounterMetricFamily("abound_requests", "Requests answered.", labels=["endpoint", "status"])
         seconds = HistogramMetricFamily("abound_request_seconds", "Time to an answer.", labels=["endpoint"])
         for endpoint, by_status in sorted(counts.answers.items()):
@@ -83,28 +83,28 @@ class _Collector:
         yield answers
         yield seconds
         yield _gauge("abound_journal_sequence", "The last record of the journal.", [([], self._facts.last)])
-        words = "1, or 0 if nothing can be learnt until a restart."
-        yield _gauge("abound_journal_learns", words, [([], self._facts.learns)])
-        yield _gauge("abound_journal_queued", "Records that wait to be written.", [([], self._facts.queued)])
+        meaning = "1, or 0 if nothing can be learned until a restart."
+        yield _gauge("abound_journal_learns", meaning, [([], self._facts.learns)])
+        yield _gauge("abound_journal_queued", "Records waiting to be written.", [([], self._facts.queued)])
         workers = [([str(worker.pid)], worker.sequence) for worker in self._facts.workers]
         yield _gauge("abound_worker_sequence", "The last record that a worker has applied.", workers, ["pid"])
         unapplied = [([str(worker.pid)], worker.unapplied) for worker in self._facts.workers]
         yield _gauge("abound_worker_unapplied", "The record that a worker cannot apply, or 0.", unapplied, ["pid"])
         waiting = [([str(worker.pid)], worker.waiting) for worker in self._facts.workers]
-        yield _gauge("abound_worker_waiting", "Requests that wait for the journal.", waiting, ["pid"])
+        yield _gauge("abound_worker_waiting", "Requests waiting for the journal.", waiting, ["pid"])
         for name, value in self._model.items():
             yield _gauge(f"abound_model_{name}", f"The model's {name}.", [([], value)])
 
 
-def _gauge(name: str, words: str, values: Iterable[tuple[list[str], float]], labels: Iterable[str] = ()) -> Metric:
-    gauge = GaugeMetricFamily(name, words, labels=list(labels))
-    for where, value in values:
-        gauge.add_metric(where, value)
+def _gauge(name: str, meaning: str, values: Iterable[tuple[list[str], float]], labels: Iterable[str] = ()) -> Metric:
+    gauge = GaugeMetricFamily(name, meaning, labels=list(labels))
+    for label_values, value in values:
+        gauge.add_metric(label_values, value)
     return gauge
 
 
 def exposition(facts: Facts, model: dict[str, float]) -> bytes:
-    """Return all figures in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     registry = CollectorRegistry()
     registry.register(_Collector(facts, model))
     return generate_latest(registry)

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of endpoints and the types of their bodies."""
+"""Build the OpenAPI document from the table of endpoints and the types of their bodies."""
 
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -14,13 +14,13 @@ _TEMPLATE = "#/components/schemas/{name}"
 _SEEN = {
     "name": "X-Abound-Sequence",
     "in": "header",
-    "description": "The sequence of an earlier answer: this one waits until it knows that record.",
+    "description": "The sequence of an earlier answer; the request waits until that record is applied.",
     "schema": {"type": "integer", "minimum": 0},
 }
 _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "The same key with the same content is applied once.",
+    "description": "A request that is repeated with the same key is applied once.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
 }
 _SEQUENCE = {
@@ -32,12 +32,12 @@ _SEQUENCE = {
 
 
 def openapi(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
-    """Return the document."""
+    """Return the OpenAPI document."""
     endpoints = tuple(endpoints)
     types = {kind for endpoint in endpoints for kind in (endpoint.request, endpoint.response) if _is_struct(kind)}
-    listed = sorted(types - {NoParameters}, key=lambda kind: kind.__name__)
-    schemas, components = msgspec.json.schema_components([*listed, ProblemBody], ref_template=_TEMPLATE)
-    refs = dict(zip([*listed, ProblemBody], schemas, strict=True))
+    bodies = [*sorted(types - {NoParameters}, key=lambda kind: kind.__name__), ProblemBody]
+    schemas, components = msgspec.json.schema_components(bodies, ref_template=_TEMPLATE)
+    refs = dict(zip(bodies, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, refs, components)
@@ -46,7 +46,7 @@ def openapi(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
         "info": {
             "title": "abound",
             "version": version,
-            "description": "Rank labels for texts, with reasons, and learn every correction at once.",
+            "description": "Rank labels for texts with explanations, and learn every correction immediately.",
         },
         "paths": paths,
         "components": {
@@ -90,7 +90,7 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
 def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
     schema = refs[endpoint.response] if _is_struct(endpoint.response) else {}  # anything of its media type
     content = {endpoint.media_type: {"schema": schema}}
-    responses: dict[str, Any] = {"200": {"description": "Answered.", "headers": _SEQUENCE, "content": content}}
+    responses: dict[str, Any] = {"200": {"description": "Success.", "headers": _SEQUENCE, "content": content}}
     statuses = {400, 422, *endpoint.errors}
     if endpoint.waits:
         statuses |= {412, 429, 503}

@@ -1,4 +1,4 @@
-"""The page: plain files that a browser runs as they are, under a policy that lets it run nothing else."""
+"""The page: static files, sent with a content security policy that allows nothing else."""
 
 import gzip
 import hashlib
@@ -14,7 +14,7 @@ TYPES = {
     ".js": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
 }
-# Scripts, styles and pictures come from this server alone, nothing stands inline, no string becomes markup.
+# Scripts, styles and images come from this server only, nothing is inline, and no string becomes markup.
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     b"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -40,7 +40,7 @@ class _File(NamedTuple):
 
 
 class Pages:
-    """Answer with the page's files, which are read once, and with 404 for everything else."""
+    """Serve the page's files, which are read once, and answer 404 for everything else."""
 
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}
@@ -52,20 +52,20 @@ class Pages:
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:  # noqa: ARG002  ASGI's form
         """Answer one request."""
-        found = self._files.get(scope["path"])
+        file = self._files.get(scope["path"])
         body: bytes
-        if found is None or scope["method"] not in ("GET", "HEAD"):
-            problem = Problem(404, "there is nothing here; /openapi.json lists what there is")
-            if found is not None:
+        if file is None or scope["method"] not in ("GET", "HEAD"):
+            problem = Problem(404, "there is no such path; /openapi.json lists all paths")
+            if file is not None:
                 problem = Problem(405, "the method must be one of GET, HEAD", {b"allow": b"GET, HEAD"})
             status, body, headers = problem.status, problem.body(), [*problem.headers, (b"content-type", MEDIA_TYPE)]
         else:
-            given: dict[bytes, bytes] = dict(scope["headers"])
-            status, body, headers = 200, found.body, list(found.headers)
-            if found.tag in given.get(b"if-none-match", b""):
+            request_headers: dict[bytes, bytes] = dict(scope["headers"])
+            status, body, headers = 200, file.body, list(file.headers)
+            if file.tag in request_headers.get(b"if-none-match", b""):
                 status, body = 304, b""
-            elif b"gzip" in given.get(b"accept-encoding", b""):
-                body = found.packed
+            elif b"gzip" in request_headers.get(b"accept-encoding", b""):
+                body = file.packed
                 headers.append((b"content-encoding", b"gzip"))
         if status != 304:
             headers.append((b"content-length", b"%d" % len(body)))

@@ -1,4 +1,4 @@
-"""What goes wrong, as application/problem+json (RFC 9457)."""
+"""Errors as application/problem+json (RFC 9457)."""
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
@@ -7,16 +7,16 @@ import msgspec
 
 from abound.errors import AboundError, JournalBusy, JournalUnavailable, RecordTooLarge, RefusedRecord, ReusedKey
 
-RETRY_SECONDS = 1  # after which what was refused for want of room may be tried again
+RETRY_SECONDS = 1  # after which a request that was refused by a limit may be retried
 RETRY_DISK_SECONDS = 5
 MEDIA_TYPE = b"application/problem+json"
 Header = tuple[bytes, bytes]
-# What is said of these is enough of an answer; ReusedKey and RecordTooLarge are kinds of RefusedRecord, so before it.
+# Their messages are sent to the client. RefusedRecord comes last, because ReusedKey and RecordTooLarge are subclasses.
 STATUS_OF = ((msgspec.ValidationError, 422), (ReusedKey, 409), (RecordTooLarge, 413), (RefusedRecord, 422))
 
 
 class ProblemBody(msgspec.Struct, frozen=True):
-    """What an error answers with."""
+    """The body of an error."""
 
     title: str
     status: int
@@ -24,14 +24,14 @@ class ProblemBody(msgspec.Struct, frozen=True):
     type: str = "about:blank"
 
 
-class Problem(Exception):  # noqa: N818  the RFC's own word
-    """Something that is answered with a status of its own.
+class Problem(Exception):  # noqa: N818  the RFC's term
+    """An error with an HTTP status.
 
     Parameters
     ----------
     status : int
     detail : str
-        One sentence: what is wrong, and what would be right.
+        One sentence: what was wrong, and what would be right.
     headers : mapping, optional
     """
 
@@ -42,19 +42,19 @@ class Problem(Exception):  # noqa: N818  the RFC's own word
         self.headers: Iterable[Header] = tuple((headers or {}).items())
 
     def body(self) -> bytes:
-        """Return what is sent."""
-        # Words may quote what a client sent, half a surrogate pair among it.
+        """Return the encoded body."""
+        # The detail may quote the request, including a lone surrogate.
         detail = self.detail.encode("utf-8", "replace").decode()
         return msgspec.json.encode(ProblemBody(HTTPStatus(self.status).phrase, self.status, detail))
 
 
 def busy(status: int, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
-    """Return the problem of having to try again later."""
+    """Return the problem of a request that should be retried later."""
     return Problem(status, detail, {b"retry-after": b"%d" % seconds})
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """Return the problem that an exception of ours means; None for what nobody expected."""
+    """Return the problem for an exception; None for an unexpected one."""
     if isinstance(error, Problem):
         return error
     for kind, status in STATUS_OF:
@@ -65,7 +65,7 @@ def problem_of(error: Exception) -> Problem | None:
     if isinstance(error, JournalBusy):
         return busy(429, str(error))
     if isinstance(error, JournalUnavailable):
-        return busy(503, f"nothing can be learnt just now: {error}", RETRY_DISK_SECONDS)
+        return busy(503, f"nothing can be learned at the moment: {error}", RETRY_DISK_SECONDS)
     if isinstance(error, AboundError):
         return busy(503, str(error), RETRY_DISK_SECONDS)
     return None

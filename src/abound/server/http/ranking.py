@@ -1,6 +1,6 @@
-"""Endpoints that rank, and say why.
+"""Endpoints that rank and explain.
 
-What may take longer than a ranking is done a piece at a time, and other requests and records get their turn after each.
+Work that may take longer than one ranking is split into pieces; other requests and records are handled between them.
 """
 
 import asyncio
@@ -37,14 +37,14 @@ from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
 
-# What is done between two looks at other requests.
+# The size of a piece of work.
 PIECE_CHARACTERS = 20_000
 PIECE_TEXTS = 100
 PIECE_LABELS = 5_000
 PIECE_REASONS = 12_000
 PIECE_FEATURES = 1_000
-LONG_TEXT = 100_000  # characters of a text that is cut into words in one piece and ranked in the next
-SHORT_TEXT = 10_000  # characters of a text whose places are told in the same piece in which it is ranked
+LONG_TEXT = 100_000  # characters; a longer text is tokenized in one piece and ranked in the next
+SHORT_TEXT = 10_000  # characters; a longer text is ranked in one piece and explained in others
 Names = Mapping[str, list[str]]
 _ENCODER = msgspec.json.Encoder()
 
@@ -58,13 +58,13 @@ def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encod
             return _rank_with_words(call, request.text)
         if len(request.text) > LONG_TEXT and not request.bands:
             return _rank_long(call, request.text)
-        with replica.reading() as sequence:  # one state for the labels and the sequence that is said
+        with replica.reading() as sequence:  # labels and sequence of one state
             return _answer(call, sequence, _ranked(call, request.text))
     if isinstance(request.features, dict) and request.text is UNSET:
         if request.bands or request.explain:
             raise Problem(422, "bands and explain need a text, not features")
         return _rank_features(call, request.features)
-    raise Problem(422, "give either text or features")
+    raise Problem(422, "send either text or features")
 
 
 async def _rank_long(call: Call[RankRequest], text: str) -> Ranked:
@@ -87,7 +87,7 @@ def _answer(call: Call[RankRequest], sequence: int, labels: list[RankedLabel]) -
 
 def _why_empty(call: Call[RankRequest]) -> str:
     if not isinstance(call.request.text, str):
-        return "no feature that was given is known and votes for a label"
+        return "no feature of the request is known and votes for a label"
     if call.request.bands:
         return "no label is likely enough to be applied or suggested"
     return why_empty(call.service.replica.tagger, call.request.text)
@@ -120,7 +120,7 @@ def _rank_row(call: Call[RankRequest], row: FeatureRow | TextRow) -> Ranked:
 
 def _rank_with_words(call: Call[RankRequest], text: str) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
     if len(text.encode("utf-8", "surrogatepass")) > EXPLAIN_BYTES:
-        raise Problem(413, f"a text of at most {EXPLAIN_BYTES:,} bytes can be explained; leave explain out")
+        raise Problem(413, f"only texts of at most {EXPLAIN_BYTES:,} bytes can be explained; leave out explain")
     with call.service.replica.reading() as sequence:
         ranked = _ranked(call, text)
         if not ranked:
@@ -133,15 +133,15 @@ def _rank_with_words(call: Call[RankRequest], text: str) -> Ranked | Coroutine[A
 
 
 async def _rank_in_steps(labels: list[RankedLabel], reasons: Reasons) -> Encoded:
-    """Answer with ranked labels and their reasons, which are looked up in steps."""
+    """Return ranked labels with their explanations, which are computed in steps."""
     answer, ranked = _Answer(b'{"sequence":%d,"labels":[' % reasons.sequence), iter(labels)
-    async for explanations in _in_turn(reasons):
+    async for explanations in _interleaved(reasons):
         answer.add([_with_words(next(ranked), explanation) for explanation in explanations])
     return Encoded(reasons.sequence, answer.closed(b"]}"))
 
 
-async def _in_turn(reasons: Reasons) -> AsyncIterator[list[TextExplanation]]:
-    """Yield explanations step by step; other requests get their turn before each step."""
+async def _interleaved(reasons: Reasons) -> AsyncIterator[list[TextExplanation]]:
+    """Yield explanations step by step; other requests are handled before each step."""
     steps = reasons.steps(PIECE_REASONS)
     await asyncio.sleep(0)
     for explanations in steps:
@@ -150,7 +150,7 @@ async def _in_turn(reasons: Reasons) -> AsyncIterator[list[TextExplanation]]:
 
 
 async def rank_batch(call: Call[BatchRequest]) -> Encoded:
-    """Rank the labels of many texts; each at the sequence of the answer or after it."""
+    """Rank the labels of many texts, each at the sequence of the answer or a later one."""
     request, replica = call.request, call.service.replica
     check_ranked(len(request.texts), request.k)
     for text in request.texts:
@@ -162,39 +162,41 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
             await asyncio.sleep(0)
             names = replica.tagger.label_names
             if request.bands:
-                found = [_shown(entries, request.k, names) for entries in _banded(call, texts)]
+                ranked = [_shown(entries, request.k, names) for entries in _banded(call, texts)]
             elif len(texts[0]) > LONG_TEXT:  # alone in its piece
                 row = TextRow(replica, texts[0])
                 await asyncio.sleep(0)
-                found = [[_label(entry, names) for entry in row.rank(request.k)]]
+                ranked = [[_label(entry, names) for entry in row.rank(request.k)]]
             else:
-                found = [[_label(entry, names) for entry in entries] for entries in replica.rank_many(texts, request.k)]
-            answer.add([_above(labels, request.threshold) for labels in found])
+                rows = replica.rank_many(texts, request.k)
+                ranked = [[_label(entry, names) for entry in entries] for entries in rows]
+            answer.add([_above(labels, request.threshold) for labels in ranked])
         return Encoded(sequence, answer.closed(b"]}"))
 
 
 def explain(call: Call[ExplainRequest]) -> Explained | Coroutine[Any, Any, Explained]:
-    """Say which words of a text vote for a label."""
+    """Return the words of a text that vote for a label."""
     replica, request = call.service.replica, call.request
     with replica.reading(), _not_found():
         reasons = Reasons(replica, request.text, [request.label], check_explained)
         if reasons.cost > PIECE_REASONS or len(request.text) > SHORT_TEXT:
             return _explain_in_steps(reasons)
-        return _told(reasons.sequence, *reasons.explain())
+        return _explained(reasons.sequence, *reasons.explain())
 
 
 async def _explain_in_steps(reasons: Reasons) -> Explained:
-    [explanation] = [explanation async for step in _in_turn(reasons) for explanation in step]
-    return _told(reasons.sequence, explanation)
+    [explanation] = [explanation async for step in _interleaved(reasons) for explanation in step]
+    return _explained(reasons.sequence, explanation)
 
 
-def _told(sequence: int, found: TextExplanation) -> Explained:
-    return Explained(sequence, found.label, found.score, _votes(found.words, spans=True), found.prior)
+def _explained(sequence: int, explanation: TextExplanation) -> Explained:
+    words = _votes(explanation.words, spans=True)
+    return Explained(sequence, explanation.label, explanation.score, words, explanation.prior)
 
 
 @contextmanager
 def _not_found() -> Iterator[None]:
-    """Answer with 404 to a label that is not known or retired."""
+    """Answer with 404 if a label is unknown or retired."""
     try:
         yield
     except ValueError as error:
@@ -202,14 +204,14 @@ def _not_found() -> Iterator[None]:
 
 
 class _Answer:
-    """An answer that is encoded as its parts come, so that neither they nor their number are held in memory."""
+    """An answer that is encoded part by part, so that only the encoded bytes are in memory."""
 
     def __init__(self, beginning: bytes) -> None:
         self._parts = [beginning]
         self._size = len(beginning)
 
     def add(self, items: list[Any]) -> None:
-        """Add items of the list with which the answer ends."""
+        """Add items to the list at the end of the answer."""
         if not items:
             return
         if len(self._parts) > 1:
@@ -220,7 +222,7 @@ class _Answer:
             raise answer_too_large()
 
     def closed(self, end: bytes) -> bytes:
-        """Return the whole."""
+        """Return the complete answer."""
         return b"".join([*self._parts, end])
 
 
@@ -242,7 +244,7 @@ def _chunks(texts: list[str], k: int) -> Iterator[list[str]]:
 
 def _banded(call: Call[RankRequest] | Call[BatchRequest], texts: list[str]) -> list[list[BandedEntry]]:
     if call.service.replica.tagger.bands is None:
-        raise Problem(409, "the model has no bands yet; they are taught with `abound feedback`")
+        raise Problem(409, "the model has no bands yet; train them with `abound feedback`")
     return cut(call.service.replica, texts)
 
 
@@ -253,11 +255,11 @@ def _shown(entries: Iterable[BandedEntry], k: int, names: Names) -> list[RankedL
 
 def _plain(pairs: list[tuple[Name, float]], names: Names) -> list[RankedLabel]:
     if not names:
-        return [RankedLabel(label, score, place) for place, (label, score) in enumerate(pairs, 1)]
+        return [RankedLabel(label, score, rank) for rank, (label, score) in enumerate(pairs, 1)]
     called = [names.get(str(label)) for label, _ in pairs]
     return [
-        RankedLabel(label, score, place, name[0] if name else UNSET)
-        for place, ((label, score), name) in enumerate(zip(pairs, called, strict=True), 1)
+        RankedLabel(label, score, rank, name[0] if name else UNSET)
+        for rank, ((label, score), name) in enumerate(zip(pairs, called, strict=True), 1)
     ]
 
 
@@ -269,9 +271,9 @@ def _label(entry: Entry | BandedEntry, names: Names) -> RankedLabel:
     return RankedLabel(entry.label, entry.score, entry.rank, name)
 
 
-def _with_words(label: RankedLabel, found: TextExplanation) -> RankedLabel:
-    """Return a ranked label with its reasons."""
-    words, prior = _votes(found.words, spans=True), found.prior or UNSET
+def _with_words(label: RankedLabel, explanation: TextExplanation) -> RankedLabel:
+    """Return a ranked label with its explanation."""
+    words, prior = _votes(explanation.words, spans=True), explanation.prior or UNSET
     return RankedLabel(label.label, label.score, label.rank, label.name, label.band, label.probability, words, prior)
 
 
@@ -301,7 +303,7 @@ ENDPOINTS = (
         explain,
         ExplainRequest,
         Explained,
-        "Say why a text has a label",
+        "Explain why a text has a label",
         limit=EXPLAIN_BYTES,
         errors=(404,),
     ),

@@ -1,4 +1,4 @@
-"""Serve a home over HTTP until a signal comes: in one process, or in a writer and its workers."""
+"""Serve a home over HTTP until a signal comes, in one process or in a writer and its workers."""
 
 import asyncio
 import signal
@@ -22,7 +22,7 @@ from abound.tagger import Tagger
 
 
 def open_home(model: str, state: str | None = None) -> Home:
-    """Return the home of a model: the directory itself if it is one, or else one beside it, made when needed."""
+    """Return the home of a model: the directory itself if it is a home, otherwise one beside it, created if needed."""
     path = Path(model)
     if (path / "journal.sqlite").is_file():
         return Home(path)
@@ -39,10 +39,10 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
     ----------
     settings : Settings
     report : callable
-        Called with a sentence when requests are answered, and for what an operator should know.
+        Called with a message when the server is ready, and with other messages for the operator.
     """
     if settings.workers > 1 and not hasattr(socket, "AF_UNIX"):
-        raise ValueError("several workers need a system with sockets that processes inherit; use one worker here")
+        raise ValueError("several workers need a system whose processes can inherit sockets; use one worker here")
     authenticator = authenticator_of(settings)
     home = Home(settings.home)
 
@@ -55,13 +55,13 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
 
     with ExitStack() as stack:
         listeners = [stack.enter_context(one) for one in listen(settings.host, settings.port, settings.workers)]
-        words = f"serving {settings.home} on {_url(listeners[0])}"
+        message = f"serving {settings.home} on {_url(listeners[0])}"
         if settings.workers > 1:
             supervisor = Supervisor(open_writer, settings, listeners)
             _on_signals(supervisor.stop)
-            await supervisor.run(lambda: report(f"{words} with {settings.workers} workers"))
+            await supervisor.run(lambda: report(f"{message} with {settings.workers} workers"))
         else:
-            await _serve_alone(open_writer, authenticator, settings, listeners[0], lambda: report(words))
+            await _serve_alone(open_writer, authenticator, settings, listeners[0], lambda: report(message))
 
 
 async def _serve_alone(
@@ -76,7 +76,7 @@ async def _serve_alone(
     server = HttpServer(gate, listener, settings.client_connections)
     _on_signals(Drain(gate, server, listener).begin)
     serving = asyncio.get_running_loop().create_task(server.serve())
-    opening = Opening(open_writer, gate.tell)
+    opening = Opening(open_writer, gate.update)
     writer: Writer | None = None
     try:
         either: list[asyncio.Future[Any]] = [serving, opening.future]

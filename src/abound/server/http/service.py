@@ -1,4 +1,4 @@
-"""What the endpoints talk to: a replica that is kept up to date, and a way to the journal."""
+"""The service behind the endpoints: a replica that is kept up to date, and access to the journal."""
 
 import asyncio
 import os
@@ -16,36 +16,37 @@ from abound.store.journal.records import Learn, Record
 
 MAX_WAITING = 1000  # requests of a process that wait for the journal
 MAX_WAITING_BYTES = 64 << 20  # of their texts
-MAX_BATCHES = 4  # that are ranked at a time; their answers are large
+MAX_BATCHES = 4  # that are ranked concurrently; their answers are large
 MAX_WAITING_BATCHES = 32
-LONGEST_WAIT = 5.0  # seconds, for a sequence, or for what the writer knows
-LONGEST_WRITE = 30.0  # seconds
+MAX_WAIT_SECONDS = 5.0  # for a sequence, or for an answer of the writer
+MAX_WRITE_SECONDS = 30.0
+WRITER_SILENT = "the writer process does not answer"
 
 
 class JournalClient(Protocol):
-    """A way to the journal."""
+    """Access to the journal."""
 
     closed: bool
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing can be learnt until the server is started again, or None."""
+        """Why nothing can be learned until the server is started again, or None."""
 
     def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
-        """Have a record written."""
+        """Write a record."""
 
     async def last(self) -> int:
-        """Return the sequence of the last record that was written."""
+        """Return the sequence of the last written record."""
 
     async def facts(self, own: WorkerState) -> Facts:
-        """Return what is known of all workers, of this one what it says now."""
+        """Return the state of all workers; `own` is the current state of this one."""
 
     def check(self) -> None:
-        """Raise JournalUnavailable if whoever writes does not answer."""
+        """Raise JournalUnavailable if the writer does not answer."""
 
 
 class Service:
-    """A replica and the way to its journal, as one process has them.
+    """A replica and access to its journal, in one process.
 
     Parameters
     ----------
@@ -68,34 +69,34 @@ class Service:
         self._hashed: tuple[str, int] | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._loop = asyncio.get_running_loop()
-        replica.listeners.append(self._tell)
+        replica.listeners.append(self._notify)
 
     def state(self) -> WorkerState:
-        """Return what this process tells of itself."""
+        """Return the state of this process."""
         sequence, is_stuck = self.replica.sequence, self.replica.unapplied is not None
         return WorkerState(os.getpid(), sequence, self.waiting, self.counts, sequence + 1 if is_stuck else 0)
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing can be learnt here until the server is started again, or None."""
+        """Why this process can learn nothing until the server is started again, or None."""
         unapplied = self.replica.unapplied
         return self.journal_client.refusal if unapplied is None else str(unapplied)
 
     async def facts(self) -> Facts:
-        """Return what is known of all workers."""
-        async with _within(LONGEST_WAIT, "the process that writes does not answer"):
+        """Return the state of all workers."""
+        async with _timeout(MAX_WAIT_SECONDS, WRITER_SILENT):
             return await self.journal_client.facts(self.state())
 
     async def learn(self, record: Record, key: str | None) -> Receipt:
-        """Have a record written, and wait until this process knows it too."""
+        """Write a record, and wait until this process has applied it."""
         size = len(record.text) if isinstance(record, Learn) else 0
         if self.waiting >= MAX_WAITING or self.waiting_bytes + size > MAX_WAITING_BYTES:
-            raise busy(429, f"{self.waiting:,} requests wait for the journal; try again later")
+            raise busy(429, f"{self.waiting:,} requests are waiting for the journal; try again later")
         self.waiting += 1
         self.waiting_bytes += size
         try:
-            words = f"nothing was written for {LONGEST_WRITE:g} seconds; send the same again, with the same key"
-            async with _within(LONGEST_WRITE, words):
+            message = f"nothing was written for {MAX_WRITE_SECONDS:g} seconds; send the same request and key again"
+            async with _timeout(MAX_WRITE_SECONDS, message):
                 receipt = await self.journal_client.submit(record, key)
             await self._applied(receipt.sequence)
             return receipt
@@ -105,9 +106,9 @@ class Service:
 
     @asynccontextmanager
     async def batches(self) -> AsyncIterator[None]:
-        """Wait until few enough batches are being ranked."""
+        """Limit the number of batches that are ranked concurrently."""
         if self._n_batches >= MAX_BATCHES + MAX_WAITING_BATCHES:
-            raise busy(429, f"{self._n_batches} batches wait to be ranked; try again later")
+            raise busy(429, f"{self._n_batches} batches are waiting to be ranked; try again later")
         self._n_batches += 1
         try:
             async with self._batches:
@@ -116,7 +117,7 @@ class Service:
             self._n_batches -= 1
 
     async def hash_and_sequence(self) -> tuple[str, int] | None:
-        """Return the hash of the state and its sequence, the same to all who ask; None if a record came meanwhile."""
+        """Return the hash of the state and its sequence, computed once per state; None if a record came meanwhile."""
         async with self._hashing:
             if self._hashed is None or self._hashed[1] != self.replica.sequence:
                 self._hashed = await asyncio.to_thread(self.replica.hash_in_steps)
@@ -125,14 +126,14 @@ class Service:
     # -- waiting for a sequence ----------------------------------------------------------------------
 
     async def reach(self, sequence: int) -> None:
-        """Wait until a record that a client has seen is applied here."""
+        """Wait until this process has applied a record that a client has seen."""
         if self.replica.sequence >= sequence:
             return
         if self.waiting >= MAX_WAITING:
-            raise busy(429, f"{MAX_WAITING:,} requests wait; try again later")
+            raise busy(429, f"{MAX_WAITING:,} requests are waiting; try again later")
         self.waiting += 1
         try:
-            async with _within(LONGEST_WAIT, "the process that writes does not answer"):
+            async with _timeout(MAX_WAIT_SECONDS, WRITER_SILENT):
                 last = await self.journal_client.last()
             if sequence > last:
                 raise Problem(412, f"the journal ends at record {last}; there is no record {sequence} yet")
@@ -146,16 +147,16 @@ class Service:
             return True
         future = self._loop.create_future()
         self._reached.append((sequence, future))
-        if self.replica.sequence >= sequence:  # reached between the two lines above
+        if self.replica.sequence >= sequence:  # applied meanwhile by another thread
             self._wake(self.replica.sequence)
         try:
-            await asyncio.wait_for(future, LONGEST_WAIT)
+            await asyncio.wait_for(future, MAX_WAIT_SECONDS)
         except TimeoutError:
             return False
         return True
 
-    def _tell(self, sequence: int) -> None:
-        if self._reached and not self._loop.is_closed():  # from the thread that applies
+    def _notify(self, sequence: int) -> None:
+        if self._reached and not self._loop.is_closed():  # called from the thread that applies records
             self._loop.call_soon_threadsafe(self._wake, sequence)
 
     def _wake(self, sequence: int) -> None:
@@ -166,16 +167,16 @@ class Service:
 
 
 @asynccontextmanager
-async def _within(seconds: float, words: str) -> AsyncIterator[None]:
+async def _timeout(seconds: float, message: str) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise busy(503, words) from None
+        raise busy(503, message) from None
 
 
 class LocalJournalClient:
-    """The writer of this very process."""
+    """Access to the writer of this process."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -183,11 +184,11 @@ class LocalJournalClient:
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing can be learnt until the server is started again, or None."""
+        """Why nothing can be learned until the server is started again, or None."""
         return None if self._writer.refusal is None else str(self._writer.refusal)
 
     def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
-        """Have a record written."""
+        """Write a record."""
         return asyncio.wrap_future(self._writer.submit(record, key))
 
     async def last(self) -> int:
@@ -195,7 +196,7 @@ class LocalJournalClient:
         return self._writer.journal.last
 
     async def facts(self, own: WorkerState) -> Facts:
-        """Return what is known of this process."""
+        """Return the state of this process."""
         return Facts(self._writer.journal.last, self._writer.queued, [own], learns=self._writer.refusal is None)
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""How a model is served, and who may come in."""
+"""The server's settings, and the authentication that follows from them."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from abound.server.writer import SNAPSHOT_EVERY
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is served."""
+    """The settings of a server."""
 
     home: str
     host: str = "127.0.0.1"
@@ -23,13 +23,13 @@ class Settings:
 
 
 def authenticator_of(settings: Settings) -> Authenticator:
-    """Return who lets requests in: by keys if there are any, or else only on this machine."""
+    """Return the authenticator: by keys if there are any, otherwise for this machine only."""
     file = KeyFile(settings.home)
     if file.path.exists():
         return KeyAuthenticator(file)
     if not is_loopback(settings.host):
         raise ValueError(
-            f"a server on {settings.host} needs keys, so that not everybody can teach it: "
-            f"make one with `abound keys add {settings.home} NAME --scope admin`, or listen on 127.0.0.1"
+            f"a server on {settings.host} needs keys, so that not everyone can change the model: "
+            f"create one with `abound keys add {settings.home} NAME --scope admin`, or listen on 127.0.0.1"
         )
     return LoopbackAuthenticator(trust_proxy=settings.trust_proxy)

@@ -1,4 +1,4 @@
-"""From the first moment on: what is answered while a home is opened, and how that is given up."""
+"""The start of a server: answers while a home is being opened, and how to cancel the opening."""
 
 import asyncio
 import gc
@@ -16,28 +16,28 @@ from abound.server.http.problems import MEDIA_TYPE, Header, busy
 from abound.server.replay import Progress
 from abound.server.replica import Replica
 
-GIVE_UP_SECONDS = 5.0  # for which an opening that nobody wants any more may still go on
+GIVE_UP_SECONDS = 5.0  # for which a cancelled opening may continue
 
 
 class Closable(Protocol):
-    """What can be let go of."""
+    """Something that can be closed."""
 
     def close(self) -> None:
-        """Let go."""
+        """Close it."""
 
 
 Opened = TypeVar("Opened", bound=Closable)
 
 
 class Gate:
-    """Say how far the start has come, until there is an application that answers.
+    """Report the progress of the start until the application can answer.
 
     Attributes
     ----------
     applied, last : int
-        The record that was applied last, and the last one that there is; 0 as long as that is not known.
+        The last applied record and the last record of the journal; 0 until they are known.
     busy : set of addresses
-        Whose requests are being answered.
+        The peers whose requests are being answered.
     """
 
     def __init__(self) -> None:
@@ -47,24 +47,24 @@ class Gate:
         self.draining = False
         self._app: App | None = None
 
-    def tell(self, applied: int, last: int) -> None:
-        """Take note of how far the start has come."""
+    def update(self, applied: int, last: int) -> None:
+        """Update the progress of the start."""
         self.applied, self.last = applied, last
 
     def open(self, app: App) -> None:
-        """Let an application answer from now on."""
+        """Pass all further requests to an application."""
         app.busy = self.busy
         app.service.draining = self.draining
         self._app = app
 
     def drain(self) -> None:
-        """Have answers say that their connections end."""
+        """Announce the end of each connection with its next answer."""
         self.draining = True
         if self._app is not None:
             self._app.service.draining = True
 
     def idle_since(self) -> float | None:
-        """Return when the last request came; None while one is being answered."""
+        """Return the time of the last request; None while one is being answered."""
         if self._app is None:
             return 0.0
         return None if self._app.under_way else self._app.last_request
@@ -77,19 +77,19 @@ class Gate:
         if scope["type"] != "http":
             return
         headers: list[Header] = []
-        if scope["path"] == "/healthz":  # the process lives; only that is asked
+        if scope["path"] == "/healthz":  # only asks whether the process is alive
             status, media_type, body = 200, b"application/json", msgspec.json.encode(State("starting", self.applied))
         else:
-            problem = busy(503, self._words())
+            problem = busy(503, self._message())
             status, media_type, body = problem.status, MEDIA_TYPE, problem.body()
             headers += problem.headers
         headers += ((b"content-type", media_type), (b"content-length", b"%d" % len(body)), (b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
-    def _words(self) -> str:
+    def _message(self) -> str:
         if self.draining:
-            return "the server is about to stop"
+            return "the server is shutting down"
         if not self.last:
             return "the server is starting: the model is being loaded"
         return f"the server is starting: record {self.applied:,} of {self.last:,} is applied"
@@ -105,25 +105,25 @@ def warm(replica: Replica) -> None:
     gc.freeze()
 
 
-class _GivenUpError(Exception):
+class _CancelledError(Exception):
     pass
 
 
 class Opening(Generic[Opened]):
-    """Open something in a thread of its own, and tell how far that has come.
+    """Open something in a separate thread, and report the progress.
 
     Parameters
     ----------
     open_ : callable
-        Takes a function to be told of each record that is applied; what that function raises ends the opening.
-    tell : callable
-        Told the same, from that thread.
+        Its argument is called for each record that is applied; if that raises, the opening ends.
+    progress : callable
+        Called with the progress, from that thread.
     """
 
-    def __init__(self, open_: Callable[[Progress], Opened], tell: Progress) -> None:
+    def __init__(self, open_: Callable[[Progress], Opened], progress: Progress) -> None:
         self._open = open_
-        self._tell = tell
-        self._is_unwanted = False
+        self._progress = progress
+        self._is_cancelled = False
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Opened] = self._loop.create_future()
         self._thread = threading.Thread(target=self._run, name="abound-opening", daemon=True)
@@ -131,16 +131,16 @@ class Opening(Generic[Opened]):
 
     def _run(self) -> None:
         try:
-            opened = self._open(self._told)
-        except BaseException as error:  # whoever waits is told, also of a lack of memory
+            opened = self._open(self._report)
+        except BaseException as error:  # including a lack of memory: the waiting task must get it
             self._loop.call_soon_threadsafe(self._failed, error)
         else:
             self._loop.call_soon_threadsafe(self._done, opened)
 
-    def _told(self, applied: int, last: int) -> None:
-        if self._is_unwanted:
-            raise _GivenUpError
-        self._tell(applied, last)
+    def _report(self, applied: int, last: int) -> None:
+        if self._is_cancelled:
+            raise _CancelledError
+        self._progress(applied, last)
 
     def _done(self, opened: Opened) -> None:
         if not self.future.done():
@@ -151,10 +151,10 @@ class Opening(Generic[Opened]):
             self.future.set_exception(error)
 
     async def close(self) -> None:
-        """Close what was opened; an opening that is under way is given up."""
-        self._is_unwanted = True
+        """Close what was opened, or cancel the opening."""
+        self._is_cancelled = True
         await asyncio.wait([self.future], timeout=GIVE_UP_SECONDS)
         if not self.future.done():
-            os._exit(0)  # nothing was promised yet, and a journal is whole whenever its process ends
+            os._exit(0)  # nothing was acknowledged yet, and a journal stays intact when its process ends
         if self.future.exception() is None:
             await asyncio.to_thread(self.future.result().close)

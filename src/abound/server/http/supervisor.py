@@ -1,6 +1,6 @@
-"""The process that writes, with workers around it.
+"""The writer process, which supervises the workers.
 
-It starts them, takes their records, tells them of others', and replaces those that end or hang.
+It starts them, writes their records, announces new records to all, and replaces workers that end or hang.
 """
 
 import asyncio
@@ -29,27 +29,27 @@ from abound.store.journal import Receipt
 from abound.store.journal.records import decode_record
 
 LOG = logging.getLogger(__name__)
-DRAIN_SECONDS = 20.0  # after which workers that do not end are killed
-SETTLED_SECONDS = 5.0  # a worker that ends before is not replaced at once
+DRAIN_SECONDS = 20.0  # after which workers that have not ended are killed
+SETTLED_SECONDS = 5.0  # a worker that ends earlier is replaced after a pause
 BEAT_SECONDS = 1.0
-HUNG_SECONDS = 7.0  # after which a worker that says nothing is killed
-STARTING_SECONDS = 60.0  # the same while it opens the home, which may keep the interpreter for long
-QUIET_SECONDS = 5.0  # for which a worker that replaces another lets clients wait, before it tells them to try again
-LATE_SECONDS = 1.0  # a beat that comes later than this says more of this process than of the workers
+HUNG_SECONDS = 7.0  # after which a silent worker is killed
+STARTING_SECONDS = 60.0  # the same while it opens the home, which may block the interpreter for long
+QUIET_SECONDS = 5.0  # for which a replacement lets clients wait, before it tells them to retry
+LATE_SECONDS = 1.0  # if a heartbeat is later than this, this process was stopped, and not the workers
 
 
 class Supervisor:
-    """Open a writer, and run workers over it until told to stop.
+    """Open a writer and run workers until `stop`.
 
-    Workers open the home at the same time, and answer that they are starting.
+    The workers open the home at the same time; meanwhile they answer that they are starting.
 
     Parameters
     ----------
     open_writer : callable
-        Returns the writer; it is given a function that is told of each record that is applied.
+        Returns the writer; its argument is called for each record that is applied.
     settings : Settings
     listeners : list of sockets
-        One for each worker.
+        One per worker.
     """
 
     def __init__(
@@ -61,17 +61,17 @@ class Supervisor:
         self._listeners = listeners
         self._links: dict[int, Link] = {}
         self._states: dict[int, WorkerState] = {}
-        self._heard: dict[int, float] = {}
-        self._past = Counts()  # what workers counted that have ended
+        self._last_message: dict[int, float] = {}
+        self._past = Counts()  # of workers that have ended
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._stopping = asyncio.Event()
         self._ready = asyncio.Event()
-        self._telling = False
+        self._is_announcing = False
         self._loop = asyncio.get_running_loop()
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serve until `stop`; `ready` is called when all workers answer."""
-        places = [self._loop.create_task(self._keep(place)) for place in range(len(self._listeners))]
+        workers = [self._loop.create_task(self._keep_running(slot)) for slot in range(len(self._listeners))]
         beating = self._loop.create_task(self._beat())
         opening = Opening(self._open_writer, lambda *_: None)
         try:
@@ -84,12 +84,12 @@ class Supervisor:
             await self._stopping.wait()
         finally:
             self._stopping.set()
-            await self._end(places)
+            await self._end(workers)
             beating.cancel()
             await opening.close()
 
     async def _while_running(self, awaited: "asyncio.Future[Any]") -> None:
-        """Wait for something, or for the end."""
+        """Wait for a future or for `stop`."""
         stopping = self._loop.create_task(self._stopping.wait())
         await asyncio.wait([awaited, stopping], return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -97,48 +97,48 @@ class Supervisor:
     def _begin(self, writer: Writer) -> None:
         self._writer = writer
         writer.replica.listeners.append(self._applied)
-        self._tell()
+        self._announce()
 
-    async def _end(self, places: "list[asyncio.Task[None]]") -> None:
+    async def _end(self, workers: "list[asyncio.Task[None]]") -> None:
         for listener in self._listeners:
             refuse_connections(listener)
         for process in self._processes.values():
             process.send_signal(signal.SIGTERM)
-        _, late = await asyncio.wait(places, timeout=DRAIN_SECONDS)
+        _, late = await asyncio.wait(workers, timeout=DRAIN_SECONDS)
         for process in self._processes.values():
             process.kill()
         if late:
             await asyncio.wait(late)
 
     def stop(self) -> None:
-        """Have the workers drain and end."""
-        if self._stopping.is_set():  # asked twice
+        """Drain and end the workers; a second call kills them."""
+        if self._stopping.is_set():
             for process in self._processes.values():
                 process.kill()
         self._stopping.set()
 
     # -- workers -------------------------------------------------------------------------------------
 
-    async def _keep(self, place: int) -> None:
-        """Keep a worker in its place: one that ends is replaced."""
+    async def _keep_running(self, slot: int) -> None:
+        """Keep a worker running in a slot: replace it when it ends."""
         while not self._stopping.is_set():
-            started = self._heard[place] = time.monotonic()
+            started = self._last_message[slot] = time.monotonic()
             ours, theirs = socket.socketpair()
-            process = self._start(self._listeners[place], theirs)
+            process = self._start(self._listeners[slot], theirs)
             theirs.close()
-            self._processes[place] = process
-            link = self._links[place] = await Link.over(ours)
+            self._processes[slot] = process
+            link = self._links[slot] = await Link.over(ours)
             if self._writer is not None:
                 link.send(_applied(self._writer))
-            await self._listen(place, link)
+            await self._listen(slot, link)
             code = await asyncio.to_thread(process.wait)
-            del self._links[place], self._processes[place]
-            ended = self._states.pop(place, None)
+            del self._links[slot], self._processes[slot]
+            ended = self._states.pop(slot, None)
             if ended is not None:
-                self._past.absorb(ended.counts)
+                self._past.add_all(ended.counts)
             link.close()
             if not self._stopping.is_set():
-                LOG.error("worker %d ended with %d; another takes its place", process.pid, code)
+                LOG.error("worker %d ended with code %d; another one replaces it", process.pid, code)
                 if time.monotonic() - started < SETTLED_SECONDS:
                     await asyncio.sleep(1.0)
 
@@ -147,46 +147,46 @@ class Supervisor:
         settings = msgspec.json.encode(self._settings).decode()
         quiet = QUIET_SECONDS if self._ready.is_set() else 0.0
         command = [sys.executable, "-m", "abound.server.http.worker", settings, *map(str, sockets), str(quiet)]
-        # A terminal sends Ctrl-C to all. Workers inherit that it is blocked, and end when this process says so.
+        # A terminal sends Ctrl-C to all processes. Workers inherit the blocked signal, so only this process ends them.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=sockets)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
-    async def _listen(self, place: int, link: Link) -> None:
+    async def _listen(self, slot: int, link: Link) -> None:
         async for raw in link.frames():
-            self._heard[place] = time.monotonic()
+            self._last_message[slot] = time.monotonic()
             message = FROM_WORKER.decode(raw)
             match message:
                 case Submit():
                     self._submit(link, message)
                 case Report():
-                    self._states[place] = message.state
+                    self._states[slot] = message.state
                     if message.number is not None:
                         link.send(Known(message.number, self.facts()))
                     if len(self._states) == len(self._listeners):
                         self._ready.set()
 
     async def _beat(self) -> None:
-        """Tell workers that they are heard, and kill those that are not."""
+        """Send a heartbeat to the workers, and kill those that are silent."""
         while True:
             due = time.monotonic() + BEAT_SECONDS
             await asyncio.sleep(BEAT_SECONDS)
             if self._writer is not None:
-                self._tell()
+                self._announce()
             now = time.monotonic()
-            if now > due + LATE_SECONDS:  # this process was stopped, and has not read yet what they said
-                self._heard = dict.fromkeys(self._heard, now)
-            for place, process in self._processes.items():
-                silent = now - self._heard[place]
-                if silent > (HUNG_SECONDS if place in self._states else STARTING_SECONDS):
+            if now > due + LATE_SECONDS:  # this process was stopped, and has not read their messages yet
+                self._last_message = dict.fromkeys(self._last_message, now)
+            for slot, process in self._processes.items():
+                silent = now - self._last_message[slot]
+                if silent > (HUNG_SECONDS if slot in self._states else STARTING_SECONDS):
                     LOG.error("worker %d has not answered for %.0f seconds, and is killed", process.pid, silent)
                     process.kill()
-                    self._heard[place] = now
+                    self._last_message[slot] = now
 
     def facts(self) -> Facts:
-        """Return what is known of all workers."""
+        """Return the state of the writer and of all workers."""
         states, writer = list(self._states.values()), self._writer
         if writer is None:
             return Facts(0, 0, states, self._past, learns=False)
@@ -205,7 +205,7 @@ class Supervisor:
         answer.add_done_callback(partial(self._written, link, message.number))
 
     def _written(self, link: Link, number: int, answer: "Future[Receipt]") -> None:
-        """Answer a worker, from the thread that writes."""
+        """Answer a worker; this is called in the writer's thread."""
         error = answer.exception()
         reply = (
             Written(number, answer.result().sequence, answer.result().repeated)
@@ -215,12 +215,12 @@ class Supervisor:
         self._loop.call_soon_threadsafe(link.send, reply)
 
     def _applied(self, _: int) -> None:
-        if not self._telling:  # one message for all that are applied before it is sent
-            self._telling = True
-            self._loop.call_soon_threadsafe(self._tell)
+        if not self._is_announcing:  # one message for all records that are applied before it is sent
+            self._is_announcing = True
+            self._loop.call_soon_threadsafe(self._announce)
 
-    def _tell(self) -> None:
-        self._telling = False
+    def _announce(self) -> None:
+        self._is_announcing = False
         if self._writer is not None:
             message = _applied(self._writer)
             for link in self._links.values():

@@ -1,22 +1,22 @@
-"""Endpoints that teach: what they acknowledge is on the disk."""
+"""Endpoints that learn: an acknowledged record is on disk."""
 
-from abound.server.http.bodies import FeedbackRequest, LearnRequest, Learnt, Noted
+from abound.server.http.bodies import FeedbackRequest, Learned, LearnRequest, Noted
 from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.limits import check_text
 from abound.store.journal.records import BandFeedback, Learn
 
 
-async def learn(call: Call[LearnRequest]) -> Learnt:
-    """Learn what a person says of a text's labels."""
+async def learn(call: Call[LearnRequest]) -> Learned:
+    """Learn a person's decisions on the labels of a text."""
     request = call.request
     check_text(request.text)
     record = Learn(request.text, request.accepted, request.rejected, request.added)
     receipt = await call.service.learn(record, call.key or request.key)
-    return Learnt(receipt.sequence, receipt.repeated)
+    return Learned(receipt.sequence, receipt.repeated)
 
 
 async def feedback(call: Call[FeedbackRequest]) -> Noted:
-    """Note in which band a label belongs."""
+    """Record in which band a label belongs."""
     request = call.request
     receipt = await call.service.learn(
         BandFeedback(request.label, request.score, request.shown, request.wanted), call.key
@@ -25,14 +25,14 @@ async def feedback(call: Call[FeedbackRequest]) -> Noted:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/v1/learn", learn, LearnRequest, Learnt, "Learn a correction", Scope.LEARN, keyed=True),
+    Endpoint("POST", "/v1/learn", learn, LearnRequest, Learned, "Learn a correction", Scope.LEARN, keyed=True),
     Endpoint(
         "POST",
         "/v1/feedback",
         feedback,
         FeedbackRequest,
         Noted,
-        "Say in which band a label belongs",
+        "Report in which band a label belongs",
         Scope.LEARN,
         keyed=True,
     ),

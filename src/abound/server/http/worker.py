@@ -1,7 +1,6 @@
-"""A process that ranks: it follows the journal, and sends to the writer what is to be learnt.
+"""A process that ranks: it follows the journal, and sends records to the writer.
 
-`python -m abound.server.http.worker SETTINGS LISTENER LINK QUIET` is started by the writer and inherits two
-sockets.
+The writer starts it as `python -m abound.server.http.worker SETTINGS LISTENER LINK QUIET`; it inherits two sockets.
 """
 
 import asyncio
@@ -35,20 +34,20 @@ from abound.store.journal.records import Record, encode_record
 
 LOG = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0
-SILENT_SECONDS = 5.0  # after which a writer that says nothing is taken for one that hangs
-MAX_UNSENT = 64 << 20  # bytes that the writer has not taken yet
-GONE_SECONDS = 2.0  # for which a worker goes on without the writer, to end what is under way
+SILENT_SECONDS = 5.0  # after which a silent writer counts as hung
+MAX_UNSENT = 64 << 20  # bytes that the writer has not received yet
+GONE_SECONDS = 2.0  # for which a worker continues without the writer, to finish its requests
 
 
 class RemoteJournalClient:
-    """The way to the journal over the link.
+    """Access to the journal through the link to the writer.
 
     Attributes
     ----------
-    told : int
-        How far the journal has come, as the writer said last.
+    journal_end : int
+        The sequence of the last record, as last reported by the writer.
     refusal : str or None
-        Why nothing can be learnt until the server is started again, as the writer said last.
+        Why nothing can be learned until the server is started again, as last reported by the writer.
     """
 
     def __init__(self, link: Link, *, closed: bool) -> None:
@@ -57,22 +56,22 @@ class RemoteJournalClient:
         self._receipts: dict[int, asyncio.Future[Receipt]] = {}
         self._facts: dict[int, asyncio.Future[Facts]] = {}
         self._own: Callable[[], WorkerState] | None = None
-        self._heard = time.monotonic()
-        self._has_written = asyncio.Event()
-        self.told = 0
+        self._last_message = time.monotonic()
+        self._writer_open = asyncio.Event()
+        self.journal_end = 0
         self.refusal: str | None = None
         self.closed = closed
 
     def check(self) -> None:
-        """Raise JournalUnavailable if the writer has said nothing for a while, or takes nothing."""
-        silent = time.monotonic() - self._heard
+        """Raise JournalUnavailable if the writer has been silent for a while, or receives nothing."""
+        silent = time.monotonic() - self._last_message
         if silent > SILENT_SECONDS:
-            raise JournalUnavailable(f"the process that writes has not answered for {silent:.0f} seconds")
+            raise JournalUnavailable(f"the writer process has not answered for {silent:.0f} seconds")
         if self._link.unsent > MAX_UNSENT:
-            raise JournalUnavailable("the process that writes does not take what it is sent")
+            raise JournalUnavailable("the writer process does not read its messages")
 
     def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
-        """Have a record written."""
+        """Write a record."""
         self.check()
         raw, number = encode_record(record), next(self._numbers)
         future = self._receipts[number] = asyncio.get_running_loop().create_future()
@@ -80,12 +79,12 @@ class RemoteJournalClient:
         return future
 
     async def last(self) -> int:
-        """Ask for the sequence of the last record."""
+        """Return the sequence of the last record."""
         assert self._own is not None
         return (await self.facts(self._own())).last
 
     async def facts(self, own: WorkerState) -> Facts:
-        """Ask what the writer knows of all workers."""
+        """Return the state of all workers, from the writer."""
         self.check()
         number = next(self._numbers)
         future: asyncio.Future[Facts] = asyncio.get_running_loop().create_future()
@@ -94,30 +93,30 @@ class RemoteJournalClient:
         return await future
 
     async def wait_for_writer(self) -> int:
-        """Wait until the writer has opened the home; return how far the journal has come."""
-        await self._has_written.wait()
-        return self.told
+        """Wait until the writer has opened the home; return the sequence of the last record."""
+        await self._writer_open.wait()
+        return self.journal_end
 
     def begin(self, own: Callable[[], WorkerState]) -> None:
-        """Tell from now on what this worker does, and at once that it answers."""
+        """Report this worker's state from now on; the first report is sent immediately."""
         self._own = own
         self._link.send(Report(own()))
 
     async def report(self) -> None:
-        """Tell the writer of this worker now and then."""
+        """Send this worker's state to the writer periodically."""
         while True:
             self._link.send(Starting() if self._own is None else Report(self._own()))
             await asyncio.sleep(REPORT_SECONDS)
 
     async def listen(self, applied: Callable[[int], None]) -> None:
-        """Take what the writer says until it goes."""
+        """Handle the writer's messages until it ends."""
         async for raw in self._link.frames():
-            self._heard = time.monotonic()
+            self._last_message = time.monotonic()
             message = FROM_WRITER.decode(raw)
             match message:
                 case Applied():
-                    self.told, self.refusal = message.sequence, message.refusal
-                    self._has_written.set()
+                    self.journal_end, self.refusal = message.sequence, message.refusal
+                    self._writer_open.set()
                     applied(message.sequence)
                 case Written():
                     _resolve(self._receipts, message.number, Receipt(message.sequence, message.repeated))
@@ -125,7 +124,7 @@ class RemoteJournalClient:
                     _resolve(self._receipts, message.number, message.error())
                 case Known():
                     _resolve(self._facts, message.number, message.facts)
-        gone = JournalUnavailable("the process that writes has gone")
+        gone = JournalUnavailable("the writer process has ended")
         for number in list(self._receipts):
             _resolve(self._receipts, number, gone)
         for number in list(self._facts):
@@ -134,7 +133,7 @@ class RemoteJournalClient:
 
 def _resolve(waiting: "dict[int, asyncio.Future[Any]]", number: int, result: object) -> None:
     future = waiting.pop(number)
-    if future.done():  # whoever waited has gone
+    if future.done():  # the request was cancelled
         return
     if isinstance(result, Exception):
         future.set_exception(result)
@@ -143,7 +142,7 @@ def _resolve(waiting: "dict[int, asyncio.Future[Any]]", number: int, result: obj
 
 
 class FollowerThread:
-    """The thread that brings the replica up to what the writer says.
+    """The thread that applies new records to the replica.
 
     Parameters
     ----------
@@ -153,44 +152,44 @@ class FollowerThread:
     def __init__(self, follower: Follower) -> None:
         self.replica = follower.replica
         self._follower = follower
-        self._told: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._sequences: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="abound-follower", daemon=True)
         self._thread.start()
 
-    def tell(self, sequence: int) -> None:
-        """Have records up to this one applied."""
+    def catch_up(self, sequence: int) -> None:
+        """Apply the records up to a sequence, in the background."""
         if sequence > self.replica.sequence:
-            self._told.put(sequence)
+            self._sequences.put(sequence)
 
     def _run(self) -> None:
-        while (sequence := self._told.get()) is not None:
+        while (sequence := self._sequences.get()) is not None:
             if sequence <= self.replica.sequence:
                 continue
             try:
                 self._follower.catch_up(sequence)
-            except Exception as error:  # the writer tells of the record again, and this thread must be there then
+            except Exception as error:  # the writer announces the record again, so this thread must continue
                 is_expected = isinstance(error, AboundError | OSError)
                 LOG.error("record %d cannot be applied yet: %s", sequence, error, exc_info=not is_expected)
 
     def close(self) -> None:
         """Stop following."""
-        self._told.put(None)
+        self._sequences.put(None)
         self._thread.join()
         self._follower.close()
 
 
 class Worker:
-    """One process that ranks, from the first request that it answers to the last.
+    """A process that answers requests.
 
     Parameters
     ----------
     settings : Settings
     listener : socket
-        Where it listens.
+        The listening socket.
     link : Link
-        To the writer.
+        The link to the writer.
     quiet : float
-        Seconds for which nobody is accepted, unless the home is opened before.
+        Seconds for which no connection is accepted, unless the home is opened earlier.
     """
 
     def __init__(self, settings: Settings, listener: socket.socket, link: Link, quiet: float) -> None:
@@ -200,15 +199,15 @@ class Worker:
         self._journal_client = RemoteJournalClient(link, closed=settings.closed)
         self._gate = Gate()
         self._server = HttpServer(self._gate, listener, settings.client_connections)
-        self._following: FollowerThread | None = None
+        self._follower: FollowerThread | None = None
         self._loop = asyncio.get_running_loop()
         drain = Drain(self._gate, self._server, listener)
         self._loop.add_signal_handler(signal.SIGTERM, drain.begin)
 
     async def work(self) -> None:
-        """Serve until a signal comes, or the writer goes."""
+        """Serve until a signal comes or the writer ends."""
         tasks = [self._loop.create_task(self._listen()), self._loop.create_task(self._journal_client.report())]
-        opening = Opening(self._open, self._gate.tell)
+        opening = Opening(self._open, self._gate.update)
         starting = self._loop.create_task(self._start(opening))
         await asyncio.wait([starting], timeout=self._quiet)
         serving = self._loop.create_task(self._server.serve())
@@ -219,9 +218,9 @@ class Worker:
         for task in [*tasks, starting]:
             task.cancel()
         self._link.close()
-        if self._following is None:
-            os._exit(0)  # it only reads, and nobody waits for what it opens
-        self._following.close()
+        if self._follower is None:
+            os._exit(0)  # the opening only reads, so it can be abandoned
+        self._follower.close()
 
     def _open(self, progress: Progress) -> Follower:
         follower = Follower(Home(self._settings.home), progress)
@@ -229,13 +228,13 @@ class Worker:
         return follower
 
     async def _start(self, opening: "Opening[Follower]") -> None:
-        following = self._following = FollowerThread(await opening.future)
+        follower = self._follower = FollowerThread(await opening.future)
         last = await self._journal_client.wait_for_writer()
-        following.tell(last)
-        service = Service(following.replica, self._journal_client)
+        follower.catch_up(last)
+        service = Service(follower.replica, self._journal_client)
         app = make_app(service, authenticator_of(self._settings))
-        while following.replica.sequence < last and following.replica.unapplied is None:
-            self._gate.tell(following.replica.sequence, last)
+        while follower.replica.sequence < last and follower.replica.unapplied is None:
+            self._gate.update(follower.replica.sequence, last)
             await asyncio.sleep(0.01)
         self._gate.open(app)
         self._journal_client.begin(service.state)
@@ -246,12 +245,12 @@ class Worker:
         self._server.stop()
 
     def _applied(self, sequence: int) -> None:
-        if self._following is not None:
-            self._following.tell(sequence)
+        if self._follower is not None:
+            self._follower.catch_up(sequence)
 
 
 def _failed(error: BaseException | None) -> int:
-    """Say what went wrong, as an operator reads it; return the exit code."""
+    """Log why the worker cannot start; return the exit code."""
     is_expected = isinstance(error, AboundError | OSError)
     LOG.error("a worker cannot start: %s", error, exc_info=None if is_expected else error)
     logging.shutdown()
@@ -264,11 +263,11 @@ async def _work(settings: Settings, listener: socket.socket, end: socket.socket,
 
 def _main(settings: str, listener: str, link: str, quiet: str) -> None:
     logging.basicConfig(level=logging.WARNING, format="abound: %(message)s")
-    found = msgspec.json.decode(settings, type=Settings)
+    decoded = msgspec.json.decode(settings, type=Settings)
     ours, end = socket.socket(fileno=int(listener)), socket.socket(fileno=int(link))
-    asyncio.run(_work(found, ours, end, float(quiet)))
+    asyncio.run(_work(decoded, ours, end, float(quiet)))
     logging.shutdown()
-    # Not by the interpreter's end: a thread of granian that asks for the interpreter meanwhile would print a panic.
+    # Without the interpreter's shutdown: a granian thread that needs the interpreter meanwhile would print a panic.
     os._exit(0)
 
 

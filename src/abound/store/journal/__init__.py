@@ -1,4 +1,4 @@
-"""The journal: every record that was acknowledged, in order, in one SQLite file."""
+"""The journal: all acknowledged records, in order, in one SQLite file."""
 
 from abound.store.journal.journal import KEY_LIFE, Journal
 from abound.store.journal.rows import Receipt, Skip, StoredRecord

@@ -1,14 +1,14 @@
-"""The time by which idempotency keys live: it passes as it should, whatever the system's clock does.
+"""A clock for the expiry of idempotency keys that does not depend on changes of the system's clock.
 
-A clock that runs ahead for a moment would end the life of every key, and what is tried again then would be learnt
-twice. So a journal counts time for itself. While it is open, the system's monotonic counter says how much has passed.
-From one opening to the next only the clock on the wall can, and it is believed within a limit: never backwards, and
-forwards by an eighth of a key's life at the most. Keys may live longer than they were promised, and not shorter.
+If the system's clock ran ahead for a moment, all keys would expire, and a retried request would be learned twice. A
+journal therefore counts time itself. While it is open, it uses the system's monotonic clock. Between two openings, only
+the wall clock is available. It is trusted within limits: never backwards, and forwards by at most an eighth of a key's
+life. Keys may live longer than promised, but not shorter.
 """
 
 import time
 
-GAP_SHARE = 8  # of a key's life that may pass between two openings: one part in so many
+GAP_SHARE = 8  # at most 1/8 of a key's life passes between two openings
 
 
 class JournalClock:
@@ -17,9 +17,9 @@ class JournalClock:
     Parameters
     ----------
     counted, wall : int
-        What this clock and the one on the wall said when the journal was last written.
+        The values of this clock and of the wall clock when the journal was last written.
     key_life : int
-        In seconds.
+        Life of a key in seconds.
     """
 
     def __init__(self, counted: int, wall: int, key_life: int) -> None:
@@ -28,10 +28,10 @@ class JournalClock:
         self._opened = time.monotonic_ns()
 
     def now(self) -> int:
-        """Return what the clock says."""
+        """Return the current time."""
         return self._start + (time.monotonic_ns() - self._opened) // 1000
 
 
 def wall_time() -> int:
-    """Return microseconds since 1970 as the system says."""
+    """Return the system's time in microseconds since 1970."""
     return time.time_ns() // 1000

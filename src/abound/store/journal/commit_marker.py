@@ -1,8 +1,8 @@
-"""A witness of how far a journal had come, in a small file of its own.
+"""The commit marker: a small separate file with the last committed sequence of a journal.
 
-SQLite takes a write-ahead log only up to the first frame that does not match its checksum. One flipped bit there, or
-a log that was cut or removed, ends it early without a word. The witness is written after each commit, without a
-sync of its own: after a loss of power it may say less than is true, never more.
+SQLite reads a write-ahead log only up to the first frame that does not match its checksum. A flipped bit in the log, or
+a truncated or removed log, therefore loses records without an error. The marker is written after each commit, without a
+sync: after a power failure it may be behind the journal, but never ahead of it.
 """
 
 import contextlib
@@ -11,16 +11,16 @@ import os
 from pathlib import Path
 
 HEADER = "abound journal head 1"
-LONGEST = 200  # bytes of a witness's line
+MAX_LINE_BYTES = 200
 
 
 class CommitMarker:
-    """Say, and remember, the last sequence that was committed to a journal.
+    """Read and write the last committed sequence of a journal.
 
     Parameters
     ----------
     path : path
-        The witness's own file.
+        The marker's file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -28,11 +28,11 @@ class CommitMarker:
         self._descriptor = -1
 
     def read(self, journal: str) -> int:
-        """Return the last sequence that is testified for a journal; 0 if nothing is, or nothing legible."""
+        """Return the last committed sequence of a journal; 0 if there is no valid marker."""
         with contextlib.suppress(OSError, ValueError):
             descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
             with open(descriptor, "rb") as file:
-                line = file.read(LONGEST).decode("ascii")
+                line = file.read(MAX_LINE_BYTES).decode("ascii")
             body, _, checksum = line.rstrip("\n").rpartition(" ")
             header, identity, sequence = body.rsplit(" ", 2)
             if header == HEADER and identity == journal and checksum == _checksum(body):
@@ -40,7 +40,7 @@ class CommitMarker:
         return 0
 
     def write(self, journal: str, sequence: int) -> None:
-        """Testify; a witness that cannot write is silent, because the commit itself stands."""
+        """Write the marker; errors are ignored, because the commit itself is complete."""
         body = f"{HEADER} {journal} {sequence:020d}"
         with contextlib.suppress(OSError):
             if self._descriptor < 0:
@@ -48,7 +48,7 @@ class CommitMarker:
                     self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0), 0o600
                 )
             os.lseek(self._descriptor, 0, os.SEEK_SET)
-            os.write(self._descriptor, f"{body} {_checksum(body)}\n".encode("ascii"))  # always of one length
+            os.write(self._descriptor, f"{body} {_checksum(body)}\n".encode("ascii"))  # always the same length
 
     def close(self) -> None:
         """Close the file."""

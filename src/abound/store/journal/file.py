@@ -1,4 +1,4 @@
-"""The SQLite file of a journal: opening, transactions, and telling damage from trouble that may pass."""
+"""The SQLite file of a journal: opening, transactions, and the distinction of damage from temporary errors."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from abound.store.journal.records import MAX_BYTES
 from abound.store.journal.rows import OLD_VERSION, VERSION, Meta, digest_of
 from abound.store.locks import FileLock, make_private
 
-# SQLITE_ERROR is what a missing table gives.
+# A missing table raises SQLITE_ERROR.
 DAMAGE = (
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
@@ -27,13 +27,13 @@ DAMAGE = (
     sqlite3.SQLITE_TOOBIG,
 )
 UNAVAILABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
-MAX_ROW_BYTES = 2 * MAX_BYTES  # of a record with all that belongs to it; a longer one is none of ours
+MAX_ROW_BYTES = 2 * MAX_BYTES  # of a record with its metadata; the journal never writes a longer one
 SETTINGS = (
     "synchronous=FULL",
     "fullfsync=1",
     "checkpoint_fullfsync=1",
     "trusted_schema=0",
-    f"journal_size_limit={1 << 22}",  # what the write-ahead log keeps of its room once it was longer
+    f"journal_size_limit={1 << 22}",  # to which a longer write-ahead log is truncated
 )
 OLD_SCHEMA = (
     "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), content BLOB NOT NULL, checksum BLOB NOT NULL)",
@@ -50,7 +50,7 @@ SCHEMA = (*OLD_SCHEMA, SKIPS)
 
 
 class JournalFile(Closing):
-    """Open a journal's file, to read, or as its one writer."""
+    """A journal's file, opened for reading or as its only writer."""
 
     def __init__(self, path: str | os.PathLike[str], *, write: bool) -> None:
         self.path = Path(path)
@@ -61,11 +61,11 @@ class JournalFile(Closing):
         self._file_lock: FileLock | None = None
         if write:
             if not all(os.access(path, os.W_OK) for path in (self.path.parent, self.path) if path.exists()):
-                raise JournalUnavailable(f"{self.path} cannot be written: it may only be read")
+                raise JournalUnavailable(f"{self.path} cannot be written: it is read-only")
             try:
                 self._file_lock = FileLock(self.path.with_name(self.path.name + ".lock"))
             except BlockingIOError:
-                raise JournalInUse(f"{self.path} has a writer already; a journal has one at a time") from None
+                raise JournalInUse(f"{self.path} already has a writer; a journal has only one at a time") from None
             except OSError as error:
                 raise JournalUnavailable(f"{self.path} cannot be written: {error}") from None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
@@ -77,25 +77,25 @@ class JournalFile(Closing):
             raise JournalUnavailable(f"{self.path} cannot be opened: {error}") from None
 
     def _connect(self, options: str, path: Path | None = None) -> sqlite3.Connection:
-        if "rwc" in options:  # SQLite's other files take their mode from this one
+        if "rwc" in options:  # SQLite's other files get the mode of this one
             make_private(self.path)
         uri = f"{(path or self.path).resolve().as_uri()}?mode={options}"
         connection = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
-        connection.text_factory = bytes  # a flipped bit may make a text of bytes: it is compared, not decoded
+        connection.text_factory = bytes  # a flipped bit may turn bytes into a text, which must not be decoded
         return connection
 
     def _connect_to_read(self) -> sqlite3.Connection:
-        """Open the file without a change to it, also where nothing can be written beside it.
+        """Open the file without changing it, even if its directory is not writable.
 
-        A reader must not tidy up, as SQLite does when the last connection is closed: what is damaged stays as it is. It
-        still needs room for an index of the write-ahead log. Where there is none, because the disk is full or may not
-        be written to, a journal that was closed is read as it lies there; one with a log is copied elsewhere first.
+        A reader must not clean up, as SQLite does when the last connection is closed, so that damage stays as it is.
+        SQLite still needs space for an index of the write-ahead log. If there is none, because the disk is full or
+        read-only, a journal without a log is read in place; a journal with a log is copied to a temporary directory.
         """
         connection = self._connect("ro")
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         except UnicodeDecodeError:
-            return connection  # damaged: whoever reads will hear of it
+            return connection  # damaged: reading will report it
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", -1) & 0xFF not in UNAVAILABLE:
                 return connection
@@ -112,19 +112,19 @@ class JournalFile(Closing):
 
     @staticmethod
     def was_made(path: Path) -> bool:
-        """Tell whether there is a journal, and not only a file of one whose making was cut short."""
+        """Return whether there is a journal, and not only the file of an interrupted creation."""
         if not path.is_file() or not path.stat().st_size:
             return False
         try:
             with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
                 return bool(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
         except (sqlite3.Error, UnicodeDecodeError):
-            return True  # damaged: whoever opens it will hear of it
+            return True  # damaged: opening will report it
 
     def make(self, key_life: int) -> None:
-        """Make an empty journal of an empty file, and take it up."""
+        """Create an empty journal in an empty file, and read its state."""
         if self._commit_marker.path.exists():
-            raise JournalError(f"{self._commit_marker.path} tells of a journal that was here; remove it to begin anew")
+            raise JournalError(f"{self._commit_marker.path} belongs to an older journal; remove it to create a new one")
         with self._translate_errors():
             identity, now = secrets.token_hex(8), wall_time()
             self._make_tables(Meta(identity, key_life, 0, digest_of(identity.encode()), now, now))
@@ -141,7 +141,7 @@ class JournalFile(Closing):
             self._connection.execute("INSERT INTO meta VALUES (1, ?, ?)", meta.encode())
 
     def _read_state(self) -> None:
-        """Read how far the journal has come."""
+        """Read the description and the last record of the journal."""
         for pragma in SETTINGS:
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
@@ -156,28 +156,29 @@ class JournalFile(Closing):
                 meta = meta._replace(clock=counted, wall=counted)
             self._clock = JournalClock(meta.clock, meta.wall, meta.key_life)
         acknowledged = self._commit_marker.read(self.id)
-        if self.writes and acknowledged > self._last:  # to a reader, it may be the writer that has gone on
+        if self.writes and acknowledged > self._last:  # for a reader, the writer may have continued meanwhile
             raise DamagedJournal(self._lost(self._last, acknowledged))
 
     def _check_schema(self) -> None:
-        """Refuse a file with other tables than ours: a view or a trigger would be somebody else's program."""
-        found = self._connection.execute("SELECT sql FROM sqlite_schema LIMIT ?", (len(SCHEMA) + 1,)).fetchall()
+        """Refuse a file with other tables: a view or a trigger could run foreign code."""
+        tables = self._connection.execute("SELECT sql FROM sqlite_schema LIMIT ?", (len(SCHEMA) + 1,)).fetchall()
         for table in ("meta", "record", "key"):
-            if not any(sql and sql.split(b"(")[0].split() == [b"CREATE", b"TABLE", table.encode()] for (sql,) in found):
+            wanted = [b"CREATE", b"TABLE", table.encode()]
+            if not any(sql and sql.split(b"(")[0].split() == wanted for (sql,) in tables):
                 raise DamagedJournal(f"{self.path} is damaged: no such table: {table}")
-        if sorted(found) not in [sorted((sql.encode(),) for sql in schema) for schema in (SCHEMA, OLD_SCHEMA)]:
+        if sorted(tables) not in [sorted((sql.encode(),) for sql in schema) for schema in (SCHEMA, OLD_SCHEMA)]:
             raise DamagedJournal(f"{self.path} is damaged: its tables are not those of a journal")
 
     def _lost(self, last: int, acknowledged: int) -> str:
         return (
             f"{self.path} ends at record {last}, but records {last + 1} to {acknowledged} were acknowledged and are "
-            f"lost; removing {self._commit_marker.path.name} accepts that"
+            f"lost; remove {self._commit_marker.path.name} to accept that"
         )
 
     def _read_meta(self) -> Meta:
         rows = self._connection.execute("SELECT content, checksum FROM meta").fetchall()
         if len(rows) != 1:
-            raise DamagedJournal(f"{self.path} does not describe itself")
+            raise DamagedJournal(f"{self.path} has no description")
         meta = Meta.decode(*rows[0])
         (skips,) = self._connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'skip'").fetchone()
         if skips != (meta.version == VERSION):
@@ -185,14 +186,14 @@ class JournalFile(Closing):
         return meta
 
     def _write_meta(self, meta: Meta) -> None:
-        """Replace what the journal says of itself; an older journal becomes one of the present version."""
+        """Replace the journal's description; an older journal is upgraded to the current version."""
         if meta.version == OLD_VERSION:
             self._connection.execute(SKIPS)
-            meta = meta._replace(keys_base=self._last)  # some keys before may have been dropped by another rule
+            meta = meta._replace(keys_base=self._last)  # older versions may have removed some keys before it
         self._connection.execute("UPDATE meta SET content = ?, checksum = ?", meta.encode())
 
     def _read_last(self, meta: Meta) -> tuple[int, int, bytes]:
-        """Return sequence, time and checksum of the last record."""
+        """Return the sequence, time and checksum of the last record."""
         last = self._connection.execute(
             "SELECT sequence, time, checksum FROM record ORDER BY sequence DESC LIMIT 1"
         ).fetchone()
@@ -205,32 +206,32 @@ class JournalFile(Closing):
 
     @contextlib.contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Hold the connection, and say in our own words what SQLite raises."""
-        if os.getpid() != self._process:  # SQLite's locks do not go with a fork, and both would write
-            raise JournalError(f"{self.path} was opened before this process was forked; open it anew in the child")
+        """Lock the connection, and translate SQLite's errors."""
+        if os.getpid() != self._process:  # a fork does not inherit SQLite's locks, and both processes would write
+            raise JournalError(f"{self.path} was opened before this process was forked; open it again in the child")
         with self._lock:
             try:
                 yield
             except sqlite3.Error as error:
                 if getattr(error, "sqlite_errorcode", -1) & 0xFF in DAMAGE:
                     raise DamagedJournal(f"{self.path} is damaged: {error}") from None
-                raise JournalUnavailable(f"{self.path} cannot be used just now: {error}") from None
-            except UnicodeDecodeError:  # what SQLite wanted to complain of is itself no text any more
+                raise JournalUnavailable(f"{self.path} is temporarily unavailable: {error}") from None
+            except UnicodeDecodeError:  # SQLite's error message contains the damaged bytes
                 raise DamagedJournal(f"{self.path} is damaged: its schema cannot be read") from None
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
-        """See one state of the file."""
+        """Read in one transaction, which sees one state of the file."""
         self._connection.execute("BEGIN")
         try:
             yield
         finally:
-            if self._connection.in_transaction:  # some errors have ended it already
+            if self._connection.in_transaction:  # some errors end the transaction
                 self._connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Have all of it on the disk afterwards, or nothing."""
+        """Write in one transaction: all of it is on disk afterwards, or nothing."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -245,7 +246,7 @@ class JournalFile(Closing):
         self._connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file, and let another process write to it."""
+        """Close the file and release the writer's lock."""
         with self._lock:
             self._connection.close()
             self._commit_marker.close()

@@ -1,11 +1,11 @@
-"""Appending, reading and compacting.
+"""Append, read and compact the records of a journal.
 
-A commit is on the disk before `append` returns (write-ahead log, synchronous=FULL); several records share one. SQLite
-does not notice flipped bits, so each record carries a checksum of its own, which covers the one before it: a record
-that was changed, lost, swapped or slipped in breaks the chain, and reading says where.
+A commit is on disk before `append` returns (write-ahead log, synchronous=FULL); several records share one. SQLite does
+not notice flipped bits, so each record has a checksum, which covers the checksum of the record before it. A record that
+was changed, lost, swapped or inserted breaks the chain, and reading reports where.
 
-A record may come with an idempotency key. For as long as the key lives, the same key finds its first record again
-instead of adding one, also after that record was compacted away.
+A record may have an idempotency key. Until the key expires, the same key returns its first record instead of adding
+another one, even if that record has been compacted away.
 """
 
 import os
@@ -31,28 +31,28 @@ from abound.store.journal.rows import (
 )
 
 KEY_LIFE = 7 * 24 * 3600  # seconds
-PAGE_RECORDS = 100  # that are read in one go
-LONGEST_REASON = 1000  # letters of why a record is skipped
+PAGE_RECORDS = 100  # records that are read in one query
+MAX_REASON = 1000  # characters of the reason of a skip
 
 
 class Journal(JournalFile):
-    """Append records, and read them again in order.
+    """Append records and read them in order.
 
     Parameters
     ----------
     path : path
-        The SQLite file; `Journal.create` makes one. Beside it stand SQLite's own files, ``.lock`` and ``.head``.
+        The SQLite file; `Journal.create` creates one. SQLite's other files, ``.lock`` and ``.head`` are beside it.
     write : bool
         Whether records will be appended. A journal has one writer; a second one raises JournalInUse.
     verify : bool
-        Whether a writer reads everything first and refuses a damaged journal.
+        Whether a writer first reads all records and refuses a damaged journal.
 
     Attributes
     ----------
     id : str
-        Tells this journal from every other.
+        The unique identifier of this journal.
     key_life : int
-        For how many seconds an idempotency key is known at the least; see `clock.py`.
+        The minimum life of an idempotency key in seconds; see `clock.py`.
 
     Examples
     --------
@@ -70,21 +70,21 @@ class Journal(JournalFile):
 
     def __init__(self, path: str | os.PathLike[str], *, write: bool = False, verify: bool = True) -> None:
         if not os.path.isfile(path):
-            raise JournalError(f"{path} is no journal: there is no such file")
+            raise JournalError(f"{path} is not a journal: there is no such file")
         super().__init__(path, write=write)
         try:
             with self._translate_errors():
                 self._read_state()
             if write and verify:
-                for found in self.damage(structure=False):
-                    raise DamagedJournal(found)
+                for problem in self.damage(structure=False):
+                    raise DamagedJournal(problem)
         except BaseException:
             self.close()
             raise
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, key_life: int = KEY_LIFE) -> Self:
-        """Make an empty journal, whose idempotency keys live for so many seconds, and open it to write."""
+        """Create an empty journal whose idempotency keys live for `key_life` seconds, and open it for writing."""
         journal = cls.__new__(cls)
         JournalFile.__init__(journal, path, write=True)
         try:
@@ -96,7 +96,7 @@ class Journal(JournalFile):
 
     @property
     def last(self) -> int:
-        """The sequence of the last record, 0 before the first."""
+        """The sequence of the last record; 0 if there was none."""
         if not self.writes:
             with self._translate_errors(), self._reading():
                 return self._read_last(self._read_meta())[0]
@@ -104,19 +104,19 @@ class Journal(JournalFile):
 
     @property
     def base(self) -> int:
-        """The sequence before the first record that is still there."""
+        """The sequence before the first record that has not been compacted away."""
         with self._translate_errors(), self._reading():
             return self._read_meta().base
 
     # -- appending -----------------------------------------------------------------------------------
 
     def find(self, record: Record, key: str | None) -> int | None:
-        """Return the sequence of the record that a living key stands for, None if there is none.
+        """Return the sequence of the record with an idempotency key; None if the key is unknown or expired.
 
         Raises
         ------
         ReusedKey
-            If that was another record than this one.
+            If the key belongs to another record.
         """
         raw, digest = encode_key(key), digest_of(encode_record(record))
         if raw is None:
@@ -130,23 +130,23 @@ class Journal(JournalFile):
         ).fetchone()
         if row is None:
             return None
-        found = KeyRow(*row)
-        if not found.is_intact():
+        key_row = KeyRow(*row)
+        if not key_row.is_intact():
             raise DamagedJournal(f"the idempotency key {key!r} of {self.path} does not match its checksum")
-        if self._is_dead(found.time, now):
+        if self._is_expired(key_row.time, now):
             return None
-        if found.digest != digest:
+        if key_row.digest != digest:
             raise ReusedKey(
-                f"the idempotency key {key.decode(errors='replace')!r} belongs to record {found.sequence}, "
-                "which says something else; a new record needs a new key"
+                f"the idempotency key {key.decode(errors='replace')!r} belongs to record {key_row.sequence}, "
+                "which has other content; use a new key for a new record"
             )
-        return found.sequence
+        return key_row.sequence
 
-    def _is_dead(self, written: int, now: int) -> bool:
+    def _is_expired(self, written: int, now: int) -> bool:
         return written + self.key_life * 1_000_000 < now
 
     def append(self, entries: Sequence[tuple[Record, str | None]]) -> list[Receipt]:
-        """Add records in one commit; they are on the disk when this returns.
+        """Append records in one commit; they are on disk when this returns.
 
         Parameters
         ----------
@@ -156,19 +156,19 @@ class Journal(JournalFile):
         Returns
         -------
         list of Receipt
-            One for each entry; one whose key is known was not written again.
+            One per entry; an entry whose key is known is not written again.
 
         Raises
         ------
         RefusedRecord, ReusedKey
             If an entry can never be written.
         JournalUnavailable
-            If the disk is full or fails; nothing was acknowledged, and the same may be tried again.
+            If the disk is full or fails; nothing was acknowledged, and the same entries may be retried.
         """
         self._check_writes()
         with self._translate_errors():
             now, wall = self._clock.now(), wall_time()
-            rows, keys, receipts = self._prepared(entries, now, wall)
+            rows, keys, receipts = self._prepare(entries, now, wall)
             if rows:
                 with self._writing():
                     self._insert(rows, keys)
@@ -179,9 +179,9 @@ class Journal(JournalFile):
 
     def _check_writes(self) -> None:
         if not self.writes:
-            raise JournalError(f"{self.path} was opened to read; open it with write=True")
+            raise JournalError(f"{self.path} was opened for reading; open it with write=True")
 
-    def _prepared(
+    def _prepare(
         self, entries: Sequence[tuple[Record, str | None]], now: int, wall: int
     ) -> tuple[list[Row], dict[bytes, KeyRow], list[Receipt]]:
         rows: list[Row] = []
@@ -194,10 +194,10 @@ class Journal(JournalFile):
             if key is not None:
                 known = keys.get(key)
                 if known is not None and known.digest != digest:
-                    raise ReusedKey(f"the idempotency key {given!r} came twice, for two records")
-                found = self._find(key, digest, now) if known is None else known.sequence
-                if found is not None:
-                    receipts.append(Receipt(found, True))
+                    raise ReusedKey(f"the idempotency key {given!r} was used for two records")
+                existing = self._find(key, digest, now) if known is None else known.sequence
+                if existing is not None:
+                    receipts.append(Receipt(existing, True))
                     continue
             sequence = self._last + len(rows) + 1
             row = Row(sequence, wall, key, payload, b"").with_checksum(previous)
@@ -215,37 +215,37 @@ class Journal(JournalFile):
     # -- reading -------------------------------------------------------------------------------------
 
     def read(self, after: int = 0) -> Iterator[StoredRecord]:
-        """Yield the records that follow a sequence, each checked against its checksum.
+        """Yield the records after a sequence; each is verified by its checksum.
 
         Raises
         ------
         DamagedJournal
-            With the record that is not what was written.
+            If a record is missing or does not match its checksum.
         CompactedAway
-            If some of these records are not kept any more.
+            If some of these records have been compacted away.
         """
         while True:
             previous, rows = self._page(after)
             for row in rows:
-                yield self._checked(row, after + 1, previous)
+                yield self._verify(row, after + 1, previous)
                 after, previous = row.sequence, row.checksum
             if len(rows) < PAGE_RECORDS:
                 return
 
     def _page(self, after: int) -> tuple[bytes, list[Row]]:
-        """Return the checksum of one record and some of those that follow it."""
+        """Return the checksum of a record, and the next records after it."""
         with self._translate_errors(), self._reading():
             meta = self._read_meta()
             if after < meta.base:
                 raise CompactedAway(
-                    f"records {after + 1} to {meta.base} were compacted away; a later snapshot holds what they taught"
+                    f"records {after + 1} to {meta.base} were compacted away; a later snapshot includes them"
                 )
             previous = meta.base_checksum
             if after > meta.base:
-                found = self._connection.execute("SELECT checksum FROM record WHERE sequence = ?", (after,)).fetchone()
-                if found is None or type(found[0]) is not bytes:
-                    raise DamagedJournal(f"{self.path} does not have record {after}, which it had before")
-                (previous,) = found
+                last = self._connection.execute("SELECT checksum FROM record WHERE sequence = ?", (after,)).fetchone()
+                if last is None or type(last[0]) is not bytes:
+                    raise DamagedJournal(f"{self.path} has lost record {after}")
+                (previous,) = last
             rows = self._connection.execute(
                 "SELECT sequence, time, key, payload, checksum FROM record"
                 " WHERE sequence > ? ORDER BY sequence LIMIT ?",
@@ -253,7 +253,7 @@ class Journal(JournalFile):
             ).fetchall()
             return previous, [Row(*row) for row in rows]
 
-    def _checked(self, row: Row, expected: int, previous: bytes) -> StoredRecord:
+    def _verify(self, row: Row, expected: int, previous: bytes) -> StoredRecord:
         if row.sequence != expected:
             raise DamagedJournal(f"record {expected} of {self.path} is missing; the next one is {row.sequence}")
         if not row.is_intact(previous):
@@ -266,22 +266,22 @@ class Journal(JournalFile):
         return StoredRecord(row.sequence, row.time, key, record)
 
     def damage(self, *, structure: bool = True) -> Iterator[str]:
-        """Yield a sentence for everything that is not as it was written; a sound journal yields none.
+        """Yield a message for each damage; an intact journal yields none.
 
-        With `structure`, SQLite looks for damage of its own kind too.
+        With `structure`, this includes SQLite's integrity check.
         """
         try:
             yield from self._damaged_records()
             yield from self._damaged_keys()
             yield from self._damaged_skips()
-            acknowledged = self._commit_marker.read(self.id)  # before the last record is looked up: a writer may go on
+            acknowledged = self._commit_marker.read(self.id)  # before the last record, because a writer may continue
             if acknowledged > self.last:
                 yield self._lost(self.last, acknowledged)
             if structure:
                 with self._translate_errors():
-                    (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-                if found != b"ok":
-                    yield f"{self.path}: {b' '.join(found.split()).decode(errors='replace')}"
+                    (result,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+                if result != b"ok":
+                    yield f"{self.path}: {b' '.join(result.split()).decode(errors='replace')}"
         except DamagedJournal as error:
             yield str(error)
 
@@ -290,14 +290,14 @@ class Journal(JournalFile):
         while True:
             try:
                 previous, rows = self._page(after)
-            except CompactedAway:  # by a writer that goes on meanwhile
+            except CompactedAway:  # by a writer meanwhile
                 after = self.base
                 continue
             with self._translate_errors(), self._reading():
                 meta = self._read_meta()
             for row in rows:
                 try:
-                    stored = self._checked(row, after + 1, previous)
+                    stored = self._verify(row, after + 1, previous)
                     if row.key is not None and self._key_is_lost(meta, stored, row):
                         yield f"the idempotency key of record {row.sequence} of {self.path} is lost"
                 except DamagedJournal as error:
@@ -307,22 +307,22 @@ class Journal(JournalFile):
                 return
 
     def _key_is_lost(self, meta: Meta, stored: StoredRecord, row: Row) -> bool:
-        """Tell whether the key of a record is neither there nor may be gone."""
-        if meta.version == OLD_VERSION and self._is_dead(stored.time, max(wall_time(), self._last_time)):
+        """Return whether the key of a record is missing although it cannot have expired."""
+        if meta.version == OLD_VERSION and self._is_expired(stored.time, max(wall_time(), self._last_time)):
             return False
         if stored.sequence <= meta.keys_base:
             return False
         columns = "SELECT key, sequence, time, digest, checksum FROM key WHERE key = ?"
         with self._translate_errors():
-            found = self._connection.execute(columns, (row.key,)).fetchone()
-        if found is None:
+            key_row = self._connection.execute(columns, (row.key,)).fetchone()
+        if key_row is None:
             return stored.sequence > self._keys_base()  # a writer may have compacted meanwhile
-        key = KeyRow(*found)
+        key = KeyRow(*key_row)
         if not key.is_intact():
             raise DamagedJournal(f"the idempotency key {row.key!r} of {self.path} does not match its checksum")
         if key.sequence == row.sequence:
             return key.digest != digest_of(row.payload)
-        return key.sequence < row.sequence  # a later record may have got it after its life
+        return key.sequence < row.sequence  # a later record may have reused it after it expired
 
     def _keys_base(self) -> int:
         with self._translate_errors(), self._reading():
@@ -338,7 +338,7 @@ class Journal(JournalFile):
                     "SELECT checksum FROM record WHERE sequence = ?", (row.sequence,)
                 ).fetchone()
             if record is not None and record != (row.record,):
-                yield f"the skip of record {row.sequence} of {self.path} means another record"
+                yield f"the skip of record {row.sequence} of {self.path} refers to another record"
 
     def _damaged_keys(self) -> Iterator[str]:
         before = b""
@@ -361,19 +361,19 @@ class Journal(JournalFile):
     # -- skipping ------------------------------------------------------------------------------------
 
     def skips(self) -> dict[int, Skip]:
-        """Return the records that no replica may apply, by sequence.
+        """Return the skipped records by sequence.
 
         Raises
         ------
         DamagedJournal
-            If one of them is not as it was written.
+            If a skip does not match its checksum.
         """
-        found = {}
+        skips = {}
         for row in self._skip_rows():
             if not row.is_intact(self.id):
                 raise DamagedJournal(f"the skip of record {row.sequence} of {self.path} does not match its checksum")
-            found[row.sequence] = Skip(row.sequence, row.time, row.reason.decode(errors="replace"))
-        return found
+            skips[row.sequence] = Skip(row.sequence, row.time, row.reason.decode(errors="replace"))
+        return skips
 
     def _skip_rows(self) -> list[SkipRow]:
         with self._translate_errors(), self._reading():
@@ -383,9 +383,9 @@ class Journal(JournalFile):
             return [SkipRow(*row) for row in self._connection.execute(columns).fetchall()]
 
     def skip(self, sequence: int, reason: str = "") -> None:
-        """Have no replica apply a record from now on; it is on the disk when this returns.
+        """Mark a record as skipped, so that no replica applies it; this is on disk when the method returns.
 
-        Whoever calls this knows that a snapshot from before that record is there; `Home.skip` sees to it.
+        The caller must make sure that there is a snapshot from before that record, as `Home.skip` does.
         """
         self._check_writes()
         base = self.base
@@ -393,10 +393,10 @@ class Journal(JournalFile):
             kept = f"records {base + 1} to {self._last} are kept" if self._last > base else "no record is kept"
             raise JournalError(f"record {sequence} cannot be skipped: {kept}")
         if sequence in self.skips():
-            raise JournalError(f"record {sequence} is skipped already")
+            raise JournalError(f"record {sequence} is already skipped")
         previous, rows = self._page(sequence - 1)
-        self._checked(rows[0], sequence, previous)
-        why = reason[:LONGEST_REASON].encode("utf-8", "replace")
+        self._verify(rows[0], sequence, previous)
+        why = reason[:MAX_REASON].encode("utf-8", "replace")
         row = SkipRow(sequence, wall_time(), rows[0].checksum, why, b"").with_checksum(self.id)
         with self._translate_errors(), self._writing():
             self._write_meta(self._read_meta())
@@ -405,9 +405,9 @@ class Journal(JournalFile):
     # -- compacting ----------------------------------------------------------------------------------
 
     def compact(self, upto: int) -> int:
-        """Drop the records up to a sequence, and the keys whose life is over; return how many records went.
+        """Remove the records up to a sequence and the expired keys; return how many records were removed.
 
-        Whoever calls this knows that no snapshot from before that sequence is needed any more.
+        The caller must make sure that no snapshot from before that sequence is needed.
         """
         self._check_writes()
         if not 0 <= upto <= self._last:
@@ -416,11 +416,11 @@ class Journal(JournalFile):
             meta = self._read_meta()
             if upto > meta.base:
                 previous, rows = self._page(upto - 1)
-                self._checked(rows[0], upto, previous)  # what follows is checked by this one's checksum from now on
+                self._verify(rows[0], upto, previous)  # its checksum verifies the next record from now on
                 meta = meta._replace(base=upto, base_checksum=rows[0].checksum)
             with self._writing():
                 dropped = self._drop(meta)
-            # Outside of a transaction, as SQLite wants it: pages go back to the disk.
+            # Return free pages to the file system; SQLite requires this to be outside a transaction.
             self._connection.executescript("PRAGMA incremental_vacuum")  # `execute` would stop after one page
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         return dropped
@@ -428,9 +428,9 @@ class Journal(JournalFile):
     def _drop(self, meta: Meta) -> int:
         dropped = self._connection.execute("DELETE FROM record WHERE sequence <= ?", (meta.base,)).rowcount
         now = self._clock.now()
-        over = (now - self.key_life * 1_000_000,)
-        (newest,) = self._connection.execute("SELECT max(sequence) FROM key WHERE time < ?", over).fetchone()
-        self._connection.execute("DELETE FROM key WHERE time < ?", over)
+        limit = (now - self.key_life * 1_000_000,)
+        (newest,) = self._connection.execute("SELECT max(sequence) FROM key WHERE time < ?", limit).fetchone()
+        self._connection.execute("DELETE FROM key WHERE time < ?", limit)
         keys_base = max(meta.keys_base, newest or 0)
         self._write_meta(meta._replace(clock=now, wall=wall_time(), keys_base=keys_base))
         return dropped

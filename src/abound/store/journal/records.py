@@ -1,4 +1,4 @@
-"""What a journal holds: what people taught, one record each, as canonical JSON."""
+"""The records of a journal: corrections, label edits and band feedback, as canonical JSON."""
 
 import json
 import math
@@ -9,23 +9,23 @@ from typing import Any, ClassVar, TypeAlias
 from abound.errors import RefusedRecord
 from abound.store.names import Name
 
-MAX_BYTES = 1 << 20  # a record
+MAX_BYTES = 1 << 20  # of a record
 MAX_LABELS = 10_000  # of one list in a record
 
 
 @dataclass(frozen=True, slots=True)
 class Learn:
-    """A text and what a person said of its labels.
+    """A correction: a text and a person's decisions on its labels.
 
     Attributes
     ----------
     text : str
     accepted : tuple of names
-        Labels that were proposed, and are right.
+        Labels that were suggested and are right.
     rejected : tuple of names
-        Labels that were proposed, and are wrong.
+        Labels that were suggested and are wrong.
     added : tuple of names
-        Labels that are right and were not proposed.
+        Labels that are right and were not suggested.
     """
 
     kind: ClassVar[str] = "learn"
@@ -41,7 +41,7 @@ class Learn:
             object.__setattr__(self, field, _labels(field, getattr(self, field)))
         right = {*self.accepted, *self.added}
         if not right and not self.rejected:
-            raise RefusedRecord("a text must be given at least one label that is right or wrong for it")
+            raise RefusedRecord("a text must have at least one label that is right or wrong for it")
         for label in self.rejected:
             if label in right:
                 raise RefusedRecord(f"label {label!r} is given as both right and wrong for the same text")
@@ -49,7 +49,7 @@ class Learn:
 
 @dataclass(frozen=True, slots=True)
 class AddLabel:
-    """A label is to be known before its first text; `names` is what people call it, the preferred name first."""
+    """Add a label before its first text; `names` are its names for people, the preferred one first."""
 
     kind: ClassVar[str] = "add label"
     label: Name
@@ -64,7 +64,7 @@ class AddLabel:
 
 @dataclass(frozen=True, slots=True)
 class RenameLabel:
-    """A label gets another name; the old one goes on to mean it."""
+    """Rename a label; the old name stays valid as an alias."""
 
     kind: ClassVar[str] = "rename label"
     label: Name
@@ -77,7 +77,7 @@ class RenameLabel:
 
 @dataclass(frozen=True, slots=True)
 class MergeLabels:
-    """A label becomes one with another, whose name both have from then on."""
+    """Merge a label into another one, whose name is then used for both."""
 
     kind: ClassVar[str] = "merge labels"
     label: Name
@@ -90,7 +90,7 @@ class MergeLabels:
 
 @dataclass(frozen=True, slots=True)
 class RetireLabel:
-    """A label is not ranked and not learnt any more, until it is added again."""
+    """Retire a label: it is neither ranked nor learned until it is added again."""
 
     kind: ClassVar[str] = "retire label"
     label: Name
@@ -101,7 +101,7 @@ class RetireLabel:
 
 @dataclass(frozen=True, slots=True)
 class BandFeedback:
-    """A label was shown in a band, such as "suggest", with a score, and a person says in which band it belongs."""
+    """The band in which a label was shown, such as "suggest", its score, and the band in which it belongs."""
 
     kind: ClassVar[str] = "band"
     label: Name
@@ -117,7 +117,7 @@ class BandFeedback:
         for field in ("shown", "wanted"):
             value = getattr(self, field)
             if not isinstance(value, str) or not 1 <= len(value) <= 100:
-                raise RefusedRecord(f"{field} must be the name of a band, of at most 100 letters, got {value!r}")
+                raise RefusedRecord(f"{field} must be the name of a band, of 1 to 100 characters, got {value!r}")
 
 
 LabelEdit: TypeAlias = AddLabel | RenameLabel | MergeLabels | RetireLabel
@@ -137,10 +137,10 @@ def _label(field: str, label: Any) -> Name:
 def _labels(field: str, labels: Iterable[Any]) -> tuple[Name, ...]:
     if isinstance(labels, str) or not isinstance(labels, Iterable):
         raise RefusedRecord(f"{field} must be a list of labels, got {labels!r}")
-    listed = tuple(labels)
-    if len(listed) > MAX_LABELS:
-        raise RefusedRecord(f"{field} must have at most {MAX_LABELS:,} labels, got {len(listed):,}")
-    return tuple(_label(f"each of {field}", label) for label in listed)
+    names = tuple(labels)
+    if len(names) > MAX_LABELS:
+        raise RefusedRecord(f"{field} must have at most {MAX_LABELS:,} labels, got {len(names):,}")
+    return tuple(_label(f"each of {field}", label) for label in names)
 
 
 def encode_record(record: Record) -> bytes:
@@ -158,7 +158,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def decode_record(raw: bytes) -> Record:
-    """Undo `encode_record`; bytes that it cannot have written raise ValueError.
+    """Decode the output of `encode_record`; raise ValueError for other bytes.
 
     Examples
     --------
@@ -166,13 +166,13 @@ def decode_record(raw: bytes) -> Record:
     RetireLabel(label='fish')
     """
     try:
-        found = json.loads(raw.decode("utf-8", "surrogatepass"))
-        kind = KINDS[found.pop("kind")]
-        return kind(**found)
+        content = json.loads(raw.decode("utf-8", "surrogatepass"))
+        kind = KINDS[content.pop("kind")]
+        return kind(**content)
     except (KeyError, TypeError, AttributeError, RecursionError, RefusedRecord) as error:
         raise ValueError(f"the record cannot be read: {error}") from None
 
 
 def describe(record: Record) -> dict[str, Any]:
-    """Return a record as JSON's own types, its kind first."""
+    """Return a record as JSON types, its kind first."""
     return {"kind": record.kind, **{name: getattr(record, name) for name in _FIELDS[record.kind]}}

@@ -1,4 +1,4 @@
-"""The rows of a journal's tables, and the checksums that make them believable."""
+"""The rows of a journal's tables with their checksums."""
 
 import hashlib
 import json
@@ -9,20 +9,20 @@ from abound.errors import DamagedJournal, JournalError, RefusedRecord
 from abound.store.journal.records import Record
 
 FORMAT, VERSION = "abound journal", 2
-OLD_VERSION = 1  # has no skips, and keys that live by the clock on the wall; the first write makes it the present one
-LONGEST_KEY = 200  # bytes
+OLD_VERSION = 1  # has no skips, and its keys expire by the wall clock; the first write upgrades it
+MAX_KEY_BYTES = 200
 DIGEST_BYTES = 16
 
 
 class Receipt(NamedTuple):
-    """Where a record stands, and whether it stood there before, under the same key."""
+    """The sequence of a record, and whether it had already been written under the same key."""
 
     sequence: int
     repeated: bool
 
 
 class StoredRecord(NamedTuple):
-    """A record as the journal holds it; `time` counts microseconds since 1970."""
+    """A record in the journal; `time` is in microseconds since 1970."""
 
     sequence: int
     time: int
@@ -31,7 +31,7 @@ class StoredRecord(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A record's row, not yet believed."""
+    """A record's row, not yet validated."""
 
     sequence: int
     time: int
@@ -40,7 +40,7 @@ class Row(NamedTuple):
     checksum: bytes
 
     def expected(self, previous: bytes) -> bytes | None:
-        """Return the checksum that the row must have after another one; None if it cannot be a record's."""
+        """Return the checksum that the row must have after the previous row; None if its types are invalid."""
         types = (type(previous), type(self.time), type(self.payload))
         if types != (bytes, int, bytes) or not isinstance(self.key, bytes | None):
             return None
@@ -48,7 +48,7 @@ class Row(NamedTuple):
         return digest_of(previous, head, self.key or b"", self.payload)
 
     def is_intact(self, previous: bytes) -> bool:
-        """Tell whether the row is as it was written, after another one."""
+        """Return whether the row matches its checksum, given the previous row's."""
         expected = self.expected(previous)
         return expected is not None and expected == self.checksum
 
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 class KeyRow(NamedTuple):
-    """A key's row, not yet believed: the record that it stands for, and a digest of what that said."""
+    """An idempotency key's row, not yet validated: its record's sequence and the digest of its record's content."""
 
     key: bytes
     sequence: int
@@ -69,13 +69,13 @@ class KeyRow(NamedTuple):
     checksum: bytes
 
     def is_intact(self) -> bool:
-        """Tell whether the row is as it was written."""
+        """Return whether the row matches its checksum."""
         types = tuple(map(type, self))
         return types == (bytes, int, int, bytes, bytes) and self.checksum == key_checksum(*self[:4])
 
 
 class SkipRow(NamedTuple):
-    """A record that is not to be applied, not yet believed; `record` is the checksum of the record that is meant."""
+    """A skipped record's row, not yet validated; `record` is the checksum of the skipped record."""
 
     sequence: int
     time: int
@@ -91,7 +91,7 @@ class SkipRow(NamedTuple):
         return digest_of(journal.encode(), head, self.record, self.reason)
 
     def is_intact(self, journal: str) -> bool:
-        """Tell whether the row is as it was written."""
+        """Return whether the row matches its checksum."""
         expected = self.expected(journal)
         return expected is not None and expected == self.checksum
 
@@ -103,7 +103,7 @@ class SkipRow(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """A record that no replica applies, when that was decided, and why."""
+    """A record that no replica applies, with the time and the reason of the skip."""
 
     sequence: int
     time: int
@@ -111,10 +111,10 @@ class Skip(NamedTuple):
 
 
 class Meta(NamedTuple):
-    """What a journal says of itself; its records begin after `base`, whose checksum is `base_checksum`.
+    """A journal's description. Its records begin after `base`, whose checksum is `base_checksum`.
 
-    `clock` and `wall` are what the journal's clock and the one on the wall said at the last commit; keys of records up
-    to `keys_base` may be gone, because their life is over.
+    `clock` and `wall` are the times of the journal's clock and of the wall clock at the last commit. The keys of
+    records up to `keys_base` may be removed, because they expired.
     """
 
     id: str
@@ -127,37 +127,37 @@ class Meta(NamedTuple):
     version: int = VERSION
 
     def encode(self) -> tuple[bytes, bytes]:
-        """Return the content and its checksum, in the present version."""
+        """Return the content and its checksum, in the current version."""
         fields = {**self._asdict(), "format": FORMAT, "version": VERSION, "base_checksum": self.base_checksum.hex()}
         content = json.dumps(fields, sort_keys=True).encode()
         return content, digest_of(content)
 
     @classmethod
     def decode(cls, content: bytes, checksum: bytes) -> "Meta":
-        """Undo `encode`."""
+        """Decode the output of `encode`."""
         if not isinstance(content, bytes) or digest_of(content) != checksum:
-            raise DamagedJournal("the journal's description of itself does not match its checksum")
+            raise DamagedJournal("the journal's description does not match its checksum")
         try:
             fields = json.loads(content)
             kind, version = fields.pop("format"), fields.pop("version")
             if kind != FORMAT or version not in (OLD_VERSION, VERSION):
-                raise JournalError(f"the journal has another format than {FORMAT!r}, version {VERSION}")
+                raise JournalError(f"the journal's format is not {FORMAT!r}, version {OLD_VERSION} or {VERSION}")
             clock, wall, keys_base = (
                 (0, 0, 0) if version == OLD_VERSION else (fields["clock"], fields["wall"], fields["keys_base"])
             )
             base_checksum = bytes.fromhex(fields["base_checksum"])
             meta = cls(fields["id"], fields["key_life"], fields["base"], base_checksum, clock, wall, keys_base, version)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise DamagedJournal(f"the journal's description of itself cannot be read: {error!r}") from None
+            raise DamagedJournal(f"the journal's description cannot be read: {error!r}") from None
         in_range = all(type(n) is int and 0 <= n < 1 << 40 for n in (meta.key_life, meta.base, meta.keys_base))
         in_range = in_range and all(type(n) is int and 0 <= n < 1 << 62 for n in (meta.clock, meta.wall))
         if type(meta.id) is not str or not in_range or len(meta.base_checksum) != DIGEST_BYTES:
-            raise DamagedJournal("the journal's description of itself has values that no journal has")
+            raise DamagedJournal("the journal's description has invalid values")
         return meta
 
 
 def digest_of(*parts: bytes) -> bytes:
-    """Return the digest of bytes, one part after the other."""
+    """Return the digest of the concatenated parts."""
     digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for part in parts:
         digest.update(part)
@@ -170,10 +170,10 @@ def key_checksum(key: bytes, sequence: int, written: int, digest: bytes) -> byte
 
 
 def encode_key(key: str | None) -> bytes | None:
-    """Return the bytes of an idempotency key, or say what is wrong with it."""
+    """Return the bytes of an idempotency key, or raise RefusedRecord."""
     if key is None:
         return None
     raw = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else b""
-    if not 1 <= len(raw) <= LONGEST_KEY:
-        raise RefusedRecord(f"an idempotency key must be a string of 1 to {LONGEST_KEY} bytes, got {key!r}")
+    if not 1 <= len(raw) <= MAX_KEY_BYTES:
+        raise RefusedRecord(f"an idempotency key must be a string of 1 to {MAX_KEY_BYTES} bytes, got {key!r}")
     return raw
