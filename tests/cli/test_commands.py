@@ -57,7 +57,7 @@ def test_rows_without_a_label_count_for_nothing(run: Run, model: Path, tmp_path:
 def test_an_unknown_measure_is_told_before_any_work(run: Run, docs: Path) -> None:
     result = run("evaluate", "no-such-model", docs, "--metrics", "P@1,precision")
     assert result.code == 1
-    assert "unknown measure 'precision'; known are P@k" in result.err
+    assert "unknown metric 'precision'; the metrics are P@k" in result.err
 
 
 def test_votes_sum_to_the_score(run: Run, model: Path) -> None:

@@ -127,7 +127,7 @@ def test_slips_get_one_sentence(run: Run, ranker: Path, train: Path, model: Path
         (("fit", train, "--model", tmp_path / "x", "-C", "much"), "-C must be a number"),
         (("fit", docs, "--model", tmp_path / "x"), "format 'jsonl' of"),
         (("apply", model, train), "contains a 'tagger', not a reranker; create one with `abound rerank fit`"),
-        (("evaluate", ranker, train, "--metrics", "BLEU"), "unknown measure 'BLEU' of queries"),
+        (("evaluate", ranker, train, "--metrics", "BLEU"), "unknown metric 'BLEU' of queries"),
     ]
     for arguments, message in cases:
         result = run("rerank", *arguments)

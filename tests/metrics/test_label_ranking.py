@@ -157,7 +157,7 @@ def test_rows_without_a_true_label_are_left_out():
 
 @pytest.mark.parametrize("name", ["P", "P@", "P@0", "MRR5", "precision", "nDCG"])
 def test_unknown_measures_are_named_with_the_known_ones(name):
-    with pytest.raises(ValueError, match=r"unknown measure .*; known are P@k, R@k"):
+    with pytest.raises(ValueError, match=r"unknown metric .*; the metrics are P@k, R@k"):
         metric(name)
 
 

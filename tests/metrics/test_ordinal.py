@@ -73,7 +73,7 @@ def test_an_interval_holds_its_figure():
     ("arguments", "message"),
     [
         (([1, 2], [1], ["MAE"]), "one value a row, got shapes"),
-        (([1, 2], [1, 2], ["MSE"]), "unknown measure 'MSE'; known are rank_loss, MAE"),
+        (([1, 2], [1, 2], ["MSE"]), "unknown metric 'MSE'; the metrics are rank_loss, MAE"),
     ],
 )
 def test_bad_input_gets_one_sentence(arguments, message):

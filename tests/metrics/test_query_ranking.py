@@ -140,9 +140,9 @@ def test_a_document_that_was_not_retrieved_counts_as_missed():
 
 
 def test_wrong_names_and_lengths_get_one_sentence():
-    with pytest.raises(ValueError, match="unknown measure 'ERR' of queries; known are MAP, nDCG, nDCG@k"):
+    with pytest.raises(ValueError, match="unknown metric 'ERR' of queries; the metrics are MAP, nDCG, nDCG@k"):
         query_metric("ERR")
-    with pytest.raises(ValueError, match="must be of one length"):
+    with pytest.raises(ValueError, match="must have the same length"):
         judge_queries([1, 0], [1.0])
     twice = [RunLine("q", "d", 0, 1.0, "t")] * 2
     with pytest.raises(ValueError, match="the run has document 'd' twice for query 'q'"):

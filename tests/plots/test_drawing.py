@@ -103,7 +103,7 @@ def test_names_of_lines_do_not_overlap():
 
     ax = Figure().subplots()
     ax.set_ylim(0, 1)
-    label_lines(ax, [(1, 0.5, "a", "k"), (1, 0.501, "b", "k"), (1, 0.502, "c", "k")], room=0.05)
+    label_lines(ax, [(1, 0.5, "a", "k"), (1, 0.501, "b", "k"), (1, 0.502, "c", "k")], spacing=0.05)
     heights = sorted(text.xy[1] for text in ax.texts)
     assert np.diff(heights).min() >= 0.05 - 1e-9
 

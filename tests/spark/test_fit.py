@@ -60,7 +60,7 @@ def test_what_cannot_be_learnt_is_said_in_one_sentence(spark, frame, tmp_path):
     model = tmp_path / "model"
     with pytest.raises(TypeError, match="df must be a DataFrame of Spark, got list"):
         fit([], model)
-    with pytest.raises(ValueError, match="there is no column 'body' for the texts; there are row, text, labels"):
+    with pytest.raises(ValueError, match="there is no column 'body' for the texts; the columns are row, text, labels"):
         fit(frame, model, text="body")
     with pytest.raises(ValueError, match="column 'text' for the row numbers must be of type bigint or int"):
         fit(frame, model, row="text")
@@ -73,7 +73,7 @@ def test_what_cannot_be_learnt_is_said_in_one_sentence(spark, frame, tmp_path):
     schema = "row long, text string, labels array<string>"
     for rows, words in (
         ([(1, "a", ["x"]), (2, None, ["x"])], "1 of 2 rows have no text"),
-        ([(1, "a", ["x"]), (1, "b", ["x"])], "row numbers must differ, but 1 occurs twice"),
+        ([(1, "a", ["x"]), (1, "b", ["x"])], "row numbers must be unique, but 1 occurs twice"),
         ([], "there is nothing to learn"),
     ):
         with pytest.raises(ValueError, match=words):

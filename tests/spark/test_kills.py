@@ -71,7 +71,7 @@ def test_a_killed_driver_is_resumed(spark, corpus, tmp_path):
     settings = {"ranker_params": {"few_labels": 0}, "passes": 3, "shards": 2}
     with pytest.raises(FileExistsError, match="holds no model"):
         fit(frame, model, **settings)
-    with pytest.raises(FileExistsError, match="resume=True or --resume goes on with it"):
+    with pytest.raises(FileExistsError, match="continue it with resume=True or --resume"):
         fit(frame, tmp_path / "other", work=tmp_path / "model.work", **settings)
     with pytest.raises(ValueError, match="a training of other rows or with other parameters"):
         fit(frame.limit(400), model, resume=True, **settings)

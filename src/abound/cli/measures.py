@@ -14,7 +14,7 @@ CHUNK = 2_000
 HELD_OUT = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5")  # what `abound fit` measures
 
 
-class NothingToMeasure(ValueError):  # noqa: N818  the noun says what is missing
+class NothingToMeasure(ValueError):  # noqa: N818  a clear name without Error
     """There is no row with a label."""
 
 

@@ -25,7 +25,7 @@ BOM = b"\xef\xbb\xbf"
 LONGEST_LINE = 1 << 26
 
 
-class Malformed(Exception):  # noqa: N818  the adjective says what the line is
+class Malformed(Exception):  # noqa: N818  a clear name without Error
     """A line is invalid in its format; the reader turns it into a DataError.
 
     Parameters

@@ -1,4 +1,4 @@
-"""How good a ranking is: measures of label rankings and of documents for queries, by name, with intervals."""
+"""Metrics of label rankings, of document rankings for queries and of ordinal predictions, with intervals."""
 
 from abound.metrics.bootstrap import Interval, compare, interval
 from abound.metrics.judgement import Judgement, judge

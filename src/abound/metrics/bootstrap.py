@@ -1,4 +1,4 @@
-"""How sure a figure is: intervals from resampled rows."""
+"""Bootstrap confidence intervals over rows."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """A figure and the interval that holds 95% of its resampled values."""
+    """A value and its 95% bootstrap interval."""
 
     value: float
     low: float
@@ -21,7 +21,7 @@ class Interval(NamedTuple):
 
 
 def interval(name: str, judgement: Judgement, *, n_resamples: int = 1000, random_state: int = 0) -> Interval:
-    """Return a measure with its percentile bootstrap interval over rows."""
+    """Return a metric with its percentile bootstrap interval over rows."""
     rows, reduce = figures(name, judgement), metric(name)[0].reduce
     return resampled(rows, reduce, n_resamples=n_resamples, random_state=random_state)
 
@@ -29,7 +29,7 @@ def interval(name: str, judgement: Judgement, *, n_resamples: int = 1000, random
 def resampled(
     rows: NDArray[np.float64], reduce: Callable[[NDArray[np.float64]], float], *, n_resamples: int, random_state: int
 ) -> Interval:
-    """Return what `reduce` makes of rows, with its percentile bootstrap interval."""
+    """Return `reduce(rows)` with its percentile bootstrap interval."""
     rng = np.random.default_rng(random_state)
     draws = [reduce(rows[rng.integers(len(rows), size=len(rows))]) for _ in range(n_resamples)]
     return Interval(reduce(rows), *_quantiles(draws))
@@ -38,7 +38,7 @@ def resampled(
 def mean_bands(
     rows: NDArray[np.float64], *, n_resamples: int = 200, random_state: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of each column, and the ends of its percentile bootstrap interval over rows.
+    """Return the mean of each column with the bounds of its percentile bootstrap interval over rows.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def mean_bands(
     ([0.5, 1.0], True, np.float64(1.0), np.float64(1.0))
     """
     rng, n = np.random.default_rng(random_state), len(rows)
-    # A resample is how often each row is drawn: one product serves all columns.
+    # A resample is the number of draws per row, so one matrix product serves all columns.
     draws = [np.bincount(rng.integers(n, size=n), minlength=n) @ rows / n for _ in range(n_resamples)]
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return rows.mean(axis=0), low, high
@@ -56,9 +56,9 @@ def mean_bands(
 def compare(
     name: str, first: Judgement, second: Judgement, *, n_resamples: int = 1000, random_state: int = 0
 ) -> Interval:
-    """Return first minus second on the same rows, with its paired percentile bootstrap interval.
+    """Return the difference first - second on the same rows with its paired percentile bootstrap interval.
 
-    Both are resampled together, so what makes a row hard for both does not widen the interval.
+    Both are resampled together, so rows that are hard for both do not widen the interval.
     """
     if not np.array_equal(first.kept, second.kept):
         raise ValueError("a paired comparison needs two rankings of the same rows")

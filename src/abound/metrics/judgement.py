@@ -1,4 +1,4 @@
-"""A ranking held against the truth: which of its labels are right."""
+"""Compare a ranking with the true labels."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from abound.matrices import indicator
 
-# The constants of Jain, Prabhu and Varma (KDD 2016) for sets without published ones of their own.
+# The constants of Jain, Prabhu and Varma (KDD 2016) for data sets without published constants.
 PROPENSITY_A = 0.55
 PROPENSITY_B = 1.5
 
 
 class RankedLabels(Protocol):
-    """Label numbers and scores, best first, padded with -1; an `abound.Ranking` is one."""
+    """Label numbers and scores, best first, padded with -1, such as an `abound.Ranking`."""
 
     @property
     def indices(self) -> NDArray[np.int32]: ...  # noqa: D102
@@ -25,18 +25,18 @@ class RankedLabels(Protocol):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What every measure is computed from; rows without a true label are left out.
+    """The input of all metrics. Rows without a true label are left out.
 
     Attributes
     ----------
     hits : ndarray of shape (n_rows, k), bool
         Whether the j-th ranked label is a true one.
     ranked : ndarray of shape (n_rows, k), bool
-        Whether there is a j-th ranked label at all.
+        Whether there is a j-th ranked label.
     scores : ndarray of shape (n_rows, k)
     n_true : ndarray of shape (n_rows,)
     n_labels : int
-        Labels known to the ranker or the truth.
+        Number of labels of the ranker or the truth.
     gains : ndarray of shape (n_rows, k)
         1 / propensity of each hit, 0 elsewhere.
     best_gains : ndarray of shape (n_rows, k)
@@ -56,12 +56,12 @@ class Judgement:
 
     @property
     def width(self) -> int:
-        """How many ranks a row has."""
+        """Number of ranks per row."""
         return int(self.hits.shape[1])
 
 
 def inverse_propensities(label_counts: NDArray[np.int64], n_rows: int) -> NDArray[np.float64]:
-    """Return 1 / propensity of labels with so many of n_rows training rows.
+    """Return 1 / propensity of labels from their number of training rows.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def inverse_propensities(label_counts: NDArray[np.int64], n_rows: int) -> NDArra
 def validate_ranking(
     truth: Any, ranking: RankedLabels
 ) -> "tuple[sp.csr_array[Any], NDArray[Any], NDArray[np.float64]]":
-    """Return the truth in canonical form, and the indices and scores of a ranking, or say what is wrong with them."""
+    """Return the truth in canonical form, and the indices and scores of a ranking, after checking their shapes."""
     if not hasattr(ranking, "indices") or not hasattr(ranking, "scores"):
-        raise TypeError(f"a ranking must have indices and scores, as what `rank` returns; got {type(ranking).__name__}")
+        raise TypeError(f"a ranking must have indices and scores, as `rank` returns it, got {type(ranking).__name__}")
     truth = indicator(truth)
     indices, scores = np.asarray(ranking.indices), np.asarray(ranking.scores, np.float64)
     if indices.shape != scores.shape or indices.shape[0] != truth.shape[0]:
@@ -92,7 +92,7 @@ def judge(
     label_counts: NDArray[np.int64] | None = None,
     n_train_rows: int | None = None,
 ) -> Judgement:
-    """Hold a ranking against the truth.
+    """Compare a ranking with the true labels.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def judge(
         Over the same label numbers as the ranking; `Ranker.truth` makes it from names.
     ranking : RankedLabels
     label_counts : ndarray of shape (n_labels,), optional
-        Training rows of each label, for the propensity measures; without, all labels weigh the same.
+        Training rows of each label, for propensity metrics. By default, all labels have the same weight.
     n_train_rows : int, optional
-        Training rows in all.
+        Total number of training rows.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def judge(
 def _best_gains(
     keys: NDArray[np.int64], n_true: NDArray[np.int64], weights: NDArray[np.float64], k: int
 ) -> NDArray[np.float64]:
-    """Return the k heaviest true labels' weights of each row, summed up to each rank."""
+    """Return the cumulative sums of the k largest weights of true labels, for each row."""
     n_labels = len(weights)
     owners, labels = keys // n_labels, keys % n_labels
     order = np.lexsort((-weights[labels], owners))

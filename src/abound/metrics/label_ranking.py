@@ -1,8 +1,7 @@
-"""The measures of label rankings, each in two parts: a figure a row, and how the rows become one figure.
+"""Metrics of label rankings, each in two parts: a value per row, and a function that reduces the rows to one value.
 
-A row's ranking may be shorter than the label set. Labels that it leaves out stand below those that it has; where
-a measure needs their rank, true ones are taken to come last of all, so that a short ranking never looks better
-than a whole one.
+A ranking may have fewer labels than the label set. Missing labels rank below all others. If a metric needs their rank,
+true labels are assumed to come last, so that a short ranking never looks better than a complete one.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,16 +23,16 @@ def _mean(figures: Figures) -> float:
 
 @dataclass(frozen=True)
 class Metric:
-    """A measure of label rankings.
+    """A metric of label rankings.
 
     Attributes
     ----------
     rows : callable
-        Gives the figures of each row, from a Judgement and, for a measure at k, from k.
+        Computes the values of each row from a Judgement and, for a metric at k, from k.
     reduce : callable
-        Makes one figure from the figures of some rows; bootstrap resamples what it is given.
+        Reduces the values of rows to one value. The bootstrap resamples its input.
     at_k : bool
-        Whether the name ends in a number.
+        Whether the name ends with a number.
     """
 
     rows: Callable[[Judgement, int], Figures]
@@ -42,7 +41,7 @@ class Metric:
     at_k: bool = False
 
 
-# -- how good are the first k ------------------------------------------------------------------------
+# -- the first k labels ------------------------------------------------------------------------------
 
 
 def _precision(j: Judgement, k: int) -> Figures:
@@ -76,7 +75,7 @@ def _ratio(figures: Figures) -> float:
     return float(figures[:, 0].sum() / total) if total else float("nan")
 
 
-# -- where is the first right label ------------------------------------------------------------------
+# -- the first right label ---------------------------------------------------------------------------
 
 
 def _reciprocal_rank(j: Judgement, _: int) -> Figures:
@@ -93,7 +92,7 @@ def _one_error(j: Judgement, _: int) -> Figures:
     return (~j.hits[:, 0]).astype(np.float64)
 
 
-# -- how good is the whole ranking -------------------------------------------------------------------
+# -- the whole ranking -------------------------------------------------------------------------------
 
 
 def _coverage(j: Judgement, _: int) -> Figures:
@@ -102,9 +101,9 @@ def _coverage(j: Judgement, _: int) -> Figures:
 
 
 def _average_precision(j: Judgement, _: int) -> Figures:
-    found = np.cumsum(j.hits, axis=1)
-    total = (j.hits * found / np.arange(1, j.width + 1)).sum(axis=1)
-    missing = j.n_true - found[:, -1]
+    n_hits = np.cumsum(j.hits, axis=1)
+    total = (j.hits * n_hits / np.arange(1, j.width + 1)).sum(axis=1)
+    missing = j.n_true - n_hits[:, -1]
     for row in np.flatnonzero(missing):
         u, n = missing[row], j.n_true[row]
         total[row] += (np.arange(n - u + 1, n + 1) / np.arange(j.n_labels - u + 1, j.n_labels + 1)).sum()
@@ -112,9 +111,9 @@ def _average_precision(j: Judgement, _: int) -> Figures:
 
 
 def _error_pairs(j: Judgement) -> NDArray[np.int64]:
-    """Count the pairs of a true label and another that does not score lower."""
+    """Count the pairs of a true label and a wrong label that does not score lower."""
     wrong = np.cumsum(j.ranked & ~j.hits, axis=1)
-    not_lower = wrong.copy()  # at a rank: wrong labels with at least its score, so the last rank of a tie counts
+    not_lower = wrong.copy()  # per rank: wrong labels with at least this score; within a tie, the last rank counts
     for rank in range(j.width - 2, -1, -1):
         tied = (j.scores[:, rank] == j.scores[:, rank + 1]) & j.ranked[:, rank + 1]
         not_lower[tied, rank] = not_lower[tied, rank + 1]
@@ -134,12 +133,12 @@ def _loss3(j: Judgement, _: int) -> Figures:
     return np.asarray(_error_pairs(j) / np.maximum(j.n_true * (j.n_labels - j.n_true), 1), np.float64)
 
 
-# -- three readings of the largest F1 ----------------------------------------------------------------
+# -- three definitions of the largest F1 -------------------------------------------------------------
 
 
 def _precision_and_recall(j: Judgement, _: int) -> Figures:
-    found = np.cumsum(j.hits, axis=1)
-    return np.concatenate([found / np.arange(1, j.width + 1), found / j.n_true[:, None]], axis=1)
+    n_hits = np.cumsum(j.hits, axis=1)
+    return np.concatenate([n_hits / np.arange(1, j.width + 1), n_hits / j.n_true[:, None]], axis=1)
 
 
 def _best_f1_of_means(figures: Figures) -> float:
@@ -149,14 +148,14 @@ def _best_f1_of_means(figures: Figures) -> float:
 
 
 def _f1_at_size(j: Judgement, _: int) -> Figures:
-    found = np.cumsum(j.hits, axis=1)
-    at = np.minimum(j.n_true, j.width) - 1
-    return np.asarray(found[np.arange(len(found)), at] / j.n_true, np.float64)
+    n_hits = np.cumsum(j.hits, axis=1)
+    last = np.minimum(j.n_true, j.width) - 1
+    return np.asarray(n_hits[np.arange(len(n_hits)), last] / j.n_true, np.float64)
 
 
 def _best_f1_of_row(j: Judgement, _: int) -> Figures:
-    found = np.cumsum(j.hits, axis=1)
-    return np.asarray((2 * found / (np.arange(1, j.width + 1) + j.n_true[:, None])).max(axis=1), np.float64)
+    n_hits = np.cumsum(j.hits, axis=1)
+    return np.asarray((2 * n_hits / (np.arange(1, j.width + 1) + j.n_true[:, None])).max(axis=1), np.float64)
 
 
 METRICS: dict[str, Metric] = {
@@ -164,27 +163,27 @@ METRICS: dict[str, Metric] = {
     "R@": Metric(_recall, "share of the right labels that are among the first k", at_k=True),
     "R_": Metric(_any_hit, "share of rows with a right label among the first k", at_k=True),
     "F1@": Metric(_f1, "F1 of the first k, averaged over rows", at_k=True),
-    "nDCG@": Metric(_ndcg, "discounted gain of the first k over the best possible", at_k=True),
-    "PSP@": Metric(_propensity_scored, "precision with rare labels weighing more", _ratio, at_k=True),
+    "nDCG@": Metric(_ndcg, "discounted gain of the first k, relative to the best possible", at_k=True),
+    "PSP@": Metric(_propensity_scored, "precision in which rare labels count more", _ratio, at_k=True),
     "MRR": Metric(_reciprocal_rank, "mean of 1 / rank of the first right label"),
     "HR": Metric(_reciprocal_rank, "harmonic mean rank of the first right label, 1 / MRR", _harmonic_rank),
     "OneErr": Metric(_one_error, "share of rows whose first label is wrong"),
-    "Coverage": Metric(_coverage, "ranks to go down to meet all right labels, less one"),
+    "Coverage": Metric(_coverage, "number of ranks to cover all right labels, minus one"),
     "AvgP": Metric(_average_precision, "mean precision at the ranks of the right labels"),
-    "loss1": Metric(_loss1, "share of rows that are not ranked perfectly"),
+    "loss1": Metric(_loss1, "share of rows with an imperfect ranking"),
     "loss2": Metric(_loss2, "pairs of a right and a wrong label in the wrong order"),
     "loss3": Metric(_loss3, "share of the pairs that are in the wrong order"),
     "maxF1/corpus": Metric(
         _precision_and_recall, "F1 of mean precision and mean recall at the best rank", _best_f1_of_means
     ),
-    "maxF1/size": Metric(_f1_at_size, "mean F1 at as many ranks as there are right labels"),
+    "maxF1/size": Metric(_f1_at_size, "mean F1 at the number of right labels"),
     "maxF1/row": Metric(_best_f1_of_row, "mean over rows of the best F1 at any rank"),
 }
 DEFAULT_METRICS = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5")
 
 
 def metric(name: str) -> tuple[Metric, int]:
-    """Look a measure up by name, such as ``MRR`` or ``P@5``; return it and its k, or 0.
+    """Return a metric by name, such as ``MRR`` or ``P@5``, and its k, or 0.
 
     Examples
     --------
@@ -192,19 +191,19 @@ def metric(name: str) -> tuple[Metric, int]:
     5
     """
     stem = name if name in METRICS else name.rstrip("0123456789")
-    found = METRICS.get(stem)
-    if found is None or found.at_k != (stem != name) or name.endswith(("@0", "_0")):
-        known = ", ".join(key + "k" * value.at_k for key, value in METRICS.items())
-        raise ValueError(f"unknown measure {name!r}; known are {known}")
-    return found, int(name[len(stem) :] or 0)
+    known = METRICS.get(stem)
+    if known is None or known.at_k != (stem != name) or name.endswith(("@0", "_0")):
+        names = ", ".join(key + "k" * value.at_k for key, value in METRICS.items())
+        raise ValueError(f"unknown metric {name!r}; the metrics are {names}")
+    return known, int(name[len(stem) :] or 0)
 
 
 def figures(name: str, judgement: Judgement) -> Figures:
-    """Return the figures of each row for a measure."""
-    found, k = metric(name)
+    """Return the values of each row for a metric."""
+    definition, k = metric(name)
     if k > judgement.width and judgement.width < judgement.n_labels:
         raise ValueError(f"{name} needs rankings of at least {k} labels, got {judgement.width}")
-    return found.rows(judgement, k)
+    return definition.rows(judgement, k)
 
 
 def evaluate(
@@ -215,20 +214,20 @@ def evaluate(
     label_counts: NDArray[np.int64] | None = None,
     n_train_rows: int | None = None,
 ) -> dict[str, float]:
-    """Measure a ranking.
+    """Compute metrics of a ranking.
 
     Parameters
     ----------
     truth : sparse indicator of shape (n_rows, n_labels)
     ranking : RankedLabels
     metrics : iterable of names
-        See METRICS; ``P@`` and its like need a number.
+        See METRICS. Names that end with ``@`` or ``_`` need a number.
     label_counts, n_train_rows
         Needed by PSP@k; see `judge`.
 
     Returns
     -------
-    dict from name to figure
+    dict from name to value
         Rows without a true label are left out.
 
     Examples

@@ -1,4 +1,4 @@
-"""The measures of ordinal predictions, each in two parts: figures a row, and how the rows become one figure."""
+"""Metrics of ordinal predictions, each in two parts: values per row, and a function that reduces them to one."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ Figures: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RankedRows:
-    """True and predicted ranks: as numbers from 0 in their order, and as the values that they have.
+    """True and predicted ranks, as numbers from 0 in order and as values.
 
-    Values of texts are their numbers.
+    The values of strings are their numbers.
     """
 
     true: NDArray[np.int64]
@@ -27,7 +27,7 @@ class RankedRows:
 
 @dataclass(frozen=True)
 class OrdinalMetric:
-    """A measure of ordinal predictions; `rows` gives one or more figures a row, `reduce` makes one of them all."""
+    """A metric of ordinal predictions: `rows` computes one or more values per row, `reduce` reduces them to one."""
 
     rows: Callable[[RankedRows], Figures]
     reduce: Callable[[Figures], float]
@@ -47,7 +47,7 @@ def _mean_of_group_means(figures: Figures) -> float:
 
 def _quadratic_kappa(figures: Figures) -> float:
     true, predicted = figures[:, 0], figures[:, 1]
-    # In expectation over independent pairs the squared distance is what both spreads and the means' distance give.
+    # The expected squared distance of independent pairs: both variances plus the squared distance of the means.
     expected = true.var() + predicted.var() + (true.mean() - predicted.mean()) ** 2
     return float(1 - ((true - predicted) ** 2).mean() / expected) if expected > 0 else float("nan")
 
@@ -77,29 +77,29 @@ def _pair(r: RankedRows) -> Figures:
 
 
 ORDINAL_METRICS: dict[str, OrdinalMetric] = {
-    "rank_loss": OrdinalMetric(_distance, _mean, "mean number of thresholds between the true rank and the predicted"),
+    "rank_loss": OrdinalMetric(_distance, _mean, "mean number of thresholds between the true and the predicted rank"),
     "MAE": OrdinalMetric(_value_distance, _mean, "mean distance between the values of the ranks"),
     "macro_MAE": OrdinalMetric(
         _value_distance_and_truth, _mean_of_group_means, "MAE of the rows of each true rank, averaged over the ranks"
     ),
     "accuracy": OrdinalMetric(_hit, _mean, "share of rows with the right rank"),
-    "within_one": OrdinalMetric(_within_one, _mean, "share of rows that are at most one rank off"),
+    "within_one": OrdinalMetric(_within_one, _mean, "share of rows that are off by at most one rank"),
     "kappa": OrdinalMetric(_pair, _quadratic_kappa, "Cohen's kappa with quadratic weights"),
 }
 
 
 def compare_ranks(y_true: ArrayLike, y_pred: ArrayLike, ranks: Sequence[Any] | None = None) -> RankedRows:
-    """Number the ranks of both, lowest first.
+    """Number the true and predicted ranks, lowest first.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
     ranks : sequence, optional
-        All ranks in their order; without, the values that occur, sorted.
+        All ranks in order; by default, the sorted values.
     """
     true, predicted = np.asarray(y_true), np.asarray(y_pred)
     if true.ndim != 1 or true.shape != predicted.shape:
-        raise ValueError(f"y_true and y_pred must be one value a row, got shapes {true.shape} and {predicted.shape}")
+        raise ValueError(f"y_true and y_pred need one value per row, got shapes {true.shape} and {predicted.shape}")
     both = np.concatenate([true, predicted])
     values = np.unique(both) if ranks is None else np.asarray(ranks)
     order = np.argsort(values, kind="stable")
@@ -114,7 +114,7 @@ def compare_ranks(y_true: ArrayLike, y_pred: ArrayLike, ranks: Sequence[Any] | N
 
 def _metric(name: str) -> OrdinalMetric:
     if name not in ORDINAL_METRICS:
-        raise ValueError(f"unknown measure {name!r}; known are {', '.join(ORDINAL_METRICS)}")
+        raise ValueError(f"unknown metric {name!r}; the metrics are {', '.join(ORDINAL_METRICS)}")
     return ORDINAL_METRICS[name]
 
 
@@ -125,20 +125,20 @@ def evaluate_ranks(
     *,
     ranks: Sequence[Any] | None = None,
 ) -> dict[str, float]:
-    """Measure ordinal predictions.
+    """Compute metrics of ordinal predictions.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Ranks, as values in their order.
+        Ranks as values.
     metrics : iterable of names
         See ORDINAL_METRICS.
     ranks : sequence, optional
-        All ranks in their order, for texts, or for ranks that do not occur.
+        All ranks in order; needed for strings or if some ranks do not occur.
 
     Returns
     -------
-    dict from name to figure
+    dict from name to value
 
     Examples
     --------
@@ -158,7 +158,7 @@ def rank_interval(
     n_resamples: int = 1000,
     random_state: int = 0,
 ) -> Interval:
-    """Return a measure of ordinal predictions with its percentile bootstrap interval over rows."""
-    found = _metric(name)
-    figures = found.rows(compare_ranks(y_true, y_pred, ranks))
-    return resampled(figures, found.reduce, n_resamples=n_resamples, random_state=random_state)
+    """Return a metric of ordinal predictions with its percentile bootstrap interval over rows."""
+    metric = _metric(name)
+    figures = metric.rows(compare_ranks(y_true, y_pred, ranks))
+    return resampled(figures, metric.reduce, n_resamples=n_resamples, random_state=random_state)

@@ -1,8 +1,8 @@
-"""The measures of document rankings for queries, as trec_eval computes them.
+"""Metrics of document rankings for queries, as in trec_eval.
 
-A relevant document that a ranking leaves out still counts in the denominator, precision at k divides by k however
-few documents there are, nDCG takes the grade as the gain and log2(1 + rank) as the discount, and of documents with
-equal scores the one whose name is last in the alphabet comes first.
+Relevant documents that are missing from a ranking count in the denominator. Precision at k divides by k, even if there
+are fewer documents. nDCG uses the grade as the gain and log2(1 + rank) as the discount. Documents with equal scores are
+in reverse alphabetical order of their names.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class QueryJudgement:
-    """Ranked documents of queries with their grades; what every measure is computed from.
+    """Ranked documents of queries with their grades: the input of all metrics.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class QueryJudgement:
     owners, ranks, grades, scores : ndarrays of shape (n_ranked,)
         Query number, rank from 1, grade and score of each ranked document, query by query and best first.
     ideal_owners, ideal_ranks, ideal_grades : ndarrays
-        The same of the best possible ranking, with the documents that the ranking leaves out.
+        The same for the best possible ranking, including documents that are missing from the ranking.
     n_relevant : ndarray of shape (n_queries,)
     relevant_from : float
         The smallest grade of a relevant document.
@@ -49,7 +49,7 @@ class QueryJudgement:
         return np.asarray(self.grades >= self.relevant_from)
 
     def total(self, figures: Floats, owners: NDArray[np.int64] | None = None) -> Floats:
-        """Add the figures of each query's documents."""
+        """Sum the values of the documents of each query."""
         owners = self.owners if owners is None else owners
         return np.bincount(owners, figures, len(self.names)).astype(np.float64)
 
@@ -69,25 +69,25 @@ def judge_queries(
     documents: ArrayLike | None = None,
     relevant_from: float = 1.0,
 ) -> QueryJudgement:
-    """Rank the documents of each query by score and hold them against their grades.
+    """Rank the documents of each query by score and compare them with their grades.
 
     Parameters
     ----------
     y : array-like of shape (n_documents,)
         Grades.
     scores : array-like of shape (n_documents,)
-        NaN is a document that was not retrieved.
+        NaN means that the document was not retrieved.
     qid : array-like of shape (n_documents,), optional
-        The query of each document, in any order; without, all are of one query.
+        The query of each document, in any order. By default, there is one query.
     documents : array-like of shape (n_documents,), optional
-        Names, which decide between equal scores as in trec_eval; without, the earlier row comes first.
+        Names, which order equal scores as in trec_eval. By default, the earlier row comes first.
     relevant_from : float
         The smallest grade of a relevant document.
     """
     grades, scored = np.asarray(y, np.float64), np.asarray(scores, np.float64)
     queries = np.zeros(len(grades), np.int64) if qid is None else np.asarray(qid)
     if not grades.shape == scored.shape == queries.shape or grades.ndim != 1:
-        raise ValueError(f"y {grades.shape}, scores {scored.shape} and qid {queries.shape} must be of one length")
+        raise ValueError(f"y {grades.shape}, scores {scored.shape} and qid {queries.shape} must have the same length")
     names, first, inverse = np.unique(queries, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
     number = np.empty(len(names), np.int64)
@@ -122,24 +122,24 @@ class _Line(Protocol):
 
 
 class Retrieved(_Line, Protocol):
-    """A line of a run; an `abound.data.RunLine` is one."""
+    """A line of a run, such as an `abound.data.RunLine`."""
 
     @property
     def score(self) -> float: ...  # noqa: D102
 
 
 class Judged(_Line, Protocol):
-    """A line of relevance judgements; an `abound.data.Qrel` is one."""
+    """A line of relevance judgements, such as an `abound.data.Qrel`."""
 
     @property
     def grade(self) -> int: ...  # noqa: D102
 
 
 def judge_run(run: Iterable[Retrieved], qrels: Iterable[Judged], *, relevant_from: float = 1.0) -> QueryJudgement:
-    """Hold a run against relevance judgements, as trec_eval does.
+    """Compare a run with relevance judgements, as trec_eval does.
 
-    Queries that only one of the two has are left out, a document without a judgement is not relevant, the ranks
-    that the run states are not looked at, and scores are compared in single precision.
+    Queries that are in only one of the two are left out. Documents without a judgement are not relevant. The ranks in
+    the run are ignored. Scores are compared in single precision.
     """
     truth: dict[str, dict[str, float]] = {}
     for judged in qrels:
@@ -150,7 +150,7 @@ def judge_run(run: Iterable[Retrieved], qrels: Iterable[Judged], *, relevant_fro
         if line.qid in truth:
             seen = retrieved.setdefault(line.qid, set())
             if line.doc in seen:
-                raise ValueError(f"the run has document {line.doc!r} twice for query {line.qid!r}; once is right")
+                raise ValueError(f"the run has document {line.doc!r} twice for query {line.qid!r}; remove one")
             seen.add(line.doc)
             rows.append((line.qid, line.doc, truth[line.qid].get(line.doc, 0.0), float(np.float32(line.score))))
     if not rows:
@@ -166,9 +166,9 @@ def judge_run(run: Iterable[Retrieved], qrels: Iterable[Judged], *, relevant_fro
 
 def _average_precision(j: QueryJudgement, _: int) -> Floats:
     hits = j.hits
-    found = np.cumsum(hits)
-    before = np.concatenate([[0], found])[np.arange(len(hits)) - j.ranks + 1]
-    return j.total(hits * (found - before) / j.ranks) / np.maximum(j.n_relevant, 1)
+    n_hits = np.cumsum(hits)
+    before = np.concatenate([[0], n_hits])[np.arange(len(hits)) - j.ranks + 1]
+    return j.total(hits * (n_hits - before) / j.ranks) / np.maximum(j.n_relevant, 1)
 
 
 def _precision(j: QueryJudgement, k: int) -> Floats:
@@ -194,7 +194,7 @@ def _ndcg(j: QueryJudgement, k: int) -> Floats:
 
 
 def _roc_area(j: QueryJudgement, _: int) -> Floats:
-    # Half a point for a pair with equal scores: each document stands at the mean rank of those tied with it.
+    # A pair with equal scores counts half: each document gets the mean rank of its ties.
     is_new = (np.diff(j.owners, prepend=-1) != 0) | (np.diff(j.scores, prepend=np.nan) != 0)
     starts = np.flatnonzero(is_new)
     group = np.cumsum(is_new) - 1
@@ -203,13 +203,15 @@ def _roc_area(j: QueryJudgement, _: int) -> Floats:
     hits = j.hits.astype(np.float64)
     n_rel, n_all = j.total(hits), j.total(np.ones(len(hits)))
     pairs = n_rel * (n_all - n_rel)
-    above = j.total(hits * mean_rank) - n_rel * (n_rel + 1) / 2  # others above relevant ones, summed
+    above = (
+        j.total(hits * mean_rank) - n_rel * (n_rel + 1) / 2
+    )  # pairs with an irrelevant document above a relevant one
     return np.where(pairs > 0, 1 - above / np.maximum(pairs, 1), np.nan)
 
 
 @dataclass(frozen=True)
 class QueryMetric:
-    """A measure of document rankings: its figure of each query, from a judgement and, at k, from k."""
+    """A metric of document rankings: `queries` computes its value per query from a judgement and k."""
 
     queries: Callable[[QueryJudgement, int], Floats]
     summary: str
@@ -218,18 +220,20 @@ class QueryMetric:
 
 QUERY_METRICS: dict[str, QueryMetric] = {
     "MAP": QueryMetric(_average_precision, "mean over queries of the precision at each relevant document"),
-    "nDCG": QueryMetric(_ndcg, "discounted gain over the best possible"),
-    "nDCG@": QueryMetric(_ndcg, "discounted gain of the first k over the best possible", at_k=True),
+    "nDCG": QueryMetric(_ndcg, "discounted gain, relative to the best possible"),
+    "nDCG@": QueryMetric(_ndcg, "discounted gain of the first k, relative to the best possible", at_k=True),
     "MRR": QueryMetric(_reciprocal_rank, "mean of 1 / rank of the first relevant document"),
     "P@": QueryMetric(_precision, "share of the first k that are relevant", at_k=True),
     "R@": QueryMetric(_recall, "share of the relevant documents that are among the first k", at_k=True),
-    "ROC": QueryMetric(_roc_area, "share of pairs in the right order, half for ties; needs both kinds"),
+    "ROC": QueryMetric(
+        _roc_area, "share of pairs in the right order, ties count half; needs relevant and irrelevant documents"
+    ),
 }
 DEFAULT_QUERY_METRICS = ("MAP", "nDCG@10", "MRR", "P@10")
 
 
 def query_metric(name: str) -> tuple[QueryMetric, int]:
-    """Look a measure up by name, such as ``MAP`` or ``nDCG@10``; return it and its k, or 0.
+    """Return a metric by name, such as ``MAP`` or ``nDCG@10``, and its k, or 0.
 
     Examples
     --------
@@ -237,30 +241,30 @@ def query_metric(name: str) -> tuple[QueryMetric, int]:
     10
     """
     stem = name if name in QUERY_METRICS else name.rstrip("0123456789")
-    found = QUERY_METRICS.get(stem)
-    if found is None or found.at_k != (stem != name) or name.endswith("@0"):
-        known = ", ".join(key + "k" * value.at_k for key, value in QUERY_METRICS.items())
-        raise ValueError(f"unknown measure {name!r} of queries; known are {known}")
-    return found, int(name[len(stem) :] or 0)
+    known = QUERY_METRICS.get(stem)
+    if known is None or known.at_k != (stem != name) or name.endswith("@0"):
+        names = ", ".join(key + "k" * value.at_k for key, value in QUERY_METRICS.items())
+        raise ValueError(f"unknown metric {name!r} of queries; the metrics are {names}")
+    return known, int(name[len(stem) :] or 0)
 
 
 def query_figures(name: str, judgement: QueryJudgement) -> Floats:
-    """Return the figure of each query for a measure; MAP gives the average precision."""
-    found, k = query_metric(name)
-    return found.queries(judgement, k)
+    """Return the value of each query for a metric; for MAP, it is the average precision."""
+    definition, k = query_metric(name)
+    return definition.queries(judgement, k)
 
 
 def summarize_queries(
     judgement: QueryJudgement, metrics: Iterable[str] = DEFAULT_QUERY_METRICS, *, keep_empty: bool = True
 ) -> dict[str, float]:
-    """Average measures over queries.
+    """Average metrics over queries.
 
     Parameters
     ----------
     judgement : QueryJudgement
     metrics : iterable of names
     keep_empty : bool
-        Whether a query without a relevant document counts, with 0, as it does for trec_eval.
+        Whether queries without a relevant document count as 0, as in trec_eval.
     """
     kept = np.ones(len(judgement.names), bool) if keep_empty else judgement.n_relevant > 0
     means = {}
@@ -280,7 +284,7 @@ def evaluate_queries(
     documents: ArrayLike | None = None,
     relevant_from: float = 1.0,
 ) -> dict[str, float]:
-    """Measure a ranking of documents for queries; queries without a relevant document are left out.
+    """Compute metrics of document rankings for queries. Queries without a relevant document are left out.
 
     Examples
     --------
@@ -298,5 +302,5 @@ def evaluate_run(
     *,
     relevant_from: float = 1.0,
 ) -> dict[str, float]:
-    """Measure a run against relevance judgements, to the digits that trec_eval prints."""
+    """Compute metrics of a run from relevance judgements, with the same digits as trec_eval."""
     return summarize_queries(judge_run(run, qrels, relevant_from=relevant_from), metrics)

@@ -1,6 +1,6 @@
-"""The pictures: how good a model is, where it fails, and why; each draws in given axes or in a new figure.
+"""Plots of the quality of a model, its errors and their reasons, in given axes or in a new figure.
 
-matplotlib, which the extra `plot` brings, is imported when the first picture is drawn.
+matplotlib, which the extra `plot` installs, is imported with the first plot.
 """
 
 from typing import TYPE_CHECKING

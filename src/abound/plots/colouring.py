@@ -1,4 +1,4 @@
-"""An explanation as coloured text, for notebooks, web pages and terminals."""
+"""Show an explanation as coloured text, in notebooks, web pages and terminals."""
 
 import os
 from dataclasses import dataclass
@@ -9,37 +9,37 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from abound.tagger import Tagger, TextExplanation
 
-# Blue speaks for a label, orange against it; see-through, so that the text keeps its colour on any background.
+# Blue votes for a label, orange against it. Transparent, so that the text is readable on any background.
 FOR, AGAINST = "0,114,178", "230,125,0"
-STRONGEST = 0.6  # how opaque the strongest vote is
+STRONGEST = 0.6  # opacity of the strongest vote
 LEVELS = 4
-# A background and the letters on it in the 256 colours of terminals, from weak to strong.
+# Background and text colours of 256-colour terminals, from weak to strong.
 TERMINAL_FOR = ((153, 16), (111, 16), (68, 231), (25, 231))
 TERMINAL_AGAINST = ((223, 16), (215, 16), (208, 16), (166, 231))
 
 
 def strengths(text: str, explanation: "TextExplanation") -> list[float]:
-    """Return how much is voted for each letter of the text; a vote counts for every place of its word."""
+    """Return the sum of the votes for each character of the text. A vote counts at every position of its word."""
     votes = [0.0] * len(text)
     for word in explanation.words:
         for start, end in word.spans:
-            for at in range(start, min(end, len(text))):
-                votes[at] += word.vote
+            for position in range(start, min(end, len(text))):
+                votes[position] += word.vote
     return votes
 
 
 @dataclass(frozen=True)
 class ColouredText:
-    """A text whose words are coloured by how they vote for a label.
+    """A text whose words are coloured by their votes for a label.
 
-    A notebook shows it as HTML, `print` with a terminal's colours (without, where NO_COLOR is set).
+    A notebook shows it as HTML. `print` uses terminal colours unless NO_COLOR is set.
 
     Attributes
     ----------
     text : str
     explanation : TextExplanation
     name : str
-        What a person calls the label.
+        Display name of the label.
     """
 
     text: str
@@ -47,7 +47,7 @@ class ColouredText:
     name: str
 
     def runs(self) -> list[tuple[str, int]]:
-        """Return the text in pieces with the level of each: from -4, against the label, over 0 to 4, for it."""
+        """Return pieces of the text with levels from -4 (against the label) to 4 (for the label)."""
         votes = strengths(self.text, self.explanation)
         most = max(map(abs, votes), default=0.0)
         levels = [_level(vote, most) for vote in votes]
@@ -59,7 +59,7 @@ class ColouredText:
         return pieces
 
     def html(self) -> str:
-        """Return the text as HTML; everything in it is escaped."""
+        """Return the text as HTML. The text is escaped."""
         parts = []
         for piece, level in self.runs():
             words = escape(piece)
@@ -94,7 +94,7 @@ def _level(vote: float, most: float) -> int:
 
 
 def coloured_text(tagger: "Tagger", text: str, label: object = None) -> ColouredText:
-    """Explain a label of a text, the best one if none is given, as coloured text.
+    """Explain a label of a text as coloured text. By default, it is the best label.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def coloured_text(tagger: "Tagger", text: str, label: object = None) -> Coloured
     if label is None:
         best = tagger.rank(text, 1)
         if not best:
-            raise ValueError("no word of this text votes for a label, so there is nothing to explain")
+            raise ValueError("there is nothing to explain: no word of the text votes for a label")
         label = best[0].label
     explanation = tagger.explain(text, label)
     return ColouredText(text, explanation, tagger.name_of(explanation.label))

@@ -1,4 +1,4 @@
-"""Which labels are taken for each other, and the words that they fight over."""
+"""Find and plot confused labels and the words that cause the confusion."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from abound.tagger import Tagger
 
-DEPTH = 5  # ranks that are looked at
-EXPLAINED = 20  # rows of a pair whose words are added up
+DEPTH = 5  # ranks to examine
+EXPLAINED = 20  # rows per pair whose votes are summed
 WORDS = 4
 
 
 class Confusion(NamedTuple):
-    """A true label that was missed, the label that stood where it should have been, in how many rows, and why.
+    """A true label that was missed, the wrong label that was ranked instead, the number of rows, and the words.
 
-    Words come as (word, votes for the true label, votes for the other), those that both claim first.
+    Words are (word, votes for the true label, votes for the wrong label). Words that vote for both come first.
     """
 
     true: str
@@ -33,19 +33,19 @@ class Confusion(NamedTuple):
 def find_confusions(
     tagger: "Tagger", texts: Sequence[str], labels: Sequence[Sequence[Any]], *, n: int = 12
 ) -> list[Confusion]:
-    """Return the pairs of labels that a tagger confuses most.
+    """Return the pairs of labels that a tagger confuses most often.
 
-    A row counts for a pair when it misses a true label among its first ranks, as many as it has true labels (five at
-    the most), and a wrong label has one of them.
+    For each row, the first ranks are examined, as many as it has true labels (at most five). The row counts for a pair
+    if the true label is missing there and the wrong label is present.
 
     Parameters
     ----------
     tagger : Tagger
     texts : sequence of str
     labels : sequence of lists of names
-        Their true labels; those that the tagger has never learned are left out.
+        The true labels. Labels that the tagger has not learned are left out.
     n : int
-        Pairs to return.
+        Number of pairs.
     """
     pairs: Counter[tuple[int, int]] = Counter()
     where: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -61,7 +61,7 @@ def find_confusions(
                     where[missed, given].append(row)
     names, counts = tagger.ranker.labels_.names, tagger.label_counts
     trained = [(pair, rows) for pair, rows in pairs.items() if counts[pair[0]] > 0]
-    trained.sort(key=lambda found: (-found[1], found[0]))
+    trained.sort(key=lambda item: (-item[1], item[0]))
     confusions = []
     for (missed, given), rows in trained[:n]:
         examples = [texts[row] for row in where[missed, given][:EXPLAINED]]
@@ -71,7 +71,7 @@ def find_confusions(
 
 
 def contested_words(tagger: "Tagger", texts: Sequence[str], true: Any, given: Any) -> list[tuple[str, float, float]]:
-    """Return the words of texts that speak most for both of two labels, and then those that decide between them."""
+    """Return the words of texts that vote most for both labels, then those that favour the wrong label."""
     votes: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for text in texts:
         for side, label in enumerate((true, given)):
@@ -81,7 +81,7 @@ def contested_words(tagger: "Tagger", texts: Sequence[str], true: Any, given: An
     rest = sorted((-(of[1] - of[0]), word) for word, of in votes.items() if min(of) <= 0 and of[1] > of[0])
     words: list[str] = []
     for _, term in both + rest:
-        if not any(set(term.split()) & set(other.split()) for other in words):  # a pair, and not its words as well
+        if not any(set(term.split()) & set(other.split()) for other in words):  # no shared words
             words.append(term)
     return [(word, votes[word][0], votes[word][1]) for word in words[:WORDS]]
 
@@ -101,23 +101,23 @@ def confusion_figures(confusions: Sequence[Confusion]) -> list[dict[str, Any]]:
 
 
 def confused_pairs(confusions: Sequence[Confusion], *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the pairs of labels that are confused most, with the words that they fight over.
+    """Plot the most confused pairs of labels with the words that cause the confusion.
 
     Parameters
     ----------
     confusions : sequence of Confusion
-        What `find_confusions` gave.
+        The result of `find_confusions`.
     ax : Axes, optional
     """
     return draw_confused_pairs(confusion_figures(confusions), ax)
 
 
 def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
-    """Draw what `confusion_figures` gave."""
+    """Plot the result of `confusion_figures`."""
     ax, theme = style_axes(
         ax,
-        "Labels that are taken for each other",
-        y="rows that miss a label and give another instead: words that speak for both",
+        "Confused labels",
+        y="rows that miss a label and have another one instead: words that vote for both",
         size=(8.6, 1.1 + 0.46 * max(len(rows), 1)),
     )
     ax.grid(False)
@@ -129,9 +129,9 @@ def draw_confused_pairs(rows: list[dict[str, Any]], ax: "Axes | None" = None) ->
     for at, row in zip(y.tolist(), rows, strict=True):
         count = f"{row['rows']:,} rows" if row["rows"] != 1 else "1 row"
         words = ", ".join(shorten(word["word"], 18) for word in row["words"])
-        said = f"{count}: {escape_math(words)}" if words else count
-        beside = annotate_near(ax, said, (row["rows"], at), (5, 0), va="center", color=theme.text, fontsize="small")
-        beside.set_in_layout(False)  # long words would be given the whole width
+        text = f"{count}: {escape_math(words)}" if words else count
+        beside = annotate_near(ax, text, (row["rows"], at), (5, 0), va="center", color=theme.text, fontsize="small")
+        beside.set_in_layout(False)  # otherwise long words would take the whole width
     for at, row in zip(y.tolist(), rows, strict=True):
         for text, up, color in (
             (shorten(row["true"]), 6.5, theme.text),

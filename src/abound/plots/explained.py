@@ -1,4 +1,4 @@
-"""Explanations as a picture: texts whose words are coloured by how they vote for a label."""
+"""Plot explanations: texts whose words are coloured by their votes for a label."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from abound.plots.style import escape_math, shorten, style_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLUMNS = 84  # letters of a line
+COLUMNS = 84  # characters per line
 MAX_LINES = 3
-LETTER_WIDTH = 0.602  # of a letter of matplotlib's own monospaced font, as a share of its size
+LETTER_WIDTH = 0.602  # of a character of matplotlib's monospaced font, relative to the font size
 LINE = 0.23  # inches
 
 
 def explanation_figures(explained: Sequence[ColouredText], notes: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return each explanation as a plain row, with a note on it."""
+    """Return each explanation as a dictionary, with a note."""
     given = [*notes, *[""] * (len(explained) - len(notes))]
     return [
         {
@@ -36,35 +36,35 @@ def explanation_figures(explained: Sequence[ColouredText], notes: Sequence[str] 
 
 
 def explanations(explained: Sequence[ColouredText], *, notes: Sequence[str] = (), ax: "Axes | None" = None) -> "Axes":
-    """Draw explained texts: blue words speak for the label, orange ones against it.
+    """Plot explained texts: blue words vote for the label, orange words against it.
 
     Parameters
     ----------
     explained : sequence of ColouredText
-        What `coloured_text` gave.
+        Results of `coloured_text`.
     notes : sequence of str
-        A remark on each, such as its true labels.
+        A note for each text, such as its true labels.
     ax : Axes, optional
     """
     return draw_explanations(explanation_figures(explained, notes), ax)
 
 
 def explanations_height(rows: Sequence[dict[str, Any]]) -> float:
-    """Return the inches that a picture of explanations needs."""
+    """Return the height of a plot of explanations in inches."""
     return 0.7 + LINE * sum(len(wrapped(row["runs"])) + 2 for row in rows)
 
 
 def draw_explanations(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
-    """Draw what `explanation_figures` gave."""
+    """Plot the result of `explanation_figures`."""
     patches = require("matplotlib.patches", "plot", "plots")
-    inches, words = (8.6, explanations_height(rows)), "blue speaks for the label, orange against it"
+    inches, words = (8.6, explanations_height(rows)), "blue votes for the label, orange against it"
     ax, theme = style_axes(ax, "Why texts got these labels", y=words, size=inches)
     ax.set_axis_off()
     n_lines = sum(len(wrapped(row["runs"])) + 2 for row in rows)
     ax.set(xlim=(0, COLUMNS), ylim=(max(n_lines, 1), 0))
     figure = ax.get_figure(root=True)
     assert figure is not None
-    figure.draw_without_rendering()  # the layout decides how wide a letter may be
+    figure.draw_without_rendering()  # the layout decides the width of a character
     size = 72 * ax.get_window_extent().width / figure.dpi / (COLUMNS * LETTER_WIDTH)
     letters: dict[str, Any] = {"family": "DejaVu Sans Mono", "fontsize": size, "va": "center"}
     at = 0
@@ -90,7 +90,7 @@ def draw_explanations(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "
 
 
 def wrapped(runs: Sequence[tuple[str, int]]) -> list[list[tuple[str, int]]]:
-    """Return coloured pieces in lines, a few at the most.
+    """Wrap coloured pieces into at most `MAX_LINES` lines.
 
     Examples
     --------

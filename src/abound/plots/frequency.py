@@ -1,4 +1,4 @@
-"""How well rare and frequent labels are found."""
+"""Recall of rare and frequent labels."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def label_frequency_figures(
     truth: "sp.csr_array[Any]", ranking: "RankedLabels", label_counts: NDArray[np.int64], k: int = 5
 ) -> list[dict[str, Any]]:
-    """Return the share of true labels among the first k, by how many rows their labels were learned from."""
+    """Return the share of true labels among the first k, by the number of training rows of the label."""
     truth, indices, _ = validate_ranking(truth, ranking)
     rows, labels = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr)), truth.indices.astype(np.int64)
     first = indices[:, :k]
-    found = (first[rows] == labels[:, None]).any(axis=1)
+    hits = (first[rows] == labels[:, None]).any(axis=1)
     counts = np.zeros(max(truth.shape[1], len(label_counts)), np.int64)
     counts[: len(label_counts)] = label_counts
     seen = counts[labels]
@@ -34,8 +34,8 @@ def label_frequency_figures(
         n = int(within.sum())
         if not n:
             continue
-        share = float(found[within].mean())
-        # Wilson's interval: it stays within 0 and 1, also for few labels.
+        share = float(hits[within].mean())
+        # Wilson's interval stays within 0 and 1, even for few labels.
         middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
         half = Z / (1 + Z * Z / n) * np.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
         figures.append(
@@ -61,34 +61,34 @@ def label_frequency(
     k: int = 5,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how many of the true labels are among the first k, by how often a label was learned.
+    """Plot the share of true labels among the first k, by the number of training rows of the label.
 
     Parameters
     ----------
     truth, ranking, ax
         See `precision_at_k`.
     label_counts : ndarray
-        Rows that each label was learned from; `Tagger.label_counts`.
+        Number of training rows of each label; `Tagger.label_counts`.
     k : int
     """
     return draw_label_frequency(label_frequency_figures(truth, ranking, label_counts, k), ax)
 
 
 def draw_label_frequency(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
-    """Draw what `label_frequency_figures` gave."""
+    """Plot the result of `label_frequency_figures`."""
     k = rows[0]["k"] if rows else 5
     ax, theme = style_axes(
         ax,
         "Rare and frequent labels",
-        x="rows that a label was learned from, at least; below them, how many true labels that is",
-        y=f"share of the true labels that are among the first {k}, with 95% intervals",
+        x="training rows of a label (lower bound), and below, the number of true labels",
+        y=f"share of the true labels among the first {k}, with 95% intervals",
     )
     x = np.arange(len(rows))
-    found = np.array([row["found"] for row in rows])
-    below, above = found - [row["low"] for row in rows], [row["high"] for row in rows] - found
+    shares = np.array([row["found"] for row in rows])
+    below, above = shares - [row["low"] for row in rows], [row["high"] for row in rows] - shares
     color = theme.lines[0]
-    ax.plot(x, found, color=color, linewidth=1, alpha=0.5)
-    ax.errorbar(x, found, np.maximum([below, above], 0), fmt="o", color=color, elinewidth=1.4, markersize=5, capsize=0)
+    ax.plot(x, shares, color=color, linewidth=1, alpha=0.5)
+    ax.errorbar(x, shares, np.maximum([below, above], 0), fmt="o", color=color, elinewidth=1.4, markersize=5, capsize=0)
     ax.set_ylim(0, 1)
     ax.set_xticks(x, [f"{_short(row['rows_from'])}\n{_short(row['n'])}" for row in rows], fontsize="small")
     return ax

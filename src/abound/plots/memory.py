@@ -1,4 +1,4 @@
-"""What accuracy costs in memory, as an index is cut to fewer edges a word."""
+"""Accuracy against memory, for an index with fewer edges per word."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def memory_figures(sizes: "Sequence[tuple[int, int, Judgement]]", measure: str = "P@5") -> list[dict[str, Any]]:
-    """Return the measure of each size with its 95% interval, the smallest first; see `accuracy_by_memory`."""
+    """Return the metric for each size with its 95% interval, smallest first; see `accuracy_by_memory`."""
     rows = []
     for d_max, n_bytes, judgement in sorted(sizes, key=lambda size: (size[1], size[0])):
         figure = interval(measure, judgement, n_resamples=300)
@@ -24,12 +24,12 @@ def memory_figures(sizes: "Sequence[tuple[int, int, Judgement]]", measure: str =
 def accuracy_by_memory(
     sizes: "Sequence[tuple[int, int, Judgement]]", *, measure: str = "P@5", ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw a measure against bytes of memory.
+    """Plot a metric against memory.
 
     Parameters
     ----------
     sizes : sequence of (d_max, bytes, Judgement)
-        A model at several sizes; `Tagger.load(path, d_max=10)` makes one smaller.
+        A model at several sizes; `Tagger.load(path, d_max=10)` loads a smaller one.
     measure : str
     ax : Axes, optional
     """
@@ -37,13 +37,13 @@ def accuracy_by_memory(
 
 
 def draw_accuracy_by_memory(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
-    """Draw what `memory_figures` gave."""
+    """Plot the result of `memory_figures`."""
     measure = rows[0]["measure"] if rows else ""
     ax, theme = style_axes(
         ax,
         "Accuracy against memory",
-        x="MiB of the model's files, which are mapped when it is loaded",
-        y=f"held-out {measure}, with 95% intervals; beside each point d_max, the edges a word keeps",
+        x="MiB of the model's files, which are memory-mapped",
+        y=f"held-out {measure}, with 95% intervals; the numbers are d_max, the edges per word",
     )
     x, values = [row["bytes"] / 2**20 for row in rows], [row["value"] for row in rows]
     below = [row["value"] - row["low"] for row in rows]

@@ -1,4 +1,4 @@
-"""How good the rankings of a stream were, each made before its row was learned."""
+"""Progressive validation: rank each row of a stream before it is learned."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 N_POINTS = 40
 MEASURES = ("P@1", "P@3", "P@5")
 MAX_BATCH = 2_000
-AHEAD = 50  # a row is ranked by what was learned up to a fiftieth of the rows before it
+AHEAD = 50  # a batch is at most one row per 50 rows before it
 
 
 def rank_then_learn(
     tagger: "Tagger", texts: Sequence[str], labels: Sequence[Sequence[Any]], k: int = 5
 ) -> tuple["sp.csr_array[Any]", Ranking]:
-    """Rank texts before learning them, in order, and return the truth and the rankings of all.
+    """Rank texts before learning them, in order, and return the truth and the rankings.
 
-    The tagger learns what it would have learned without. Texts are taken in small lots, of one at first and never of
-    more than a fiftieth of those before, because ranking many at once is faster.
+    The tagger learns the same as without ranking. Ranking many texts at once is faster, so texts are taken in batches:
+    one text at first, and never more than a fiftieth of the texts before.
 
     Examples
     --------
@@ -39,27 +39,27 @@ def rank_then_learn(
     >>> plots.learning_curve(truth, ranking).get_title(loc="left")
     'Learning curve'
     """
-    indices, scores, at = np.full((len(texts), k), -1, np.int32), np.zeros((len(texts), k)), 0
-    while at < len(texts):
-        stop = at + min(max(at // AHEAD, 1), MAX_BATCH)
-        part = tagger.rank_arrays(texts[at:stop], k)
+    indices, scores, start = np.full((len(texts), k), -1, np.int32), np.zeros((len(texts), k)), 0
+    while start < len(texts):
+        stop = start + min(max(start // AHEAD, 1), MAX_BATCH)
+        part = tagger.rank_arrays(texts[start:stop], k)
         width = part.indices.shape[1]
         if tagger.n_labels:
-            indices[at:stop, :width], scores[at:stop, :width] = part.indices, part.scores
-        tagger.learn_many(texts[at:stop], labels[at:stop])
-        at = stop
+            indices[start:stop, :width], scores[start:stop, :width] = part.indices, part.scores
+        tagger.learn_many(texts[start:stop], labels[start:stop])
+        start = stop
     return tagger.truth(labels), Ranking(indices, scores, tagger.ranker.labels_.names)
 
 
 def learning_curve_figures(
     truth: "sp.csr_array[Any]", ranking: "RankedLabels", measures: Sequence[str] = MEASURES
 ) -> list[dict[str, Any]]:
-    """Return the mean of each measure over consecutive windows of the rows, with 95% intervals."""
+    """Return the mean of each metric over consecutive windows of rows, with 95% intervals."""
     judgement = judge(truth, ranking)
     rows = {name: figures(name, judgement) for name in measures}
     n_windows = max(1, min(N_POINTS, len(judgement.kept) // 25))
     bounds = np.linspace(0, len(judgement.kept), n_windows + 1).astype(np.int64)
-    found = []
+    windows = []
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         window: dict[str, Any] = {
             "rows_from": int(judgement.kept[start]) + 1,
@@ -70,8 +70,8 @@ def learning_curve_figures(
             half = Z * float(part.std()) / np.sqrt(len(part))
             mean = float(part.mean())
             window |= {name: mean, f"{name}_low": max(mean - half, 0.0), f"{name}_high": min(mean + half, 1.0)}
-        found.append(window)
-    return found
+        windows.append(window)
+    return windows
 
 
 def learning_curve(
@@ -81,26 +81,26 @@ def learning_curve(
     measures: Sequence[str] = MEASURES,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how good rankings became as rows were learned.
+    """Plot the quality of the rankings over the learned rows.
 
     Parameters
     ----------
     truth, ranking, ax
-        See `precision_at_k`; rows in the order in which they were learned, each ranked before, as `rank_then_learn`
-        does.
+        See `precision_at_k`. Rows are in the order of learning, and each was ranked before it was learned; see
+        `rank_then_learn`.
     measures : sequence of str
-        Measures that are means over rows.
+        Metrics that are means over rows.
     """
     return draw_learning_curve(learning_curve_figures(truth, ranking, measures), ax)
 
 
 def draw_learning_curve(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
-    """Draw what `learning_curve_figures` gave."""
+    """Plot the result of `learning_curve_figures`."""
     ax, theme = style_axes(
         ax,
         "Learning curve",
         x="rows learned",
-        y="mean over rows that were ranked before they were learned, with 95% intervals",
+        y="mean over rows, ranked before they were learned, with 95% intervals",
     )
     x, ends = [(row["rows_from"] + row["rows_to"]) / 2 for row in rows], []
     measures = [name for name in rows[0] if f"{name}_low" in rows[0]]

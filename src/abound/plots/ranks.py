@@ -19,8 +19,8 @@ def precision_at_k_figures(truth: "sp.csr_array[Any]", ranking: "RankedLabels") 
     """Return precision, recall and the best possible precision at each rank, with 95% intervals."""
     judgement = judge(truth, ranking)
     k = np.arange(1, judgement.width + 1)
-    found = np.cumsum(judgement.hits, axis=1)
-    precision, recall = mean_bands(found / k), mean_bands(found / judgement.n_true[:, None])
+    n_hits = np.cumsum(judgement.hits, axis=1)
+    precision, recall = mean_bands(n_hits / k), mean_bands(n_hits / judgement.n_true[:, None])
     best = (np.minimum(judgement.n_true[:, None], k) / k).mean(axis=0)
     return [
         {
@@ -34,16 +34,16 @@ def precision_at_k_figures(truth: "sp.csr_array[Any]", ranking: "RankedLabels") 
 
 
 def precision_at_k(truth: "sp.csr_array[Any]", ranking: "RankedLabels", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw precision and recall of the first k labels, for each k that the ranking has.
+    """Plot precision and recall of the first k labels, for each k of the ranking.
 
     Parameters
     ----------
     truth : sparse indicator of shape (n_rows, n_labels)
-        `Tagger.truth` makes it from names.
+        `Tagger.truth` creates it from names.
     ranking : Ranking
-        What `rank` of a ranker or `rank_arrays` of a tagger gave.
+        The result of `rank` of a ranker or `rank_arrays` of a tagger.
     ax : Axes, optional
-        Where to draw; a new figure without.
+        The axes; by default, those of a new figure.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def precision_at_k(truth: "sp.csr_array[Any]", ranking: "RankedLabels", *, ax: "
 
 
 def draw_precision_at_k(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "Axes":
-    """Draw what `precision_at_k_figures` gave."""
+    """Plot the result of `precision_at_k_figures`."""
     k = [row["k"] for row in rows]
     ax, theme = style_axes(ax, "Precision and recall at k", x="first k labels", y="mean over rows, with 95% intervals")
     best = [row["best_possible_P"] for row in rows]

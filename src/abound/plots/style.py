@@ -1,4 +1,4 @@
-"""How the pictures look: two backgrounds, colours that the colour-blind tell apart, names beside the lines."""
+"""The style of the plots: two backgrounds, colours for colour-blind readers, names beside the lines."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,16 +10,16 @@ from abound.data.extras import require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 6.6, 4.2  # inches of a picture
+WIDTH, HEIGHT = 6.6, 4.2  # inches
 Inches = tuple[float, float]
 DPI = 150
 Z = 1.96  # standard errors on each side of a 95% interval
-LONGEST_NAME = 34  # letters of a label's name that are shown
+LONGEST_NAME = 34  # characters of a label's name
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours on one background; `lines` are Okabe and Ito's, those of them that stand out from it."""
+    """Colours for one background; `lines` are those of Okabe and Ito that contrast with it."""
 
     background: str
     text: str
@@ -33,7 +33,7 @@ DARK = Theme("#16181d", "#ececec", "#9aa0a6", "#32363d", ("#56B4E9", "#E69F00", 
 
 
 def settings(dark: bool) -> dict[str, Any]:
-    """Return matplotlib's parameters for a background."""
+    """Return the parameters of matplotlib for a background."""
     theme = DARK if dark else LIGHT
     return {
         "figure.facecolor": theme.background,
@@ -51,22 +51,22 @@ def settings(dark: bool) -> dict[str, Any]:
 
 @contextmanager
 def background(dark: bool = False) -> Iterator[None]:
-    """Draw on a light or a dark background within this context; axes that exist keep theirs."""
+    """Use a light or a dark background for new figures in this context."""
     with require("matplotlib", "plot", "plots").rc_context(settings(dark)):
         yield
 
 
 def theme_of(ax: "Axes") -> Theme:
-    """Return the colours that suit the background that axes already have."""
+    """Return the colours for the background of axes."""
     colors = require("matplotlib.colors", "plot", "plots")
     red, green, blue, alpha = colors.to_rgba(ax.get_facecolor())
-    if alpha < 0.5:  # a see-through panel shows the figure behind it
+    if alpha < 0.5:  # the figure shows through transparent axes
         red, green, blue, _ = colors.to_rgba(ax.get_figure(root=False).get_facecolor())  # type: ignore[union-attr]
     return DARK if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5 else LIGHT
 
 
 def axes_or_new(ax: "Axes | None", size: Inches) -> "Axes":
-    """Return the axes to draw in: the given ones, or those of a new figure, which a notebook shows."""
+    """Return the given axes, or those of a new figure, which a notebook shows."""
     if ax is not None:
         return ax
     pyplot = require("matplotlib.pyplot", "plot", "plots")
@@ -77,7 +77,7 @@ def axes_or_new(ax: "Axes | None", size: Inches) -> "Axes":
 def style_axes(
     ax: "Axes | None", title: str, *, x: str = "", y: str = "", grid: str = "y", size: Inches = (WIDTH, HEIGHT)
 ) -> "tuple[Axes, Theme]":
-    """Give axes, or those of a new figure, a title and names, and leave out every line that carries nothing."""
+    """Set title, axis names and grid of axes, or of a new figure, and remove unnecessary lines."""
     ax = axes_or_new(ax, size)
     theme = theme_of(ax)
     ax.spines[["top", "right", "left"]].set_visible(False)
@@ -85,16 +85,16 @@ def style_axes(
     ax.grid(axis=grid, color=theme.grid, linewidth=0.8)  # type: ignore[arg-type]
     ax.set_axisbelow(True)
     ax.set_title(title, loc="left", fontweight="bold", pad=20 if y else 8)
-    if y:  # above the axis, where it is read without turning the head
+    if y:  # horizontal, above the axis
         above: dict[str, Any] = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
         words = ax.annotate(y, (0, 1), **above, color=theme.muted, ha="left", va="bottom", fontsize="small")
-        words.set_in_layout(False)  # the title has made room above, and a narrow picture shall not shrink for it
+        words.set_in_layout(False)  # the padding of the title leaves space for it
     ax.set_xlabel(x, color=theme.muted)
     return ax, theme
 
 
 def annotate_near(ax: "Axes", text: str, at: tuple[float, float], offset: tuple[float, float], **style: Any) -> Any:
-    """Write a text so many points beside a point."""
+    """Write a text near a point, with an offset in points."""
     return ax.annotate(text, at, xytext=offset, textcoords="offset points", **style)
 
 
@@ -103,24 +103,24 @@ def draw_band(ax: "Axes", x: Sequence[float], low: Sequence[float], high: Sequen
     ax.fill_between(x, low, high, color=color, alpha=0.22, linewidth=0)
 
 
-def label_lines(ax: "Axes", ends: Sequence[tuple[float, float, str, str]], *, room: float = 0.055) -> None:
-    """Write names beside the ends of lines, (x, y, name, colour) each, moved apart where they would overlap."""
+def label_lines(ax: "Axes", ends: Sequence[tuple[float, float, str, str]], *, spacing: float = 0.055) -> None:
+    """Write names at the ends of lines, each (x, y, name, colour), and move them apart if they overlap."""
     low, high = ax.get_ylim()
     placed: list[float] = []
     for x, y, name, color in sorted(ends, key=lambda end: end[1]):
-        at = max(y, placed[-1] + room * (high - low)) if placed else y
+        at = max(y, placed[-1] + spacing * (high - low)) if placed else y
         placed.append(at)
         annotate_near(ax, name, (x, at), (6, 0), color=color, va="center", annotation_clip=False)
 
 
 def thousands(ax: "Axes", axis: str = "x") -> None:
-    """Write the numbers of an axis with commas."""
+    """Format the numbers of an axis with thousands separators."""
     ticker = require("matplotlib.ticker", "plot", "plots")
     getattr(ax, f"{axis}axis").set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
 def shorten(name: str, longest: int = LONGEST_NAME) -> str:
-    """Return a name that is short enough to be read beside others; its end often tells more than its middle.
+    """Shorten a name by cutting out its middle, because the end is often more informative.
 
     Examples
     --------
@@ -135,5 +135,5 @@ def shorten(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def escape_math(name: str) -> str:
-    """Return a text in which matplotlib sees no formula."""
+    """Escape dollar signs, so that matplotlib does not parse formulas."""
     return name.replace("$", r"\$")

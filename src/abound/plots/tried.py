@@ -1,4 +1,4 @@
-"""What tuning tried."""
+"""Plot the settings that tuning tried."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +17,7 @@ class _Setting(Protocol):
 
 
 class TriedSetting(Protocol):
-    """A setting, the rows that it learned and its figure; an `abound.tuning.Trial` is one."""
+    """A setting, the number of rows it learned and its metric, such as an `abound.tuning.Trial`."""
 
     @property
     def setting(self) -> _Setting: ...  # noqa: D102
@@ -30,7 +30,7 @@ class TriedSetting(Protocol):
 
 
 def tried_figures(trials: Sequence[TriedSetting], best: _Setting) -> list[dict[str, Any]]:
-    """Return each trial as a plain row."""
+    """Return each trial as a dictionary."""
     return [
         {
             "setting": dict(trial.setting.values),
@@ -47,7 +47,7 @@ def tried_figures(trials: Sequence[TriedSetting], best: _Setting) -> list[dict[s
 def tried_settings(
     trials: Sequence[TriedSetting], best: _Setting, *, measure: str = "P@5", ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw every trial of a tuning: a line for each setting, from few rows to many.
+    """Plot all trials of a tuning: one line per setting, from few to many rows.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ def tried_settings(
     best : abound.tuning.Setting
         `Tuning.best.setting`.
     measure : str
-        Its name.
+        The name of the metric.
     ax : Axes, optional
     """
     return draw_tried_settings(tried_figures(trials, best), measure, ax)
 
 
 def draw_tried_settings(rows: list[dict[str, Any]], measure: str = "P@5", ax: "Axes | None" = None) -> "Axes":
-    """Draw what `tried_figures` gave."""
+    """Plot the result of `tried_figures`."""
     ax, theme = style_axes(ax, "Settings that were tried", x="rows learned", y=f"{measure} on the validation rows")
     lines: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -86,7 +86,7 @@ def draw_tried_settings(rows: list[dict[str, Any]], measure: str = "P@5", ax: "A
     ax.set_xticks(at)
     ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
     ax.xaxis.set_minor_locator(ticker.NullLocator())
-    label_lines(ax, ends, room=0.09)
+    label_lines(ax, ends, spacing=0.09)
     return ax
 
 

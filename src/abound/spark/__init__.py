@@ -1,4 +1,4 @@
-"""The same training and ranking on Spark, hash for hash; see docs/cluster.md."""
+"""Training and ranking on Spark, with the same state hashes as on one machine; see docs/cluster.md."""
 
 from abound.spark.ranking import rank
 from abound.spark.table import export_index, query, terms_table

@@ -1,4 +1,4 @@
-"""Run numbered tasks and row streams on Spark, and say how far they are."""
+"""Run numbered tasks and row streams on Spark, and report their progress."""
 
 import json
 import os
@@ -23,25 +23,25 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def check_frame(df: Any) -> None:
-    """Raise unless `df` is a DataFrame whose jobs can be followed and whose tasks run on executors of ours."""
+    """Raise an error unless `df` is a DataFrame of a classic Spark session."""
     sql = require("pyspark.sql", "spark", "Spark jobs")
     if not isinstance(df, sql.DataFrame):
-        raise TypeError(f"df must be a DataFrame of Spark, got {type(df).__name__}")
+        raise TypeError(f"df must be a Spark DataFrame, got {type(df).__name__}")
     if not hasattr(df.sparkSession, "_jsparkSession"):
-        raise ValueError("a session of Spark Connect has no executors that could be followed; use a classic session")
+        raise ValueError("the progress of jobs cannot be read in a Spark Connect session; use a classic session")
 
 
 def check_column(df: "DataFrame", name: str, what: str, kinds: tuple[str, ...]) -> None:
-    """Raise unless a column is there and is of a kind that can be used."""
+    """Raise an error unless a column exists and has a suitable type."""
     types = dict(df.dtypes)
     if name not in types:
-        raise ValueError(f"there is no column {name!r} for {what}; there are {', '.join(types)}")
+        raise ValueError(f"there is no column {name!r} for {what}; the columns are {', '.join(types)}")
     if not types[name].startswith(kinds):
         raise ValueError(f"column {name!r} for {what} must be of type {' or '.join(kinds)}, but is {types[name]}")
 
 
 def task_numbers(batches: Batches) -> Iterator[int]:
-    """Yield the task numbers that came in."""
+    """Yield the task numbers in batches."""
     for batch in batches:
         yield from batch.column(0).to_pylist()
 
@@ -54,20 +54,20 @@ def result_batch(result: dict[str, Any]) -> "pa.RecordBatch":
 
 
 def map_in_arrow(frame: "DataFrame", function: Callable[[Batches], Batches], schema: Any) -> "DataFrame":
-    """Call `mapInArrow`, which warns of new versions of pandas although nothing goes through pandas here."""
+    """Call `mapInArrow` without its warning about new versions of pandas, which are not used here."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         return frame.mapInArrow(function, schema)
 
 
 class Tasks:
-    """A function of a task's number that returns a result, as `mapInArrow` takes it."""
+    """Wrap a function from a task number to a result for `mapInArrow`."""
 
     def __init__(self, work: Callable[[int], dict[str, Any]]) -> None:
         self.work = work
 
     def __call__(self, batches: Batches) -> Batches:
-        """Do the tasks whose numbers come in."""
+        """Run the tasks with the given numbers."""
         for number in task_numbers(batches):
             with measure_task() as figures:
                 result = self.work(number)
@@ -76,13 +76,13 @@ class Tasks:
 
 @contextmanager
 def measure_task() -> Iterator[dict[str, float]]:
-    """Note the processor seconds and the peak memory of what is done inside, as far as the system tells.
+    """Measure the CPU seconds and the peak memory of the block, if the system reports them.
 
-    A process is used for many tasks and keeps what they have mapped, so what is added to it is noted, too.
+    A process runs many tasks and keeps their memory maps, so the memory added by the block is measured, too.
     """
     figures: dict[str, float] = {}
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     begin, wall, held = time.process_time(), time.perf_counter(), memory_bytes("VmRSS")
     yield figures
     figures["cpu_seconds"], figures["seconds"] = time.process_time() - begin, time.perf_counter() - wall
@@ -91,7 +91,7 @@ def measure_task() -> Iterator[dict[str, float]]:
 
 
 def memory_bytes(name: str) -> int:
-    """Return what the system says of this process: VmRSS now, VmHWM at most since the peak began anew; or 0."""
+    """Return the memory of this process: VmRSS is the current value, VmHWM the peak since its reset; 0 if unknown."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
@@ -102,20 +102,20 @@ def memory_bytes(name: str) -> int:
 def run_tasks(
     spark: "SparkSession", n: int, work: Callable[[int], dict[str, Any]], stage: str, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """Run tasks 0 .. n-1, one a partition, and return their results in the order of their numbers."""
+    """Run tasks 0 .. n-1, one per partition, and return their results in order."""
     frame = spark.range(0, n, 1, numPartitions=n)
     return collect(map_in_arrow(frame, Tasks(work), RESULT), stage, progress)
 
 
 def collect(frame: "DataFrame", stage: str, progress: Progress | None = None) -> list[dict[str, Any]]:
-    """Return the results of a frame of results, and say how far its tasks are meanwhile."""
+    """Collect the results of a frame, and report the progress of its tasks."""
     with report_progress(frame.sparkSession, stage, progress):
         return [json.loads(row[0]) for row in frame.collect()]
 
 
 @contextmanager
 def report_progress(spark: "SparkSession", stage: str, progress: Progress | None) -> Iterator[None]:
-    """Tell `progress` now and then how many tasks of the jobs that start inside are done."""
+    """Call `progress` regularly with the finished tasks of the jobs that start in this context."""
     context = spark.sparkContext
     group = f"abound {stage} {os.getpid()} {time.monotonic_ns()}"
     tracker, done = context.statusTracker(), threading.Event()
@@ -125,9 +125,10 @@ def report_progress(spark: "SparkSession", stage: str, progress: Progress | None
         for job in tracker.getJobIdsForGroup(group):
             info = tracker.getJobInfo(job)
             for number in info.stageIds if info else ():
-                found = tracker.getStageInfo(number)
-                if found:
-                    finished, total = finished + found.numCompletedTasks, total + found.numTasks
+                stage_info = tracker.getStageInfo(number)
+                if stage_info:
+                    finished += stage_info.numCompletedTasks
+                    total += stage_info.numTasks
         if total and progress is not None:
             progress(stage, finished, total)
 
@@ -146,5 +147,5 @@ def report_progress(spark: "SparkSession", stage: str, progress: Progress | None
         done.set()
         if progress is not None:
             watcher.join()
-        for name in ("spark.jobGroup.id", "spark.job.description"):  # later jobs of the caller are not ours
-            context.setLocalProperty(name, None)  # type: ignore[arg-type]  # as in Java: it is removed
+        for name in ("spark.jobGroup.id", "spark.job.description"):  # do not label later jobs of the caller
+            context.setLocalProperty(name, None)  # type: ignore[arg-type]  # None removes it

@@ -1,10 +1,10 @@
-"""How the features of a model are cut for the shuffle: blocks that are merged at once, buckets that a task merges."""
+"""Partition the features of a model for the shuffle: into blocks, which are merged at once, and buckets per task."""
 
 from typing import NamedTuple
 
-# Features of a block times shards: what a merging task holds at once, so that it does not grow with the shards.
+# Features per block times shards: the lists that a merging task holds at once, whatever the number of shards.
 LISTS_PER_BLOCK = 1 << 16
-BUCKETS_PER_CORE = 8  # the first features have most of the edges, so one bucket takes longer than another
+BUCKETS_PER_CORE = 8  # several, because the first features have most of the edges, so buckets differ in size
 
 
 class Layout(NamedTuple):
@@ -16,7 +16,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, n_features: int, shards: int, cores: int) -> "Layout":
-        """Cut so many features for so many shards, to be merged by so many tasks at once.
+        """Return the layout for numbers of features, shards and parallel tasks.
 
         Examples
         --------
@@ -29,11 +29,11 @@ class Layout(NamedTuple):
 
     @property
     def n_blocks(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return -(-self.n_features // self.block)
 
     def span(self, block: int) -> tuple[int, int]:
-        """Return the first feature of a block and the one after its last."""
+        """Return the range of features of a block."""
         return block * self.block, min((block + 1) * self.block, self.n_features)
 
     def blocks(self, bucket: int) -> range:
@@ -41,5 +41,5 @@ class Layout(NamedTuple):
         return range(self.n_blocks * bucket // self.buckets, self.n_blocks * (bucket + 1) // self.buckets)
 
     def bucket_of(self, block: int) -> int:
-        """Return the bucket that a block is in."""
+        """Return the bucket of a block."""
         return ((block + 1) * self.buckets - 1) // self.n_blocks

@@ -1,4 +1,4 @@
-"""One round of a pass: shards learn from the last model, and their deltas are merged into parts of the next."""
+"""One round of a pass: shards start from the last model, and their deltas are merged into parts of the next."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -29,44 +29,44 @@ PART_FILES = ("lengths", "totals", "seen", "entries")
 
 
 class Step(NamedTuple):
-    """All that the tasks of one round need to know; it travels with them."""
+    """The parameters of the tasks of one round, which are sent with them."""
 
-    base: str  # the model that shards begin with
-    target: str  # where the next one goes
-    parts: str  # where its parts go before
+    base: str  # the model that shards start from
+    target: str  # the directory of the next model
+    parts: str  # the directory of its parts
     counts: str
     text_params: dict[str, Any]
     runs: list[dict[str, Any]]
     layout: Layout
     round: Round
     forms: dict[str, MergeForm]  # how each component is merged, by kind
-    alone: bool  # one shard learns as if there were none
+    alone: bool  # with one shard, learn as without shards
 
 
 def figures_of(parts: str | Path, shard: int) -> Path:
-    """Return where a shard says what it took."""
+    """Return the path of the statistics of a shard."""
     return Path(parts) / f"shard-{shard:05d}.json"
 
 
 def block_components(ranker: Ranker) -> list[BlockComponent]:
-    """Return the components of a ranker, if all of them can be trained on several machines; none otherwise."""
-    found = [component for component in ranker.components if isinstance(component, BlockComponent)]
-    return found if len(found) == len(ranker.components) else []
+    """Return the components of a ranker if all of them can be merged in blocks, otherwise an empty list."""
+    components = [component for component in ranker.components if isinstance(component, BlockComponent)]
+    return components if len(components) == len(ranker.components) else []
 
 
 class Learn:
-    """Learn shards, and send what has become of the features that they met."""
+    """Learn shards, and send the deltas of the features that occur in them."""
 
     def __init__(self, step: Step) -> None:
         self.step = step
 
     def __call__(self, batches: Batches) -> Batches:
-        """Learn the shards whose numbers come in."""
+        """Learn the shards with the given numbers."""
         for shard in task_numbers(batches):
             yield from pack(self.deltas(shard), shard, self.step.layout)
 
     def deltas(self, shard: int) -> Iterator[tuple[str, int, Delta]]:
-        """Learn one shard; yield its deltas, and leave what it took in a file."""
+        """Learn one shard, yield its deltas, and write its statistics to a file."""
         with measure_task() as figures:
             ranker, met = self.learn(shard)
         n_bytes, layout = 0, self.step.layout
@@ -76,11 +76,11 @@ class Learn:
                 n_bytes += delta.nbytes
                 yield component.kind, component.n_features, delta
         start, stop = self.step.round.spans[shard]
-        told = {"shard": shard, "rows": stop - start, "delta_bytes": n_bytes, **figures}
-        write_json(figures_of(self.step.parts, shard), told)
+        statistics = {"shard": shard, "rows": stop - start, "delta_bytes": n_bytes, **figures}
+        write_json(figures_of(self.step.parts, shard), statistics)
 
     def learn(self, shard: int) -> tuple[Ranker, NDArray[np.bool_]]:
-        """Learn the rows of a shard in order; return the ranker and which features it must send."""
+        """Learn the rows of a shard in order; return the ranker and the features to send."""
         step = self.step
         encoder, ranker = open_encoder(step.counts, step.text_params), open_ranker(step.base)
         if not step.alone:
@@ -92,7 +92,7 @@ class Learn:
 
 
 class RunRows(RowSource):
-    """Rows of the runs on the shared path, which are in training order; it notes the features that they have."""
+    """Rows of the runs on the shared path, in training order. `met` marks the features that occur."""
 
     def __init__(self, runs: list[dict[str, Any]], encoder: TextEncoder, labels: LabelIndex) -> None:
         self.n_rows = sum(run["rows"] for run in runs)
@@ -100,7 +100,7 @@ class RunRows(RowSource):
         self._runs, self._encoder, self._labels = runs, encoder, labels
 
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
-        """Yield the rows at places start .. stop-1, piece by piece."""
+        """Yield the rows at positions start .. stop-1 in batches."""
         n_labels = len(self._labels)
         for texts, labels in read_rows(self._runs, start, stop):
             rows = Rows(*self._encoder.rows(texts))
@@ -115,7 +115,7 @@ class Merge:
         self.step = step
 
     def __call__(self, batches: Batches) -> Batches:
-        """Merge one bucket, whose deltas come in the order of `wire.ORDER`."""
+        """Merge one bucket, whose deltas arrive in the order of `wire.ORDER`."""
         with measure_task() as figures:
             sent = unpack(batches)
             first = next(sent, None)
@@ -129,12 +129,12 @@ class Merge:
                 for kind, group in groupby(chain([first], sent), key=lambda row: row.kind):
                     if kind != MARK:
                         widths[kind] = self.merge(merges.pop(kind), bucket, group, folder / kind)
-                for kind, merge in merges.items():  # no shard has met a feature of this bucket
+                for kind, merge in merges.items():  # no shard has a feature of this bucket
                     widths[kind] = self.merge(merge, bucket, iter(()), folder / kind)
         yield result_batch({"bucket": bucket, "widths": widths, **figures})
 
     def merge(self, merge: BlockMerge, bucket: int, sent: Iterator[Sent], folder: Path) -> int:
-        """Merge all blocks of a bucket into files; return the number of features that base and shards know."""
+        """Merge all blocks of a bucket into files; return the number of features of the base and the shards."""
         folder.mkdir()
         layout, width = self.step.layout, merge.width
         blocks = groupby(sent, key=lambda row: row.block)
@@ -151,5 +151,5 @@ class Merge:
                 merged = merge.merge(block, *layout.span(block), deltas)
                 for name, file in files.items():
                     file.write(np.ascontiguousarray(getattr(merged, name)).view(np.uint8).data)
-        assert pending is None, "a delta came to a bucket that does not have its block"
+        assert pending is None, "a bucket received a delta of another bucket"
         return width

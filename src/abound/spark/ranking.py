@@ -1,4 +1,4 @@
-"""Rank on Spark: texts come as batches of Arrow and leave with lists of labels and scores."""
+"""Rank on Spark: add lists of labels and scores to Arrow batches of texts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_taggers: dict[tuple[str, str], tuple[Tagger, Any]] = {}  # the one model of this process, and the names of its labels
+_taggers: dict[tuple[str, str], tuple[Tagger, Any]] = {}  # at most one model per process, with its label names
 
 
 class Ranker:
-    """Add ranked labels and their scores to batches, by the one model that the process holds."""
+    """Add ranked labels and their scores to batches, with the model of the process."""
 
     def __init__(self, model: str, state: str, k: int, text: str, labels: str, scores: str) -> None:
         self.model, self.state, self.k, self.text, self.labels, self.scores = model, state, k, text, labels, scores
@@ -30,13 +30,13 @@ class Ranker:
             yield batch.append_column(self.labels, ranked).append_column(self.scores, scores)
 
     def open(self) -> tuple[Tagger, Any]:
-        """Return the model and the names of its labels; a process maps it once."""
+        """Return the model and its label names. A process loads the model once."""
         import pyarrow as pa
 
         key = (self.model, self.state)
         if key not in _taggers:
             if read_manifest(Path(self.model))["state_hash"] != self.state:
-                raise ValueError(f"{self.model} holds another model than when ranking began")
+                raise ValueError(f"the model in {self.model} was replaced during ranking")
             _taggers.clear()
             tagger = Tagger.load(self.model)
             _taggers[key] = (tagger, pa.array([str(name) for name in tagger.ranker.labels_.names], pa.string()))
@@ -44,16 +44,16 @@ class Ranker:
 
 
 def lists_of(tagger: Tagger, names: Any, texts: list[str | None], k: int) -> "tuple[pa.ListArray, pa.ListArray]":
-    """Return the ranked labels of each text and their scores as lists of Arrow; a text that is missing has none."""
+    """Return the ranked labels of each text and their scores as Arrow lists, which are empty for a missing text."""
     import pyarrow as pa
 
     ranking = tagger.rank_arrays([text or "" for text in texts], k)
     voted = ranking.indices >= 0
     offsets = np.zeros(len(texts) + 1, np.int32)
     np.cumsum(voted.sum(axis=1), out=offsets[1:])
-    found = pa.array(ranking.indices[voted])
+    numbers = pa.array(ranking.indices[voted])
     return (
-        pa.ListArray.from_arrays(pa.array(offsets), names.take(found)),
+        pa.ListArray.from_arrays(pa.array(offsets), names.take(numbers)),
         pa.ListArray.from_arrays(pa.array(offsets), pa.array(ranking.scores[voted])),
     )
 
@@ -73,29 +73,29 @@ def rank(
     ----------
     df : DataFrame
     model : path
-        A model directory that driver and executors share; each process maps it once.
+        A model directory that driver and executors share. Each process loads it once.
     k : int
-        How many labels a text.
+        Number of labels per text.
     text : str
         Column of the texts.
     labels, scores : str
-        Columns that are added: lists of labels, best first, and their scores.
+        Names of the new columns: lists of labels, best first, and their scores.
 
     Returns
     -------
     DataFrame
-        The rows of `df` with the two columns; row for row what `Tagger.rank` gives.
+        The rows of `df` with the two columns. They have the same rankings as `Tagger.rank`.
     """
     check_frame(df)
     check_column(df, text, "the texts", ("string",))
     for name in (labels, scores):
         if name in df.columns:
-            raise ValueError(f"there is a column {name!r} already; name the ones that are added otherwise")
+            raise ValueError(f"column {name!r} already exists; choose other names for the new columns")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
     content = read_manifest(Path(model))
     if content["kind"] != Tagger.kind:
-        raise ValueError(f"{model} holds a {content['kind']!r}, not a tagger, which ranks texts")
+        raise ValueError(f"{model} contains a {content['kind']!r}, not a tagger")
     from pyspark.sql.types import ArrayType, DoubleType, StringType, StructType
 
     schema = StructType([*df.schema.fields])

@@ -1,8 +1,8 @@
-"""Rows in order: sorted runs on the shared path, each with the counts of its words and labels.
+"""Sorted runs of rows on the shared path, with counts of their words and labels.
 
-A DataFrame has no order. Rows are sorted by their number into runs, one a partition, which are counted; then they are
-sorted into training order. A shard is a range of places in all runs together, so neither the files that rows came from
-nor how Spark cut them matters.
+A DataFrame has no order. Rows are sorted by number into runs, one per partition, and counted. Then they are sorted into
+training order. A shard is a range of positions over all runs, so the result does not depend on the input files or on
+the partitions of Spark.
 """
 
 from collections.abc import Iterator
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COUNTS = "text and label counts"
-FAN = 8  # counts that one task adds up
-CHUNK = 4096  # rows that are encoded at once
+FAN = 8  # counts that one task adds
+CHUNK = 4096  # rows to encode at once
 
 RowChunk = tuple[list[str], list[list[Any]]]
 
 
 class WriteRun:
-    """Write the rows of a partition, which come in order, and count their words and labels."""
+    """Write the rows of a partition, which arrive in order, and count their words and labels."""
 
     def __init__(self, work: Path, text_params: dict[str, Any]) -> None:
         self.work, self.text_params = work, text_params
 
     def __call__(self, batches: Batches) -> Batches:
-        """Write one run; yield what is known of it, or what is wrong with it."""
+        """Write one run; yield its description or an error."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
@@ -61,7 +61,7 @@ class WriteRun:
         yield result_batch({**result, **figures})
 
     def write(self, number: int, batches: Batches) -> dict[str, Any]:
-        """Write run and counts, and return their places."""
+        """Write a run and its counts, and return their paths."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -76,8 +76,8 @@ class WriteRun:
                 rows = batch.column("row").to_numpy()
                 steps = np.diff(rows)
                 if np.any(steps <= 0) or (n and rows[0] <= last):
-                    at = rows[0] if n and rows[0] <= last else rows[1:][steps <= 0][0]
-                    raise ValueError(f"row numbers must differ, but {at} occurs twice")
+                    repeated = rows[0] if n and rows[0] <= last else rows[1:][steps <= 0][0]
+                    raise ValueError(f"row numbers must be unique, but {repeated} occurs twice")
                 first, last = (first if n else int(rows[0])), int(rows[-1])
                 writer = writer or pq.ParquetWriter(writing, batch.schema, compression="zstd")
                 writer.write_batch(batch)
@@ -87,7 +87,7 @@ class WriteRun:
                     labels = part.column("labels").to_pylist()
                     book.count(book.encode(labels, len(labels), learn=True))
                 n += batch.num_rows
-            if writer is None:  # nothing came in, and nothing is left behind
+            if writer is None:  # the empty file is removed below
                 pq.write_table(pa.table({}), writing)
             else:
                 writer.close()
@@ -105,7 +105,7 @@ def _label_arrays(book: LabelIndex) -> dict[str, Source]:
 
 
 def restored_book(model: Model) -> LabelIndex:
-    """Return the labels that a directory of counts knows."""
+    """Return the labels in a directory of counts."""
     names = decode_names(model.arrays["label_names"], model.arrays["label_offsets"])
     return LabelIndex.restore(names, model.arrays["label_counts"])
 
@@ -113,7 +113,7 @@ def restored_book(model: Model) -> LabelIndex:
 def write_runs(
     df: "DataFrame", work: Path, text_params: dict[str, Any], n: int, progress: Progress | None
 ) -> list[dict[str, Any]]:
-    """Sort rows (columns row, text, labels) into at most n runs; return what is known of each, in order."""
+    """Sort rows (columns row, text, labels) into at most n runs; return their descriptions in order."""
     ordered = df.repartitionByRange(n, "row").sortWithinPartitions("row")
     results = collect(map_in_arrow(ordered, WriteRun(work, text_params), RESULT), "rows", progress)
     for result in results:
@@ -126,22 +126,22 @@ def write_runs(
 
 
 class SendInTrainingOrder:
-    """Send the rows of runs with the keys that order them for training."""
+    """Send the rows of runs with their sort keys for the training order."""
 
     def __init__(self, runs: list[dict[str, Any]], seed: int, n: int) -> None:
         self.runs, self.seed, self.n = runs, seed, n
 
     def __call__(self, batches: Batches) -> Batches:
-        """Send the runs whose numbers come in."""
+        """Send the runs with the given numbers."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         for number in task_numbers(batches):
-            place = sum(run["rows"] for run in self.runs[:number])
+            position = sum(run["rows"] for run in self.runs[:number])
             with pq.ParquetFile(self.runs[number]["path"], memory_map=True) as file:
                 for batch in file.iter_batches(CHUNK, columns=["text", "labels"]):
-                    keys = sort_keys(np.arange(place, place + batch.num_rows), self.seed)
-                    place += batch.num_rows
+                    keys = sort_keys(np.arange(position, position + batch.num_rows), self.seed)
+                    position += batch.num_rows
                     parts = (keys >> np.uint64(32)) * np.uint64(self.n) >> np.uint64(32)
                     signed = (keys ^ np.uint64(1 << 63)).view(np.int64)  # Spark has no unsigned numbers
                     columns = [pa.array(parts.astype(np.int32)), pa.array(signed), *batch.columns]
@@ -149,13 +149,13 @@ class SendInTrainingOrder:
 
 
 class WriteOrdered:
-    """Write the rows of a partition, which come in the order of their keys."""
+    """Write the rows of a partition, which arrive in the order of their keys."""
 
     def __init__(self, work: Path) -> None:
         self.work = work
 
     def __call__(self, batches: Batches) -> Batches:
-        """Write one run, and yield what is known of it."""
+        """Write one run, and yield its description."""
         import pyarrow.parquet as pq
 
         with measure_task() as figures:
@@ -180,25 +180,25 @@ def order_runs(
     labels_type: str,
     progress: Progress | None,
 ) -> list[dict[str, Any]]:
-    """Sort the rows of runs into training order, in as many new runs; return what is known of each, in order."""
+    """Sort the rows of runs into training order, in as many new runs; return their descriptions in order."""
     n = len(runs)
     schema = f"part int, key bigint, text string, labels {labels_type}"
     sent = map_in_arrow(spark.range(0, n, 1, numPartitions=n), SendInTrainingOrder(runs, seed, n), schema)
     ordered = sent.repartitionById(n, "part").sortWithinPartitions("key")
     results = collect(map_in_arrow(ordered, WriteOrdered(work), RESULT), "order", progress)
-    found = sorted((result for result in results if result["rows"]), key=lambda run: run["part"])
-    assert sum(run["rows"] for run in found) == sum(run["rows"] for run in runs), "a row was lost"
-    return found
+    ordered_runs = sorted((result for result in results if result["rows"]), key=lambda run: run["part"])
+    assert sum(run["rows"] for run in ordered_runs) == sum(run["rows"] for run in runs), "a row was lost"
+    return ordered_runs
 
 
 class AddCounts:
-    """Add up the counts of neighbouring runs: terms and labels keep the order in which rows bring them."""
+    """Add the counts of neighbouring runs. Terms and labels keep the order of their first rows."""
 
     def __init__(self, groups: list[list[str]], targets: list[str], text_params: dict[str, Any]) -> None:
         self.groups, self.targets, self.text_params = groups, targets, text_params
 
     def __call__(self, number: int) -> dict[str, Any]:
-        """Add up one group."""
+        """Add the counts of one group."""
         first, *others = self.groups[number]
         encoder, model = TextEncoder(**self.text_params), open_model(first)
         encoder.restore(model.arrays)
@@ -216,7 +216,7 @@ class AddCounts:
 def add_counts(
     spark: "SparkSession", paths: list[str], work: Path, text_params: dict[str, Any], progress: Progress | None
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Add the counts of all runs up, in a tree; return the directory of the whole, and what it took."""
+    """Add the counts of all runs in a tree; return the directory of the total, and statistics of the tasks."""
     level, figures = 0, []
     while len(paths) > 1:
         level += 1
@@ -228,7 +228,7 @@ def add_counts(
 
 
 def read_rows(runs: list[dict[str, Any]], start: int, stop: int, chunk: int = CHUNK) -> Iterator[RowChunk]:
-    """Yield the texts and labels of the rows at places start .. stop-1 of all runs together, in order."""
+    """Yield the texts and labels of the rows at positions start .. stop-1 over all runs, in order."""
     import pyarrow.parquet as pq
 
     first = 0

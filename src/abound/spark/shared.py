@@ -1,7 +1,7 @@
-"""What executors share by a path: sorted runs of rows, model directories, parts of the next model.
+"""Files on the shared path: sorted runs of rows, model directories, parts of the next model.
 
-Whatever a task writes gets its name at the end, in one step, and the same task writes the same bytes again: a task that
-is killed, or that runs twice, does no harm.
+A task writes to a temporary name and renames it at the end, and it always writes the same bytes. So a task that is
+killed or runs twice does no harm.
 """
 
 import json
@@ -18,24 +18,24 @@ from abound.store import Model, read_model
 from abound.store.directory import MANIFEST, Source, read_manifest, write_array, write_manifest
 from abound.text import TextEncoder
 
-_verified: set[str] = set()  # states whose files this process has compared with their checksums
-_encoders: dict[str, TextEncoder] = {}  # the one vocabulary of this process, by state and parameters
+_verified: set[str] = set()  # states whose checksums this process has verified
+_encoders: dict[str, TextEncoder] = {}  # at most one vocabulary per process, by state and parameters
 
 
 def publish(path: Path, content: Mapping[str, Any], arrays: Mapping[str, Source]) -> dict[str, Any]:
-    """Write a model directory, whatever a killed task has left in it; return its state hash and shapes."""
+    """Write a model directory, replacing what a killed task has left there; return its path and state hash."""
     path.mkdir(parents=True, exist_ok=True)
     files = {key: write_array(path, key, source) for key, source in arrays.items()}
     return {"path": str(path), "state_hash": write_manifest(path, content, files)}
 
 
 def is_model(path: Path) -> bool:
-    """Tell whether a model directory is complete."""
+    """Return whether a model directory is complete."""
     return (path / MANIFEST).exists()
 
 
 def open_model(path: str | Path) -> Model:
-    """Map a model directory; its checksums are compared the first time that this process meets its state."""
+    """Map a model directory. Its checksums are verified once per process and state."""
     state = str(read_manifest(Path(path))["state_hash"])
     model = read_model(path, verify=state not in _verified)
     _verified.add(state)
@@ -43,13 +43,13 @@ def open_model(path: str | Path) -> Model:
 
 
 def open_ranker(path: str | Path, model: Model | None = None) -> Ranker:
-    """Return a ranker of its own on a private map of a model directory."""
+    """Return a new ranker on a private map of a model directory."""
     model = model or open_model(path)
     return ranker_class(model.content["kind"]).from_model(model)
 
 
 def open_encoder(path: str | Path, params: Mapping[str, Any]) -> TextEncoder:
-    """Return the frozen vocabulary of a directory; a process builds it once."""
+    """Return the frozen vocabulary of a directory. A process builds it once."""
     key = repr((read_manifest(Path(path))["state_hash"], sorted(params.items())))
     if key not in _encoders:
         _encoders.clear()
@@ -61,7 +61,7 @@ def open_encoder(path: str | Path, params: Mapping[str, Any]) -> TextEncoder:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Give a folder to write into that takes its name when it is complete; one that is there already stays."""
+    """Yield a temporary folder, which is renamed to `path` at the end unless `path` exists."""
     path.parent.mkdir(parents=True, exist_ok=True)
     writing = Path(tempfile.mkdtemp(prefix=".writing-", dir=path.parent))
     try:
@@ -77,7 +77,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a file to write that takes its name when it is complete."""
+    """Yield a temporary file, which is renamed to `path` at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
     os.close(descriptor)
@@ -89,6 +89,6 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a small file in one step."""
+    """Write a JSON file atomically."""
     with new_file(path) as writing:
         writing.write_text(json.dumps(content, indent=1) + "\n")

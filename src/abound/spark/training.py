@@ -1,4 +1,4 @@
-"""Train on Spark: the driver of all stages. It holds names of directories and a few numbers, never a model."""
+"""Train on Spark: the driver of all stages. It only holds paths and a few numbers, never a model."""
 
 import json
 import shutil
@@ -39,25 +39,25 @@ if TYPE_CHECKING:
 
 INTEGERS = ("bigint", "int", "smallint", "tinyint")
 LABELS = ("array<string>", "array<int>", "array<bigint>")
-DELTAS_PER_BATCH = 64  # deltas that Spark hands to a merging task at once
+DELTAS_PER_BATCH = 64  # deltas that Spark passes to a merging task at once
 TEXT_ARRAYS = ("term_starts", "term_lengths", "term_counts", "term_names", "text_counters")
 
 
 @dataclass
 class Report:
-    """What a training on Spark has done.
+    """The result of a training on Spark.
 
     Attributes
     ----------
     model : str
         The model directory.
     state_hash : str
-        The hash of what was learned; the same as that of as many local shards.
+        The hash of the learned state. It is the same with as many shards on one machine.
     rows, labels, features : int
-        Rows learned, labels and terms known.
+        Numbers of learned rows, labels and terms.
     stages : list of dict
-        For each stage that ran: its name, seconds, tasks, the largest `peak_bytes` of a task (and `added_bytes`, beyond
-        what its process held before), and bytes of deltas.
+        For each stage that ran: name, seconds, tasks, the largest `peak_bytes` of a task, the largest `added_bytes` of
+        a task beyond the earlier memory of its process, and the bytes of deltas.
     """
 
     model: str
@@ -87,35 +87,34 @@ def fit(
 ) -> Report:
     """Train a tagger on the rows of a DataFrame, and write its model directory.
 
-    The model is the same, byte for byte, as that of `Tagger(ranker, ranker_params={"shards": shards}).fit` on the rows
+    The model is identical, byte for byte, to that of `Tagger(ranker, ranker_params={"shards": shards}).fit` on the rows
     in the order of their numbers.
 
     Parameters
     ----------
     df : DataFrame
     model : path
-        Where the model goes: a path that driver and executors share.
+        The model directory, on a path that driver and executors share.
     text, labels, row : str
-        Columns of the texts, of their lists of labels, and of whole numbers that differ, which order the rows.
+        Columns of the texts, of their lists of labels, and of unique integers that order the rows.
     ranker : {"cascade", "feature-focus"}
     ranker_params : dict, optional
-        Its parameters.
+        Parameters of the ranker.
     passes : int, optional
-        How often to go through the rows.
+        Number of passes over the rows.
     shards : int, optional
-        Ranges of rows that are learned apart, each by one task, and merged after every pass; as many as there are
-        cores, if not given.
+        Number of shards: ranges of rows that are learned by separate tasks and merged in rounds. By default, the
+        number of cores.
     work : path, optional
-        Where rows and models are kept between stages, also shared; beside the model, if not given. It is removed at
-        the end.
+        Shared directory for rows and models between stages; by default, beside the model. It is removed at the end.
     resume : bool
-        Go on where an earlier call with the same rows and parameters was interrupted.
+        Continue an interrupted call with the same rows and parameters.
     keep_work : bool
-        Keep the directory of work.
+        Do not remove the work directory.
     progress : callable, optional
-        Called with a stage's name, the tasks that are done, and how many there are.
+        Called with the name of the stage, the number of finished tasks and the number of tasks.
     **text_params
-        `language`, as of a `Tagger`, and parameters of `abound.text.TextEncoder`; max_terms cannot be used here.
+        `language`, as in `Tagger`, and parameters of `abound.text.TextEncoder`, except `max_terms`.
 
     Returns
     -------
@@ -136,7 +135,7 @@ def fit(
     if not block_components(tagger.ranker):
         raise ValueError(f"a {ranker!r} ranker cannot be trained on Spark: its components cannot be merged in blocks")
     if tagger.encoder.max_terms is not None:
-        raise ValueError("max_terms depends on the order in which terms are met, so it cannot be used on a cluster")
+        raise ValueError("max_terms depends on the order of the terms, so it cannot be used on a cluster; leave it out")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
     if tagger.detects_language:
         tagger.set_language(detect_language(frame, tagger.seed))
@@ -150,7 +149,7 @@ def fit(
 
 
 def detect_language(frame: "DataFrame", seed: int) -> str | None:
-    """Tell the language of the texts from a sample of the first rows, as a training on one machine does."""
+    """Detect the language of the texts from a sample of the first rows, as a training on one machine does."""
     first = frame.orderBy("row").limit(HELD_ROWS).select("text")
     return language_of((row["text"] or "" for row in first.toLocalIterator()), seed).language
 
@@ -158,19 +157,19 @@ def detect_language(frame: "DataFrame", seed: int) -> str | None:
 def _check_target(path: Path, resume: bool) -> None:
     if not path.exists() or is_model(path):
         return
-    # A driver that was killed at the very end has left files of the model, and no manifest.
+    # A driver that was killed at the very end has left files of the model without a manifest.
     if not path.is_dir() or not all(resume and DATA_FILE.fullmatch(old.name) for old in path.iterdir()):
         raise FileExistsError(f"{path} is not empty and holds no model; give a new or an empty directory")
 
 
 class StartModel:
-    """Write the model that the first pass begins with: all labels are known, nothing is learned."""
+    """Write the initial model of the first pass, with all labels and nothing learned."""
 
     def __init__(self, counts: str, target: str, params: dict[str, Any], n_rows: int, n_terms: int) -> None:
         self.counts, self.target, self.params, self.n_rows, self.n_terms = counts, target, params, n_rows, n_terms
 
     def __call__(self, _number: int) -> dict[str, Any]:
-        """Write it; return what the driver must know of its form."""
+        """Write the model; return what the driver needs to know about it."""
         settings = dict(self.params)
         tagger = Tagger(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
         ranker = tagger.ranker
@@ -190,13 +189,13 @@ class StartModel:
 
 
 class Training:
-    """A training and its directory of work: each stage leaves a small file there when it is done."""
+    """A training and its work directory, where each finished stage leaves a small file."""
 
     def __init__(
         self, spark: "SparkSession", tagger: Tagger, target: Path, work: Path, progress: Progress | None
     ) -> None:
         self.work, self.target, self.tagger, self.progress = work.absolute(), target.absolute(), tagger, progress
-        self.spark = spark.newSession()  # settings of our own, on the same executors
+        self.spark = spark.newSession()  # separate settings on the same executors
         self.spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(DELTAS_PER_BATCH))
         self.cores = spark.sparkContext.defaultParallelism
         self.text_params = tagger.encoder.params()
@@ -205,7 +204,7 @@ class Training:
         self.stages: list[dict[str, Any]] = []
 
     def run(self, frame: "DataFrame", resume: bool) -> Report:
-        """Go through all stages, and leave out those that are done."""
+        """Run all stages that are not done yet."""
         plan = {"params": self.tagger.params(), "input": self.fingerprint(frame)}
         self.open_work(json.loads(json.dumps(plan)), resume)
         runs = self.run_once("rows", lambda: self.sort_rows(frame))
@@ -219,13 +218,13 @@ class Training:
         state = start
         for number, round_ in enumerate(schedule(n_rows, Plan(**form["plan"])), 1):
             state = self.round(number, state, (counts, ordered, n_terms), form, round_)
-        found = self.finish(counts, state)
-        return Report(str(self.target), found, n_rows, form["labels"], n_terms, self.stages)
+        state_hash = self.finish(counts, state)
+        return Report(str(self.target), state_hash, n_rows, form["labels"], n_terms, self.stages)
 
-    # -- keeping track -----------------------------------------------------------------------------
+    # -- bookkeeping -------------------------------------------------------------------------------
 
     def fingerprint(self, frame: "DataFrame") -> list[int]:
-        """Count the rows and add up hashes of them, in any order; say what is wrong with them."""
+        """Return the number of rows and the sum of their hashes. Raise an error for missing values."""
         from pyspark.sql import functions as f
 
         whole = f.xxhash64("row", "text", "labels").cast("decimal(38,0)")
@@ -242,30 +241,30 @@ class Training:
         return [int(n), int(total)]
 
     def open_work(self, plan: dict[str, Any], resume: bool) -> None:
-        """Begin a directory of work, or go on with one that has the same plan."""
+        """Create a work directory, or continue one with the same plan."""
         path = self.work / "plan.json"
         if path.exists():
             if not resume:
                 raise FileExistsError(
-                    f"{self.work} holds a training that was interrupted; resume=True or --resume goes on with it, "
-                    "or remove it"
+                    f"{self.work} contains an interrupted training; "
+                    "continue it with resume=True or --resume, or remove it"
                 )
             if json.loads(path.read_text()) != plan:
-                raise ValueError(f"{self.work} holds a training of other rows or with other parameters; remove it")
+                raise ValueError(f"{self.work} contains a training with other rows or parameters; remove it")
             return
         if self.work.exists() and any(self.work.iterdir()):
-            raise FileExistsError(f"{self.work} is not empty and holds no training; give a new or an empty directory")
+            raise FileExistsError(f"{self.work} is not empty and contains no training; give a new or empty directory")
         write_json(path, plan)
 
     def run_once(self, stage: str, do: Callable[[], Any]) -> Any:
-        """Return what a stage gives; one that was done before is not done again."""
+        """Return the result of a stage. A finished stage is not run again."""
         path = self.work / f"{stage}.json"
         if not path.exists():
             write_json(path, do())
         return json.loads(path.read_text())
 
     def note(self, stage: str, begin: float, results: list[dict[str, Any]], **more: Any) -> None:
-        """Keep the figures of a stage."""
+        """Record the statistics of a stage."""
         peak, added = (max((r.get(name, 0) for r in results), default=0) for name in ("peak_bytes", "added_bytes"))
         cpu = sum(result.get("cpu_seconds", 0.0) for result in results)
         figures = {"seconds": time.perf_counter() - begin, "tasks": len(results), "cpu_seconds": cpu}
@@ -281,18 +280,18 @@ class Training:
         return runs
 
     def count_words(self, paths: list[str]) -> str:
-        """Add up what was counted."""
+        """Add the counts of all runs."""
         begin = time.perf_counter()
-        found, results = add_counts(self.spark, paths, self.work, self.text_params, self.progress)
+        counts, results = add_counts(self.spark, paths, self.work, self.text_params, self.progress)
         self.note("words", begin, results)
-        return found
+        return counts
 
     def order_rows(self, runs: list[dict[str, Any]], labels_type: str) -> list[dict[str, Any]]:
-        """Sort rows into training order; those in the order of their numbers are no longer needed."""
+        """Sort rows into training order. The runs in the order of row numbers are no longer needed."""
         begin = time.perf_counter()
-        found = order_runs(self.spark, runs, self.work, self.seed, labels_type, self.progress)
-        self.note("order", begin, found)
-        return found
+        ordered = order_runs(self.spark, runs, self.work, self.seed, labels_type, self.progress)
+        self.note("order", begin, ordered)
+        return ordered
 
     def start(self, counts: str, target: str, n_rows: int, n_terms: int) -> dict[str, Any]:
         """Write the empty model."""
@@ -300,7 +299,7 @@ class Training:
         return run_tasks(self.spark, 1, task, "start", self.progress)[0]
 
     def round(self, number: int, base: str, data: tuple[Any, ...], form: dict[str, Any], round_: Round) -> str:
-        """Learn one round from a model, and write the next; return where it is."""
+        """Learn one round from a model, and write the next model; return its path."""
         target, parts = self.work / f"model-{number:05d}", self.work / f"parts-{number:05d}"
         if is_model(target):
             return str(target)
@@ -310,9 +309,9 @@ class Training:
             kind: MergeForm(form["labels"], n_shards, params, alone) for kind, params in form["components"].items()
         }
         layout = Layout.of(n_terms + form["offset"], n_shards, self.cores)
-        places = (base, str(target), str(parts), counts)
-        step = Step(*places, self.text_params, runs, layout, round_, forms, alone)
-        shutil.rmtree(parts, ignore_errors=True)  # of an earlier call that was interrupted; a retried task finds none
+        paths = (base, str(target), str(parts), counts)
+        step = Step(*paths, self.text_params, runs, layout, round_, forms, alone)
+        shutil.rmtree(parts, ignore_errors=True)  # of an earlier, interrupted call
         begin = time.perf_counter()
         shards = self.spark.range(0, n_shards, 1, numPartitions=n_shards)
         sent = map_in_arrow(shards, Learn(step), SCHEMA)
@@ -331,7 +330,7 @@ class Training:
         return str(target)
 
     def finish(self, counts: str, state: str) -> str:
-        """Join vocabulary and ranker to the model directory of a tagger; return its state hash."""
+        """Combine vocabulary and ranker into the model directory of a tagger; return its state hash."""
         self.target.mkdir(parents=True, exist_ok=True)
         files: dict[str, Any] = {}
         for source, keys, prefix in ((counts, TEXT_ARRAYS, ""), (state, None, RANKER_PREFIX)):

@@ -1,7 +1,7 @@
-"""Deltas as rows of Arrow, which Spark shuffles by bucket and sorts by kind, block and shard.
+"""Encode deltas as Arrow rows, which Spark shuffles by bucket and sorts by kind, block and shard.
 
-A shard that is learned again must send the same rows: Spark compares their checksums, and gives up a job some of whose
-buckets were merged from others. So nothing that was measured goes this way.
+A shard that is learned again must send the same rows: Spark compares their checksums and aborts a job if some buckets
+were already merged from different rows. So the rows contain no measured values, such as times.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from abound.spark.layout import Layout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MARK = "mark"  # a row that says nothing of features
+MARK = "mark"  # a row without features
 ARRAYS = {"features": np.int32, "lengths": np.int32, "totals": np.float64, "seen": np.int64}
 SCHEMA = "kind string, bucket int, block int, shard int, width long, "
 SCHEMA += "features binary, lengths binary, totals binary, seen binary, entries binary"
@@ -32,15 +32,15 @@ class Sent(NamedTuple):
     bucket: int
     block: int
     shard: int
-    width: int  # features that the shard knows
+    width: int  # number of features of the shard
     delta: Delta | None
 
 
-def pack(found: Iterable[tuple[str, int, Delta]], shard: int, layout: Layout) -> Batches:
-    """Yield what a shard sends as batches; one row at least goes to every bucket, so that each is merged."""
+def pack(deltas: Iterable[tuple[str, int, Delta]], shard: int, layout: Layout) -> Batches:
+    """Encode the deltas of a shard as batches. Every bucket gets at least one row, so that it is merged."""
     rows: list[tuple[Any, ...]] = [(MARK, bucket, -1, shard, 0, *[b""] * 5) for bucket in range(layout.buckets)]
     n_bytes = 0
-    for kind, width, delta in found:
+    for kind, width, delta in deltas:
         arrays = (np.ascontiguousarray(array).tobytes() for array in delta[1:])
         rows.append((kind, layout.bucket_of(delta.block), delta.block, shard, width, *arrays))
         n_bytes += delta.nbytes
@@ -62,7 +62,7 @@ def _batch(rows: list[tuple[Any, ...]]) -> "pa.RecordBatch":
 
 
 def unpack(batches: Batches) -> Iterator[Sent]:
-    """Yield what was sent; arrays are views of the batches."""
+    """Decode batches. Arrays are views of the batches."""
     for batch in batches:
         heads = zip(*(batch.column(i).to_pylist() for i in range(5)), strict=True)
         for row, (kind, bucket, block, shard, width) in enumerate(heads):

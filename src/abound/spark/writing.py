@@ -1,4 +1,4 @@
-"""The next model from the parts of its buckets: one task an array, and a manifest that makes it complete."""
+"""Write the next model from the parts of its buckets: one task per array, then the manifest."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ Pieces = Callable[[], Iterator[NDArray[Any]]]
 
 
 class WriteArrays:
-    """Write the arrays of the next model, each from what all buckets hold of it, in their order."""
+    """Write the arrays of the next model from the parts of all buckets, in order."""
 
     def __init__(self, parts: str, target: str, layout: Layout, widths: Mapping[str, int]) -> None:
         self.parts, self.target, self.layout, self.widths = parts, target, layout, dict(widths)
@@ -32,13 +32,13 @@ class WriteArrays:
 
     @property
     def names(self) -> list[str]:
-        """The arrays that are written."""
+        """Names of the arrays to write."""
         return sorted(self.arrays)
 
     def __call__(self, number: int) -> dict[str, Any]:
-        """Write one array, and return what the manifest must say of it."""
+        """Write one array, and return its entry for the manifest."""
         name = self.names[number]
-        kind, (file, stored, dtype, field, places) = self.arrays[name]
+        kind, (file, stored, dtype, field, slots) = self.arrays[name]
 
         def pieces() -> Iterator[NDArray[Any]]:
             for bucket in range(self.layout.buckets):
@@ -54,7 +54,7 @@ class WriteArrays:
         else:
             n, source = self.widths[kind], _first(pieces, self.widths[kind])
             if file == "lengths":
-                n, source = n + 1, _summed(source, places)
+                n, source = n + 1, _starts(source, slots)
         return {name: write_array(Path(self.target), name, Blocks(dtype, n, source))}
 
 
@@ -63,7 +63,7 @@ def _fields(pieces: Pieces, field: str) -> Pieces:
 
 
 def _first(pieces: Pieces, n: int) -> Pieces:
-    """Leave out what comes after the first n."""
+    """Return only the first n entries."""
 
     def cut() -> Iterator[NDArray[Any]]:
         left = n
@@ -74,17 +74,17 @@ def _first(pieces: Pieces, n: int) -> Pieces:
     return cut
 
 
-def _summed(pieces: Pieces, places: int) -> Pieces:
-    """Turn lengths of lists into where each begins, in entries of so many places."""
+def _starts(pieces: Pieces, slots: int) -> Pieces:
+    """Turn the lengths of lists into their start offsets, in entries of `slots` slots."""
 
     def sums() -> Iterator[NDArray[Any]]:
         last = 0
         yield np.zeros(1, np.int64)
         for piece in pieces():
-            found = last + np.cumsum(piece, dtype=np.int64)
-            if len(found):
-                last = int(found[-1])
-            yield found // places
+            ends = last + np.cumsum(piece, dtype=np.int64)
+            if len(ends):
+                last = int(ends[-1])
+            yield ends // slots
 
     return sums
 
@@ -95,7 +95,7 @@ def write_next(
     write: WriteArrays,
     progress: Progress | None,
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Write the next model: its arrays by tasks, the rest from the base; return its state hash and what it took."""
+    """Write the next model: its arrays in tasks, the rest from the base; return its state hash and statistics."""
     old, target = Path(base), Path(write.target)
     target.mkdir(parents=True, exist_ok=True)
     results = run_tasks(spark, len(write.names), write, "write", progress)

@@ -1,4 +1,4 @@
-"""Which setting suits these rows best: successive halving on growing samples of them, within a time budget."""
+"""Find the best setting for some rows, by successive halving on growing samples within a time budget."""
 
 from abound.tuning.settings import Setting
 from abound.tuning.trials import Rows, Trial

@@ -1,10 +1,10 @@
-"""Brackets of successive halving: many settings on few rows, a third of them on three times the rows, and so on."""
+"""Brackets of successive halving: many settings on few rows, the best third on three times as many, and so on."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401  (scikit-learn's way to offer it)
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401  enables the import below
 from sklearn.model_selection import HalvingRandomSearchCV
 
 from abound.tuning.settings import Setting, Space
@@ -13,12 +13,12 @@ from abound.tuning.trials import TrialRunner
 FACTOR = 3
 RUNGS = 3
 N_CANDIDATES = FACTOR ** (RUNGS - 1)
-UNTRIED = -1.0  # below every figure: what there was no time for is not promoted
+UNTRIED = -1.0  # below every metric, so that settings without a trial are not promoted
 
 
 @dataclass(eq=False, repr=False)
 class Candidate(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A setting as scikit-learn's searches want it: an estimator whose resource is `n_rows`."""
+    """A setting as an estimator for scikit-learn's search, with resource `n_rows`."""
 
     runner: TrialRunner | None = None
     n_rows: int = 1
@@ -35,25 +35,25 @@ class Candidate(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     name_weight: float | None = None
 
     def setting(self) -> Setting:
-        """Return what differs from the defaults."""
+        """Return the parameters that differ from the defaults."""
         given = self.get_params(deep=False)
         return Setting({k: v for k, v in given.items() if v is not None and k not in ("runner", "n_rows")})
 
     def fit(self, X: Any, y: Any) -> "Candidate":  # noqa: ARG002
-        """Learn the first rows of the runner; those that scikit-learn would hand over are not looked at."""
+        """Learn a sample of the runner's rows. The arguments of scikit-learn are ignored."""
         assert self.runner is not None
-        top = self.n_rows * FACTOR > self.runner.n_rows  # the last rung takes what division leaves over, too
+        top = self.n_rows * FACTOR > self.runner.n_rows  # the last rung also takes the remainder of the division
         trial = self.runner.run(self.setting(), self.runner.n_rows if top else self.n_rows)
         self.value_ = UNTRIED if trial is None else trial.value
         return self
 
     def score(self, X: Any, y: Any) -> float:  # noqa: ARG002
-        """Return the measure on the rows to choose by."""
+        """Return the metric on the validation rows."""
         return self.value_
 
 
 def rungs(runner: TrialRunner) -> list[int]:
-    """Return the rows of each step of a bracket.
+    """Return the number of rows of each rung of a bracket.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def rungs(runner: TrialRunner) -> list[int]:
 
 
 def run_bracket(runner: TrialRunner, where: Space, random_state: int) -> None:
-    """Let scikit-learn draw settings and halve them; the runner keeps what was tried."""
+    """Run successive halving with scikit-learn. The runner records the trials."""
     search = HalvingRandomSearchCV(
         Candidate(runner),
         where,

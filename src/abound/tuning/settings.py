@@ -1,4 +1,4 @@
-"""What may be tried: settings of a tagger, each of which `abound fit` can be told."""
+"""The settings of a tagger that tuning may try. All of them are options of `abound fit`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ from abound.tagger import Tagger
 
 Space: TypeAlias = list[dict[str, list[Any]]]
 
-# Parameters of a tagger that `abound fit` has an option for; whatever else a setting holds is a --ranker-param.
+# Parameters with an option of `abound fit`. All others of a setting are passed with --ranker-param.
 OPTIONS = ("ranker", "passes", "language", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
 TAGGER_OWN = ("ranker", "language", "ngrams", "char_ngrams", "stem", "min_count", "name_weight")
-# How much longer a row takes than with the defaults, roughly: what a first trial is planned with.
+# The rough time per row, relative to the defaults. It is used to plan first trials.
 WORK = {"char_ngrams": 4.0}
 USUAL_PASSES = 2.0
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters of a tagger that are to differ from its defaults.
+    """Parameters of a tagger that differ from its defaults.
 
     Attributes
     ----------
     values : mapping
-        By name: those of the tagger and its text encoder, and those of the ranker.
+        Parameters of the tagger, its text encoder and its ranker, by name.
 
     Examples
     --------
@@ -34,9 +34,9 @@ class Setting:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def tagger(self) -> Tagger:
-        """Return a tagger that has learned nothing."""
+        """Return an untrained tagger."""
         own = {name: value for name, value in self.values.items() if name in TAGGER_OWN}
-        if own.get("language") == "none":  # as the command line says it
+        if own.get("language") == "none":  # as on the command line
             own["language"] = None
         ranker = {name: value for name, value in self.values.items() if name not in TAGGER_OWN}
         return Tagger(ranker_params=ranker, **own)
@@ -49,20 +49,20 @@ class Setting:
         >>> Setting({"char_ngrams": (4, 5), "w_min": 0.001}).options()
         ['--char-ngrams', '4-5', '--ranker-param', 'w_min=0.001']
         """
-        found = []
+        arguments = []
         for name, value in self.values.items():
             if name in OPTIONS:
-                found += ["--" + name.replace("_", "-"), _shown(value)]
+                arguments += ["--" + name.replace("_", "-"), _shown(value)]
             else:
-                found += ["--ranker-param", f"{name}={_shown(value)}"]
-        return found
+                arguments += ["--ranker-param", f"{name}={_shown(value)}"]
+        return arguments
 
     def words(self) -> str:
-        """Return the setting as a person reads it."""
+        """Return the setting as readable text."""
         return ", ".join(f"{name} {_shown(value)}" for name, value in self.values.items()) or "the defaults"
 
     def work(self) -> float:
-        """Return about how many times as long a row takes as with the defaults."""
+        """Return the estimated time per row, relative to the defaults."""
         passes = self.values.get("passes") or (3 if self.values.get("ranker") == "mmp" else USUAL_PASSES)
         factor = float(passes) / USUAL_PASSES
         for name, more in WORK.items():
@@ -78,18 +78,18 @@ def _shown(value: Any) -> str:
 
 
 def space(*, few_labels: bool, stem: str | None, has_names: bool) -> Space:
-    """Return the values that are tried together, as scikit-learn's parameter samplers take them.
+    """Return the search space in the format of scikit-learn's parameter samplers.
 
-    Each part of the list is as likely as it has combinations. A value of None is the default.
+    The probability of each dictionary is proportional to its number of combinations. None is the default value.
 
     Parameters
     ----------
     few_labels : bool
-        Whether the cascade weighs every label, so that it has no index to trim.
+        Whether the cascade uses its linear model, so that there is no index to truncate.
     stem : str or None
-        A stemmer that may be tried beside that of the language that `fit` detects.
+        A stemmer to try besides that of the language that `fit` detects.
     has_names : bool
-        Whether labels have names that are learned.
+        Whether labels have names to learn.
     """
     texts: dict[str, list[Any]] = {"ngrams": [None, 3], "language": [None, "none"]}
     if stem:

@@ -1,4 +1,4 @@
-"""Where settings are tried: rows to learn, rows to choose by, and a clock."""
+"""Try settings: training rows, validation rows, and a clock."""
 
 import math
 import time
@@ -14,9 +14,9 @@ from abound.tagger import Tagger
 from abound.tuning.settings import Setting
 
 RANKS = 5
-VALIDATION_EVERY = 10  # every so many-th row that may be learned is one to choose by
+VALIDATION_EVERY = 10  # one row in this many is a validation row
 MAX_VALIDATION_ROWS = 4_000
-SLACK = 1.25  # how much longer than expected a trial may take
+SLACK = 1.25  # a trial may take this many times as long as expected
 GOLDEN = 0.6180339887498949
 
 
@@ -29,7 +29,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting, the rows that it learned, its figure on the rows to choose by, and the seconds that took."""
+    """A setting, the number of rows it learned, its metric on the validation rows, and the seconds it took."""
 
     setting: Setting
     n_rows: int
@@ -44,30 +44,30 @@ def learn(setting: Setting, rows: Rows, label_names: Mapping[Any, Sequence[str]]
 
 
 def judge_rows(tagger: Tagger, rows: Rows, n_ranks: int = RANKS) -> Judgement:
-    """Rank rows and hold the rankings against their labels."""
+    """Rank rows and compare the rankings with their labels."""
     ranking = tagger.rank_arrays(rows.texts, n_ranks)
     return judge(tagger.truth(rows.labels), ranking, label_counts=tagger.label_counts, n_train_rows=tagger.n_rows)
 
 
 class TrialRunner:
-    """Try settings on growing samples of rows, as long as there is time.
+    """Try settings on growing samples of rows while there is time.
 
     Parameters
     ----------
     rows : Rows
-        Those that may be learned; a tenth of them are set aside to choose by.
+        The training rows. A tenth of them become validation rows.
     label_names : mapping
-        What labels are called.
+        Names of the labels.
     name : str
-        The measure to choose by.
+        The metric to choose by.
     time_left : callable
-        Seconds that trials may still take.
+        Returns the seconds left for trials.
     watch : callable
-        Is given each trial.
+        Called with each trial.
     n_rows : int or None
-        Rows of the largest trials; None takes all that are not set aside.
+        Number of rows of the largest trials; None for all training rows.
     clock : callable
-        Gives the time in seconds.
+        Returns the time in seconds.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class TrialRunner:
         ]
         aside = labelled[:: -(-len(labelled) // MAX_VALIDATION_ROWS)] if labelled else []
         if not aside:
-            raise ValueError(f"there are too few rows with labels to choose a setting by, {len(rows.texts):,} in all")
+            raise ValueError(f"there are too few rows with labels to choose a setting, {len(rows.texts):,} in total")
         apart = set(aside)
         self.validation = _select(rows, aside)
         self.rows = _select(rows, [number for number in range(len(rows.texts)) if number not in apart])
@@ -98,27 +98,27 @@ class TrialRunner:
         self._time_left = time_left
         self._watch = watch
         self._clock = clock
-        # Fractions of multiples of the golden ratio are spread evenly however many are taken, so a sample is the rows
-        # below a threshold: samples grow, keep the rows' order, and hold a sorted file's last labels, too.
+        # The fractional parts of multiples of the golden ratio are spread evenly for any number of rows. A sample is
+        # the rows below a threshold: samples are nested, keep the order, and cover the whole of a sorted file.
         self._spread = np.arange(1, len(self.rows.texts) + 1) * GOLDEN % 1.0
 
     def __deepcopy__(self, _: Any) -> "TrialRunner":
-        return self  # scikit-learn copies the parameters of each candidate; rows and trials are for all
+        return self  # scikit-learn copies the parameters of each candidate, but they share rows and trials
 
     @property
     def n_all(self) -> int:
-        """Rows that may be learned, those to choose by among them."""
+        """Number of training and validation rows."""
         return len(self.rows.texts) + len(self.validation.texts)
 
     def sample(self, n_rows: int) -> Rows:
-        """Return so many rows, in order; a larger sample holds a smaller one."""
+        """Return `n_rows` rows, in order. A larger sample contains a smaller one."""
         if n_rows >= len(self.rows.texts):
             return self.rows
         threshold = np.partition(self._spread, n_rows - 1)[n_rows - 1]
         return _select(self.rows, np.flatnonzero(self._spread <= threshold).tolist())
 
     def expected_seconds(self, setting: Setting, n_rows: int) -> float:
-        """Return how long a trial will take, by earlier ones of the same setting, or else of all."""
+        """Estimate the time of a trial from earlier ones of the same setting, or of all settings."""
         own = [trial for trial in self.trials if trial.setting == setting]
         if own:
             return SLACK * own[-1].seconds * n_rows / own[-1].n_rows
@@ -126,12 +126,12 @@ class TrialRunner:
         return SLACK * float(np.median(rates)) * n_rows * setting.work() if rates else 0.0
 
     def run(self, setting: Setting, n_rows: int) -> Trial | None:
-        """Try a setting on so many rows, unless that would take longer than there is time."""
-        again = next((t for t in self.trials if t.setting == setting and t.n_rows == n_rows), None)
-        if again is not None:
-            return again
+        """Try a setting on `n_rows` rows. Return None if the time left is too short."""
+        earlier = next((t for t in self.trials if t.setting == setting and t.n_rows == n_rows), None)
+        if earlier is not None:
+            return earlier
         needed = self.expected_seconds(setting, n_rows)
-        if n_rows >= self.n_rows:  # what wins then is learned once more at the end, from all rows
+        if n_rows >= self.n_rows:  # the winner is trained once more at the end, on all rows
             needed += self.expected_seconds(setting, self.n_all)
         if needed > self._time_left():
             return None
@@ -145,10 +145,10 @@ class TrialRunner:
         return trial
 
     def best(self, seconds: float = math.inf) -> Setting:
-        """Return the setting that did best in the largest trials; of equals, the first.
+        """Return the best setting of the largest trials; of equal ones, the first.
 
-        Where time was too short for any to come that far, it is the one that gained most over the defaults on equally
-        many rows. What would take more than so many seconds to learn all rows is left out.
+        If there was no time for largest trials, return the setting with the largest gain over the defaults on the same
+        number of rows. Settings that would need more than `seconds` to learn all rows are left out.
         """
         defaults = {trial.n_rows: trial.value for trial in self.trials if trial.setting == Setting()}
         known = [trial for trial in self.trials if self.expected_seconds(trial.setting, self.n_all) <= seconds]

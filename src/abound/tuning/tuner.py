@@ -1,4 +1,4 @@
-"""The whole of tuning: the defaults, the search within the time left, and the best setting on all rows."""
+"""Tuning: measure the defaults, search within the time left, and train the best setting on all rows."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,12 @@ MEASURES = ("P@1", "P@3", "P@5")
 MAX_BRACKETS = 100
 SMALLER_IS_BETTER = ("HR", "OneErr", "Coverage", "loss1", "loss2", "loss3")
 MIN_ROWS = 1_000
-TRIAL_SHARE = 0.03  # of the time, that the defaults take in the largest trials
+TRIAL_SHARE = 0.03  # of the time for one of the largest trials with the defaults
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A setting that learned all rows, measured on those held out."""
+    """A setting that was trained on all rows, with its metrics on the held-out rows."""
 
     setting: Setting
     measures: dict[str, Interval]
@@ -32,18 +32,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What tuning found.
+    """The result of tuning.
 
     Attributes
     ----------
     defaults, best : Outcome
-        Both learned all rows; measured on the held-out ones, which no choice was made by.
+        Both are trained on all rows and measured on the held-out rows, which were not used to choose.
     gain : Interval
-        The best setting's figure minus the defaults', paired over the held-out rows.
+        The metric of the best setting minus that of the defaults, paired over the held-out rows.
     trials : list of Trial
-        Everything that was tried, in order; measured on rows set aside of those that may be learned.
+        All trials in order, measured on validation rows, which are taken from the training rows.
     n_rows : int
-        Rows of the largest trials.
+        Number of rows of the largest trials.
     """
 
     measure: str
@@ -55,7 +55,7 @@ class Tuning:
 
     @property
     def beaten(self) -> bool:
-        """Whether the best setting is better than the defaults beyond chance."""
+        """Whether the best setting is significantly better than the defaults (95% interval above 0)."""
         return self.gain.low > 0
 
 
@@ -71,32 +71,32 @@ def tune(
     watch: Callable[[Trial], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Tuning:
-    """Find the setting of a tagger that ranks held-out rows best, within a time budget.
+    """Find the best setting of a tagger within a time budget.
 
-    Brackets of successive halving draw settings, try each on few rows, the better third on three times as many, and the
-    best of those on as many as the time allows. What they are chosen by is set aside of the rows; the held-out rows
-    only tell, at the end, how good the choice is.
+    Brackets of successive halving draw settings, try each on few rows, the best third on three times as many, and the
+    best of those on as many as the time allows. Settings are chosen on validation rows, which are taken from `rows`.
+    The held-out rows are only used at the end, to measure the choice.
 
     Parameters
     ----------
     rows : Rows
-        Those to learn.
+        Training rows.
     held_out : Rows
-        Those to measure on.
+        Rows to measure on.
     seconds : float
-        The time there is; the seed decides what is tried, the time how much of it.
+        The time budget. The seed decides which settings are tried, and the time decides how many.
     label_names : mapping, optional
-        What labels are called, as `Tagger.fit` takes it.
+        Names of the labels; see `Tagger.fit`.
     stem : str, optional
-        A language whose stems may be tried.
+        Another stemmer to try.
     measure : str
-        What to choose by.
+        The metric to choose by.
     random_state : int
-        Decides which settings are tried, and in which order.
+        Random seed for the settings and their order.
     watch : callable
-        Is given each trial when it is done.
+        Called with each finished trial.
     clock : callable
-        Gives the time in seconds; `time.process_time` does not count what a busy machine does for others.
+        Returns the time in seconds. Use `time.process_time` to exclude other work of a busy machine.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def tune(
     """
     deadline = clock() + seconds
     if measure in SMALLER_IS_BETTER:
-        raise ValueError(f"choose by a measure that grows as rankings get better, such as P@5, not by {measure}")
+        raise ValueError(f"measure must be a metric that is higher for better rankings, such as P@5, got {measure}")
     if not any(held_out.labels):
         raise ValueError("there is nothing to measure on: no held-out row has a label")
     names = dict(label_names or {})
@@ -119,7 +119,7 @@ def tune(
     n_ranks = max(RANKS, metric(measure)[1])
     default, tagger, default_judged = _outcome(Setting(), rows, held_out, names, n_ranks, clock)
     measured = clock() - before - default.seconds
-    reserved = default.seconds  # what the last step would take for the best setting so far
+    reserved = default.seconds  # for training the best setting so far on all rows
 
     def time_for_last_step() -> float:
         return deadline - clock() - 2 * measured
@@ -130,7 +130,7 @@ def tune(
     affordable = int(TRIAL_SHARE * seconds / max(default.seconds, 1e-9) * len(rows.texts))
     runner = TrialRunner(rows, names, measure, time_left, watch, max(affordable, MIN_ROWS), clock)
     few = tagger.ranker.component(Linear) is not None
-    del tagger  # the trials need its memory
+    del tagger  # release its memory for the trials
     where = space(few_labels=few, stem=stem, has_names=bool(names))
     for n_rows in rungs(runner):
         runner.run(Setting(), n_rows)
