@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Example:
   abound convert titles.csv docs.jsonl.gz --text-field title --labels-field tags
-  abound convert docs.jsonl train.txt --to fasttext --write spaces=replace
+  abound convert docs.jsonl train.txt --to fasttext --write spaces=_
   abound convert --list
 """
 

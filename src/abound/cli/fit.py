@@ -77,7 +77,7 @@ class Setting:
             "--language",
             metavar="CODE",
             help="Language of the texts and of SKOS names, such as en. It chooses the stemmer and word parts. "
-            "Default: detected. Use none for whole words.",
+            "Detected by default (auto); none means whole words.",
         ),
     ] = None
     ranker: Annotated[str | None, typer.Option("--ranker", metavar="NAME", help="Ranking algorithm.")] = None
@@ -104,8 +104,8 @@ class Setting:
         typer.Option(
             "--passes",
             metavar="N",
-            help="Passes over the training rows. "
-            "Default: 3 for up to 1,000 labels, else 2, or 1 from a million rows on.",
+            help="Number of passes over the training rows. "
+            "Default: 3 for up to 1,000 labels, otherwise 2, or 1 for a million rows or more.",
         ),
     ] = None
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from abound.cli.common import ModelArgument, emit
+from abound.cli.common import emit
 from abound.cli.reading import FormatOption
 
 EPILOG = """\b
@@ -16,7 +16,7 @@ Example:
 
 
 def apply(
-    model: ModelArgument,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model directory that `abound rerank fit` wrote.")],
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of documents: LETOR or svmlight.")],
     k: Annotated[
         int | None, typer.Option("-k", min=1, metavar="N", help="Print only the best N documents of each query.")
