@@ -72,7 +72,7 @@ def test_an_interval_holds_its_figure():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1, 2], [1], ["MAE"]), "one value a row, got shapes"),
+        (([1, 2], [1], ["MAE"]), "one value per row, got shapes"),
         (([1, 2], [1, 2], ["MSE"]), "unknown metric 'MSE'; the metrics are rank_loss, MAE"),
     ],
 )

@@ -170,7 +170,7 @@ def test_the_best_label_is_explained_if_none_is_given():
     tagger = Tagger().fit(["a red apple", "a fast car"], [["fruit"], ["vehicle"]])
     assert plots.coloured_text(tagger, "apple").name == "fruit"
     assert plots.coloured_text(tagger, "apple car", "vehicle").explanation.label == "vehicle"
-    with pytest.raises(ValueError, match="no word of this text votes"):
+    with pytest.raises(ValueError, match="no word of the text votes"):
         plots.coloured_text(tagger, "zzz")
 
 
