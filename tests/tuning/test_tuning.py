@@ -132,7 +132,7 @@ def test_the_best_is_chosen_among_the_largest_trials_or_by_its_gain():
 def test_rows_that_cannot_be_measured_are_told():
     with pytest.raises(ValueError, match="no held-out row has a label"):
         tune(make_rows(100), Rows(["a"], [[]]), seconds=1)
-    with pytest.raises(ValueError, match="such as P@5, not by OneErr"):
+    with pytest.raises(ValueError, match="such as P@5, got OneErr"):
         tune(make_rows(100), make_rows(60, 1), seconds=1, measure="OneErr")
     with pytest.raises(ValueError, match="too few rows with labels"):
         make_runner(Rows(["a"] * 5, [["x"]] * 5))
