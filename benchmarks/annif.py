@@ -1,6 +1,6 @@
-"""Annif's tfidf and omikuji back ends and abound on the same 20,000 records; abound asked by Annif over http.
+"""Compare Annif's tfidf and omikuji back ends with abound on the same 20,000 records, also abound as an HTTP back end.
 
-python -m benchmarks.annif          train, suggest, measure with the same measures; takes some minutes
+python -m benchmarks.annif          train, suggest and measure; takes some minutes
 python -m benchmarks.annif --rows 300 --test-rows 50 --no-json
 """
 
@@ -30,7 +30,7 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "annif_endpoint.py"
 URI = "http://www.yso.fi/onto/yso/p"
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5")
 PROJECT = "[{name}]\nname={name}\nlanguage=en\nvocab=yso\nlimit=100\n{settings}\n"
-# As its documentation suggests: omikuji as Bonsai, with words, and with pairs of words seen twice or more.
+# As the documentation of Annif suggests: omikuji as Bonsai, with words, and with pairs of words seen at least twice.
 BONSAI = "backend=omikuji\nanalyzer=snowball(english)\ncluster_balanced=False\ncluster_k=100\nmax_depth=3"
 SETTINGS = {
     "tfidf": "backend=tfidf\nanalyzer=snowball(english)",
@@ -64,7 +64,7 @@ def run(n_train: int, n_test: int) -> dict[str, Any]:
 
 
 def prepare(work: Path, train: list[Any], test: list[Any], called: dict[str, list[str]]) -> str:
-    """Write what Annif reads, load its vocabulary, and return its Python."""
+    """Write the files that Annif reads, load its vocabulary, and return the path of its Python."""
     for name, rows in (("train", train), ("test", test)):
         lines = (f"{text}\t{' '.join(f'<{uri}>' for uri in uris)}\n" for text, uris in rows)
         (work / f"{name}.tsv").write_text("".join(lines))
@@ -84,7 +84,7 @@ def write_projects(work: Path, port: int = 0) -> None:
 
 
 def suggest(python: str, work: Path, name: str) -> tuple[dict[str, Any], Suggestions]:
-    """Run one of Annif's projects in a process of its own."""
+    """Run one of Annif's projects in a separate process."""
     script = SYSTEMS / "annif_projects.py"
     done = subprocess.run([python, script, work, name], capture_output=True, text=True)
     if done.returncode:
@@ -108,7 +108,7 @@ def ours(
 
 
 def over_http(python: str, work: Path, model: Path, test: list[Any], direct: Suggestions) -> dict[str, Any]:
-    """Let Annif ask the example's endpoint, and compare with what the model says itself."""
+    """Let Annif query the example's endpoint, and compare the answers with those of the model itself."""
     server = runpy.run_path(str(EXAMPLE))["make_server"](str(model), 0)
     write_projects(work, server.server_address[1])
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -123,7 +123,7 @@ def over_http(python: str, work: Path, model: Path, test: list[Any], direct: Sug
 
 
 def measured(suggested: Suggestions, test: list[Any]) -> dict[str, Any]:
-    """Measure suggestions of any system in the same way."""
+    """Measure the suggestions of a system."""
     labels = sorted({uri for row in suggested for uri, _ in row} | {uri for _, uris in test for uri in uris})
     number = {uri: i for i, uri in enumerate(labels)}
     indices, scores = np.full((len(suggested), 10), -1, np.int32), np.zeros((len(suggested), 10))
@@ -138,11 +138,11 @@ def measured(suggested: Suggestions, test: list[Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run, print, and write the result."""
+    """Run the benchmark, print the result and write it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.annif")
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--test-rows", type=int, default=1_000)
-    parser.add_argument("--no-json", action="store_true", help="do not keep the result")
+    parser.add_argument("--no-json", action="store_true", help="do not write the result file")
     arguments = parser.parse_args()
     result = run(arguments.rows, arguments.test_rows)
     for name, figures in result["systems"].items():

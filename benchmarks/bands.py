@@ -1,13 +1,13 @@
-"""Bands on real streams: how many labels can be applied at a wanted precision.
+"""Measure bands on real streams: how many labels can be applied at a target precision.
 
-python -m benchmarks.bands                                       both sets with the feature-focus index
+python -m benchmarks.bands                                       both data sets with the feature-focus index
 python -m benchmarks.bands --set debian-tags --ranker independent
 python -m benchmarks.bands --show                                print the last result
 
-A ranker is trained on the first rows of a set. The rest is a stream: every row is ranked, its bands are cut, the truth
-of the shown labels only is told as feedback, and the ranker learns the row. What is measured are the later rows: the
-last half of the stream as it is, and of a stream whose label distribution shifts half way (first the rows with frequent
-labels, then those with rare ones), all rows from the shift on.
+A ranker is trained on the first rows of a data set. The rest is a stream: every row is ranked, its labels are divided
+into bands, feedback is given on the shown labels only, and the ranker learns the row. Only later rows are measured: the
+last half of the original stream, and all rows after the shift of a stream whose label distribution shifts halfway
+(first the rows with frequent labels, then those with rare ones).
 """
 
 import argparse
@@ -28,14 +28,14 @@ from benchmarks.machine import machine_line
 RESULTS = Path(__file__).parent / "results"
 SETS = ("debian-tags", "finna-100k")
 TARGETS = (0.8, 0.9, 0.95)
-STREAM = 20_000  # rows of a stream, or half of the set if that is less
-CHUNK = 250  # rows that are ranked before they are learnt
+STREAM = 20_000  # rows of a stream, or half of the data set if that is less
+CHUNK = 250  # rows that are ranked before they are learned
 K = 10
 GROUPS = 3  # of labels: frequent, less frequent, rare
 
 
 class Stream:
-    """Rankings of a stream of rows, each made before its rows were learnt."""
+    """Rankings of a stream of rows, each computed before its rows were learned."""
 
     def __init__(self, name: str, ranker: str, *, shift: bool) -> None:
         data = sets.load(name)
@@ -59,14 +59,14 @@ class Stream:
         self.n_true = np.array([len(t) for t in truth])
 
     def groups(self) -> dict[int, int]:
-        """Return a third of the labels' occurrences in each group, the most frequent first."""
+        """Divide labels into groups with a third of all occurrences each, the most frequent labels first."""
         order = np.argsort(-self.counts, kind="stable")
         share = np.cumsum(self.counts[order]) / self.counts.sum()
         return {int(label): min(int(GROUPS * s), GROUPS - 1) for label, s in zip(order, share, strict=True)}
 
 
 def frequent_first(Y: "sp.csr_matrix", rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the rows with frequent labels, then those with rare ones, each in their order."""
+    """Return the rows with frequent labels, then those with rare ones, each in the original order."""
     usual = np.array([np.log1p(counts[Y.indices[Y.indptr[r] : Y.indptr[r + 1]]]).mean() for r in rows])
     return np.concatenate([rows[usual >= np.median(usual)], rows[usual < np.median(usual)]])
 
@@ -104,7 +104,7 @@ def run(name: str, ranker: str, targets: tuple[float, ...] = TARGETS) -> dict[st
 
 
 def group_precisions(stream: Stream, cut: np.ndarray, bands: Bands, half: int) -> list[dict[str, Any]]:
-    """Return what was applied in each group, and what the bands say of it."""
+    """Return the labels applied in each group, and the report of the bands."""
     found = []
     of_label = np.full(len(stream.counts) + 1, -1)
     for label, group in stream.groups().items():
@@ -119,7 +119,7 @@ def group_precisions(stream: Stream, cut: np.ndarray, bands: Bands, half: int) -
 def show(result: dict[str, Any]) -> None:
     print(f"{result['machine']}; ranker {result['ranker']}")
     print(f"{result['set']}: a stream of {result['stream']:,} rows, the last {result['measured']:,} measured")
-    print(f"{'stream':22}{'target':>7}{'precision':>11}{'applied a row':>15}{'of the true':>13}  what the bands say")
+    print(f"{'stream':22}{'target':>7}{'precision':>11}{'applied/row':>15}{'of the true':>13}  report of the bands")
     for kind, runs in result["runs"].items():
         for target, f in runs.items():
             line = f"{kind:22}{target:>7}{f['precision']:>11.3f}{f['applied_a_row']:>15.3f}"
@@ -130,9 +130,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.bands", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--set", default=",".join(SETS), help="names of sets, parted by commas")
+    parser.add_argument("--set", default=",".join(SETS), help="comma-separated names of data sets")
     parser.add_argument("--ranker", default="feature-focus", choices=KINDS, help="the ranker")
-    parser.add_argument("--show", action="store_true", help="print the results that were written before")
+    parser.add_argument("--show", action="store_true", help="print the stored results")
     arguments = parser.parse_args()
     for name in arguments.set.split(","):
         output = RESULTS / f"bands-{arguments.ranker}-{name}.json"

@@ -1,8 +1,8 @@
-"""The cascade from texts: what names add, labels without an example, how it grows.
+"""Measure the cascade on texts: the effect of names, labels without an example, and growth.
 
 python -m benchmarks.cascade names            100,000 and 20,000 titles, with and without the labels' names, and stems
 python -m benchmarks.cascade growth           62,500 to 1,000,000 rows in doublings, with a picture
-python -m benchmarks.cascade ratings          one pass and several, learned ratings alone and with corrections
+python -m benchmarks.cascade ratings          one and several passes, learned ratings alone and with corrections
 """
 
 import argparse
@@ -71,7 +71,7 @@ def _titles(train: list[Any], test: list[Any], called: dict[str, list[str]], par
 
 
 def ratings() -> dict[str, Any]:
-    """Compare one pass and several on the matrix of finna-100k."""
+    """Compare one pass with several on the matrix of finna-100k."""
     data = sets.load("finna-100k")
     rankers = {
         "feature focus": FeatureFocus(),
@@ -102,11 +102,11 @@ def ratings() -> dict[str, Any]:
 
 
 def growth(sizes: tuple[int, ...] = GROWTH, draw: bool = True) -> dict[str, Any]:
-    """Learn ever more Finnish titles, and fit how time and edges a row grow."""
+    """Learn a growing number of Finnish titles, and fit how time and edges per row scale."""
     rows = list(zip(sets.finna_rows("fi"), range(max(sizes) + GROWTH_TEST), strict=False))
     test = [row for row, _ in rows[-GROWTH_TEST:]]
     tagger, points, done, seconds = Tagger(), [], 0, 0.0
-    for size in sizes:  # one stream, measured on the way
+    for size in sizes:  # one stream, measured at several points
         part = [row for row, _ in rows[done:size]]
         start = time.perf_counter()
         tagger.learn_many([text for text, _ in part], [labels for _, labels in part])
@@ -154,7 +154,7 @@ def _draw(points: list[dict[str, Any]]) -> None:
     ):
         values = [point[name][0] if name == "P@1" else point[name] for point in points]
         axis.plot(rows, values, "o-", color="#0072b2")
-        axis.set(xscale="log", xlabel="rows learnt", title=title, ylim=(0, None))
+        axis.set(xscale="log", xlabel="rows learned", title=title, ylim=(0, None))
         axis.set_xticks(rows, [f"{n / 1000:g}k" for n in rows], minor=False)
         axis.minorticks_off()
         axis.grid(alpha=0.3)

@@ -1,12 +1,12 @@
-"""Damage files in ten thousands of ways, and see who notices: our formats, and others that are trusted.
+"""Damage files in tens of thousands of ways, and count which formats detect it: ours and other common ones.
 
-python -m benchmarks.damage                        10,000 flipped bits, 10,000 cuts, 1,000 torn blocks, every format
-python -m benchmarks.damage --share 0.01           a hundredth of it
+python -m benchmarks.damage                        10,000 flipped bits, 10,000 cuts, 1,000 torn blocks, for every format
+python -m benchmarks.damage --share 0.01           a hundredth of the cases
 python -m benchmarks.damage --only model journal   some of the formats
-python -m benchmarks.damage --share 0.1 --go-on    a tenth of it, after those that the result file has already
+python -m benchmarks.damage --share 0.1 --go-on    a tenth of the cases, after those in the result file
 
-A damage that a format does not notice, and that leaves what it holds unchanged, is harmless; one that changes it is
-silently wrong. Each format is looked at in a process of its own, so that a crash is counted and not shared.
+Damage that a format does not detect is harmless if the loaded data are unchanged, and silently wrong otherwise. Each
+format is tested in a separate process, so that a crash is counted and does not end the benchmark.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from benchmarks.machine import machine_line
 
 RESULT = Path(__file__).resolve().parent / "results" / "damage.json"
 BLOCK = 4096
-MOST_MEMORY = 4 << 30  # of address space, for those that would take more
+MOST_MEMORY = 4 << 30  # of address space: some formats would allocate more
 LONGEST_SECONDS = 10
 VERDICTS = ("noticed", "harmless", "silently wrong", "other error", "crash or hang")
 
@@ -42,12 +42,12 @@ def flip(raw: bytearray, chance: random.Random) -> bytearray:
 
 
 def cut(raw: bytearray, chance: random.Random) -> bytearray:
-    """Cut the end off."""
+    """Cut off the end."""
     return raw[: chance.randrange(len(raw))]
 
 
 def tear(raw: bytearray, chance: random.Random) -> bytearray:
-    """Let one block have been lost, or be that of another place."""
+    """Zero one block, or replace it by another block of the file."""
     at = BLOCK * chance.randrange((len(raw) + BLOCK - 1) // BLOCK)
     size = min(BLOCK, len(raw) - at)
     other = BLOCK * chance.randrange((len(raw) + BLOCK - 1) // BLOCK)
@@ -64,7 +64,7 @@ DAMAGES: dict[str, tuple[int, Callable[[bytearray, random.Random], bytearray]]] 
 
 
 def verdict(subject: Subject, folder: Path, expected: str) -> str:
-    """Say how a subject meets a damaged folder."""
+    """Return how a subject handles a damaged folder."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -77,7 +77,7 @@ def verdict(subject: Subject, folder: Path, expected: str) -> str:
 
 
 def one_case(subject: Subject, whole: Path, folder: Path, expected: str, damage: str, seed: int) -> str:
-    """Damage one file, chosen by its length, and see."""
+    """Damage one file, chosen with probability proportional to its length, and return the verdict."""
     chance = random.Random(f"{damage} {seed}")
     files = sorted(path for path in whole.iterdir() if path.stat().st_size)
     (path,) = chance.choices(files, [file.stat().st_size for file in files])
@@ -93,7 +93,7 @@ def one_case(subject: Subject, whole: Path, folder: Path, expected: str, damage:
 
 
 def work(pipe: Connection, name: str, whole: Path, folder: Path, damage: str, seeds: range) -> None:
-    """Look at cases one after the other, in a process that may die of one."""
+    """Test cases one after another, in a process that a case may crash."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     subject = SUBJECTS[name]()
     shutil.rmtree(folder, ignore_errors=True)
@@ -106,7 +106,7 @@ def work(pipe: Connection, name: str, whole: Path, folder: Path, damage: str, se
 
 
 def run(name: str, whole: Path, folder: Path, damage: str, seeds: range) -> dict[str, Any]:
-    """Return how often each verdict was given."""
+    """Return the number of cases with each verdict."""
     found: Counter[str] = Counter()
     start, seed = time.perf_counter(), seeds.start
     while seed < seeds.stop:
@@ -129,7 +129,7 @@ def run(name: str, whole: Path, folder: Path, damage: str, seeds: range) -> dict
 
 
 def measure(names: list[str], share: float, known: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the figures of some formats, added to those that are known."""
+    """Return the figures of some formats, added to the known ones."""
     known = known or {}
     shared = Path("/dev/shm")  # noqa: S108  where writing costs nothing
     figures: dict[str, Any] = {}
@@ -151,9 +151,9 @@ def measure(names: list[str], share: float, known: dict[str, Any] | None = None)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--share", type=float, default=1.0, help="of the full number of damages")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the full number of cases")
     parser.add_argument("--only", nargs="+", choices=SUBJECTS, default=list(SUBJECTS))
-    parser.add_argument("--json", type=Path, help=f"where to write the figures; {RESULT.name} at full share")
+    parser.add_argument("--json", type=Path, help=f"result file (default at full share: {RESULT.name})")
     parser.add_argument("--go-on", action="store_true", help="add to the figures of the result file")
     args = parser.parse_args()
     target = args.json or (RESULT if args.share == 1.0 or args.go_on else None)

@@ -1,7 +1,7 @@
-"""The texts of the data sets: rows to learn from, rows that are held out, and the names of labels.
+"""The texts of the data sets: training rows, held-out rows, and the names of labels.
 
-`development(name)` cuts rows from the training rows; whatever chooses a setting looks at those only. `final(name)` has
-the test rows, for the one report at the end.
+`development(name)` holds out part of the training rows; use only those to choose settings. `final(name)` holds out the
+test rows, for the final report.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from sklearn.model_selection import train_test_split
 
-MOST_HELD = 10_000  # rows of a development split
+MOST_HELD = 10_000  # held-out rows of a development split
 ORDERS = ("recipe", "filed", "reversed", "by-label", "shuffled")
 
 
 class Row(NamedTuple):
-    """A text, its labels, and its place in the file that it comes from."""
+    """A text, its labels, and its position in the source file."""
 
     text: str
     labels: list[str]
@@ -35,7 +35,7 @@ Parts = tuple[Rows, Rows]
 
 @dataclass(frozen=True)
 class Documents:
-    """Texts to learn from and texts that are held out."""
+    """Training texts, held-out texts, and the names of labels."""
 
     name: str
     train: Rows
@@ -45,9 +45,9 @@ class Documents:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the texts of a set come from, and how development rows are cut from its training rows.
+    """The source of the texts of a data set, and how development rows are split from its training rows.
 
-    `names` reads the names of labels that the source has; without, each label of a training row is its own name.
+    `names` reads the names of labels from the source; without it, each label of a training row is its own name.
     """
 
     parts: Callable[[], Parts]
@@ -59,7 +59,7 @@ def data_folder() -> Path:
     """Return the folder of the data sets."""
     folder = Path(os.environ.get("ABOUND_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
     if not folder.is_dir():
-        sys.exit(f"no data sets: set ABOUND_DATA to the folder that holds them ({folder} is none)")
+        sys.exit(f"no data sets: set ABOUND_DATA to the folder that contains them ({folder} is not a folder)")
     return folder
 
 
@@ -73,19 +73,19 @@ def json_lines(name: str) -> Iterator[dict[str, Any]]:
 
 
 def last_rows(rows: Sequence[Any]) -> list[bool]:
-    """Hold the last tenth out: for rows in order of time, and for rows in random order."""
+    """Hold out the last tenth: for rows in chronological or random order."""
     n_held = min(len(rows) // 10, MOST_HELD)
     return [number >= len(rows) - n_held for number in range(len(rows))]
 
 
 def every_nth_row(rows: Sequence[Any]) -> list[bool]:
-    """Hold every tenth row out, or fewer where that would be more than `MOST_HELD`."""
+    """Hold out every tenth row, but at most `MOST_HELD` rows."""
     step = max(10, -(-len(rows) // MOST_HELD))
     return [number % step == step - 1 for number in range(len(rows))]
 
 
 def last_of_each_label(rows: Rows) -> list[bool]:
-    """Hold the last tenth of each label's rows out: for rows sorted by label, and within a label by time."""
+    """Hold out the last tenth of each label's rows: for rows sorted by label, and within a label by time."""
     places: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
         places.setdefault(row.labels[0], []).append(number)
@@ -105,7 +105,7 @@ def split(rows: Iterable[Any], held: Iterable[bool]) -> tuple[list[Any], list[An
 
 
 def finna_rows(language: str = "en") -> Iterator[tuple[str, list[str]]]:
-    """Yield (title or abstract, subject numbers) in the file's order."""
+    """Yield (title or abstract, subject numbers) in file order."""
     with lzma.open(data_folder() / f"yso-finna-{language}" / "docs.tsv.xz", "rt", encoding="utf-8") as lines:
         for line in lines:
             labels, _, text = line.rstrip("\n").partition("\t")
@@ -134,15 +134,15 @@ def _finna_source(language: str, n_train: int, n_test: int) -> Source:
 
 
 def shuffled(rows: Iterable[Row]) -> Rows:
-    """Return rows in the order of a hash of their texts, so that no learner profits or suffers from the file's order.
+    """Return rows in the order of a hash of their texts, so that the file order helps or hurts no learner.
 
-    Files are sorted by label, by field of meaning or by time; the titles of finna come in such an order already.
+    Files are sorted by label, by topic or by time; the titles of finna are in such an order already.
     """
     return sorted(rows, key=lambda row: (hashlib.md5(row[0].encode(), usedforsecurity=False).digest(), row))
 
 
 def _every_tenth(rows: Iterable[tuple[str, list[str]]], n_train: int | None = None, n_test: int | None = None) -> Parts:
-    """Hold every tenth of the shuffled rows out; equal texts become one row with all their labels."""
+    """Hold out every tenth of the shuffled rows; equal texts become one row with all their labels."""
     merged: dict[str, dict[str, None]] = {}
     places: dict[str, int] = {}
     for place, (text, labels) in enumerate(rows):
@@ -193,7 +193,7 @@ def _debian_tags() -> Parts:
 
 
 def _by_split(rows: Iterable[tuple[str, str, list[str]]]) -> Parts:
-    """Put (split, text, labels) into the two parts that the source says."""
+    """Divide (split, text, labels) into the two parts that the source specifies."""
     parts: dict[str, Rows] = {"train": [], "test": []}
     for place, (part, text, labels) in enumerate(rows):
         if part in parts and labels:
@@ -240,12 +240,12 @@ SOURCES: dict[str, Source] = {
 
 def source(name: str) -> Source:
     if name not in SOURCES:
-        sys.exit(f"the set {name!r} has no texts; those that have are {', '.join(sorted(SOURCES))}")
+        sys.exit(f"the data set {name!r} has no texts; data sets with texts: {', '.join(sorted(SOURCES))}")
     return SOURCES[name]
 
 
 def development(name: str) -> Documents:
-    """Return the texts of a set without its test rows; those held out are cut from the training rows."""
+    """Return the texts of a data set without its test rows; held-out rows are training rows."""
     found = source(name)
     rows = found.parts()[0]
     train, held = split(rows, found.cut(rows))
@@ -253,7 +253,7 @@ def development(name: str) -> Documents:
 
 
 def final(name: str) -> Documents:
-    """Return the texts of a set with its test rows held out: for the report at the end, never to choose by."""
+    """Return the texts of a data set with its test rows held out: for the final report, never to choose settings."""
     train, test = source(name).parts()
     return Documents(name, train, test, _names(source(name), train))
 
@@ -268,7 +268,7 @@ def _names(found: Source, train: Rows) -> dict[str, list[str]]:
 
 
 def ordered(rows: Rows, order: str) -> Rows:
-    """Return rows as the recipe has them, as filed, from the last to the first, by first label, or shuffled."""
+    """Return rows in recipe order, file order, reverse file order, sorted by first label, or shuffled."""
     if order == "recipe":
         return rows
     filed = sorted(rows, key=lambda row: row.place)

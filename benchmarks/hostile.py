@@ -1,8 +1,8 @@
-"""Attack model files, and see who refuses: ours by every attack of the tests, others by what their format allows.
+"""Attack model files and count refusals: our format with every attack of the tests, others as their format allows.
 
 python -m benchmarks.hostile          writes benchmarks/results/hostile.json
 
-Every attack is made on a fresh copy, in a process of its own, whose seconds and memory are measured.
+Every attack runs on a new copy in a separate process, whose time and memory are measured.
 """
 
 import io
@@ -32,7 +32,7 @@ Load = Callable[[Path], Any]
 
 
 class Shell:
-    """A pickle of it makes a directory when it is read."""
+    """An object whose pickle creates a directory when it is read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,7 +45,7 @@ class Shell:
 
 
 def tensors(header: Any, n_bytes: int = 64, length: int | None = None) -> bytes:
-    """Return a safetensors file with any header."""
+    """Return a safetensors file with the given header."""
     raw = header if isinstance(header, bytes) else json.dumps(header).encode()
     return struct.pack("<Q", len(raw) if length is None else length) + raw + bytes(n_bytes)
 
@@ -119,7 +119,7 @@ def load_joblib(folder: Path) -> Any:
 
 
 def work(pipe: Any, load: Load, folder: Path) -> None:
-    """Load, and say what came of it, how long it took and how much memory."""
+    """Load a file, and return the outcome, the time and the memory."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     signal.alarm(60)
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -152,7 +152,7 @@ def measured(load: Load, folder: Path) -> dict[str, Any]:
 
 
 def measure_ours(place: Path, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Return what came of each attack; what is known is kept as it comes, for the whole may take long."""
+    """Return the outcome of each attack; outcomes are stored as they arrive, because the whole run may take long."""
     from tests.store.hostile.attacks import ATTACKS
     from tests.store.hostile.zoo import load, saved
 

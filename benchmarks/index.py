@@ -1,7 +1,7 @@
-"""The limits of the feature-focus index, each measured by one command.
+"""Measure the limits of the feature-focus index, each with one command.
 
-python -m benchmarks.index bare      the ranking kernel against a bare loop that only gathers and adds
-python -m benchmarks.index labels    time a row from 1,000 to 1,000,000 labels, edges a feature being equal
+python -m benchmarks.index bare      the ranking kernel compared with a minimal loop that only gathers and adds
+python -m benchmarks.index labels    time per row from 1,000 to 1,000,000 labels, with the same edges per feature
 python -m benchmarks.index size      memory of 50 million edges; saved, verified, mapped and ranked
 python -m benchmarks.index drift     a stream whose second half has new labels, with and without a horizon
 python -m benchmarks.index year      a billion updates of one feature
@@ -34,7 +34,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def seconds_in_turn(functions: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Return the least time of each function over rounds in which all take their turn."""
+    """Return the lowest time of each function over rounds in which all of them run in turn."""
     best = dict.fromkeys(functions, float("inf"))
     for _ in range(rounds):
         for name, function in functions.items():
@@ -50,7 +50,7 @@ def megabytes_now() -> float:
     return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:")) / 1024
 
 
-# -- the kernel against the least that it could do ---------------------------------------------------
+# -- the kernel compared with a minimal loop ---------------------------------------------------------
 
 
 def bare_library() -> ctypes.CDLL:
@@ -60,7 +60,7 @@ def bare_library() -> ctypes.CDLL:
 
 
 def bare(set_name: str = "finna-100k", k: int = 5, rounds: int = 40) -> dict[str, Any]:
-    """Rank the test rows with the kernel, and gather the same edges with the bare loop."""
+    """Rank the test rows with the kernel, and gather the same edges with the minimal loop."""
     data = sets.load(set_name)
     ranker = abound.FeatureFocus().fit(data.X_train, data.Y_train)
     ranker.compact()
@@ -89,7 +89,7 @@ def bare(set_name: str = "finna-100k", k: int = 5, rounds: int = 40) -> dict[str
 
 
 def synthetic_index(n_labels: int, n_features: int, d: int, seed: int = 0) -> EdgePool:
-    """Return an index whose features have d edges each, to labels drawn from all."""
+    """Return an index whose features have d edges each, to labels drawn from all labels."""
     rng = np.random.default_rng(seed)
     edges = np.empty((n_features, d), EDGE_DTYPE)
     stride = n_labels // d  # an arithmetic progression from a random start: distinct, and spread over all labels
@@ -103,7 +103,7 @@ def synthetic_index(n_labels: int, n_features: int, d: int, seed: int = 0) -> Ed
 def labels(
     counts: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000), n_rows: int = 20_000, rounds: int = 15
 ) -> dict[str, Any]:
-    """Rank the same number of rows over indexes that differ in their number of labels only."""
+    """Rank the same number of rows with indexes that differ only in their number of labels."""
     n_features, d, active = 100_000, 25, 20
     rng = np.random.default_rng(1)
     data = (np.full(n_rows * active, 0.2), rng.integers(n_features, size=n_rows * active).astype(np.int32))
@@ -130,7 +130,7 @@ def labels(
 
 
 def learn_edges(n_edges: int, edges_a_feature: int = 20, seed: int = 0) -> abound.FeatureFocus:
-    """Learn a stream of random rows until the index has so many edges."""
+    """Learn a stream of random rows until the index has n_edges."""
     rng = np.random.default_rng(seed)
     n_features, active, chunk, n_labels = n_edges // edges_a_feature, 20, 20_000, 100_000
     ranker = abound.FeatureFocus(margin=None).partial_fit(
@@ -164,7 +164,7 @@ def size(n_edges: int = 50_000_000) -> dict[str, Any]:
         code = f"import json; from benchmarks.index import use_saved; print(json.dumps(use_saved({str(path)!r})))"
         used = json.loads(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout)
     edges = ranker.n_edges_
-    slope = n_bytes / edges
+    bytes_an_edge = n_bytes / edges
     return {
         "edges": edges,
         "features": n_features,
@@ -172,9 +172,9 @@ def size(n_edges: int = 50_000_000) -> dict[str, Any]:
         "megabytes_before": before,
         "megabytes_resident": resident,
         "index_megabytes": n_bytes / 1e6,
-        "bytes_an_edge": slope,
+        "bytes_an_edge": bytes_an_edge,
         "bytes_an_edge_compact": EDGE_BYTES + FEATURE_BYTES * n_features / edges,
-        "megabytes_at_100_million": (before * 2**20 + slope * 1e8) / 2**20,
+        "megabytes_at_100_million": (before * 2**20 + bytes_an_edge * 1e8) / 2**20,
         "save_seconds": save_seconds,
         "disk_megabytes": peak / 1e6,
         **used,
@@ -182,7 +182,7 @@ def size(n_edges: int = 50_000_000) -> dict[str, Any]:
 
 
 def use_saved(path: str) -> dict[str, Any]:
-    """Load a model with and without verifying, and rank with it."""
+    """Load a model with and without verification, and rank with it."""
     start = time.perf_counter()
     abound.load(path)
     verified = time.perf_counter() - start
@@ -201,11 +201,11 @@ def use_saved(path: str) -> dict[str, Any]:
     return {"load_verified_seconds": verified, "load_seconds": mapped, "rows_ranked_a_second": 10_000 / seconds}
 
 
-# -- streams that drift, and that do not end ---------------------------------------------------------
+# -- streams that drift, and endless streams ---------------------------------------------------------
 
 
 def drift(window: int = 2_000, horizon: float = 8.0) -> dict[str, Any]:
-    """Learn finna titles whose labels are all renamed half way, and watch the accuracy before each window."""
+    """Learn finna titles whose labels are all renamed halfway; measure the accuracy before each window."""
     data = sets.load("finna-100k")
     half = data.X_train.shape[0] // 2
     curves = {
@@ -219,7 +219,7 @@ def drift(window: int = 2_000, horizon: float = 8.0) -> dict[str, Any]:
 
 
 def drift_curve(X: sp.csr_matrix, Y: sp.csr_matrix, window: int, horizon: float | None) -> list[float]:
-    """Return P@1 of each window of rows before it is learnt; from half way on, every label is a new one."""
+    """Return P@1 of each window of rows before it is learned; from halfway on, every label is new."""
     half = X.shape[0] // 2
     empty = sp.csr_matrix((half, Y.shape[1])), sp.csr_matrix((X.shape[0] - half, Y.shape[1]))
     Y = sp.csr_matrix(sp.vstack([sp.hstack([Y[:half], empty[0]]), sp.hstack([empty[1], Y[half:]])]))
@@ -242,17 +242,17 @@ def draw_drift(curves: dict[str, list[float]], window: int, drift_at: int) -> No
         axes.plot([window * (i + 1) for i in range(len(curve))], curve, style, color=color, label=name)
     axes.axvline(drift_at, color="#777777", linewidth=1)
     axes.text(drift_at, 0.6, "  every label is renamed", transform=axes.get_xaxis_transform(), color="#555555")
-    axes.set(xlabel="rows learnt", ylabel="P@1 before learning", title="A stream whose labels change half way", ylim=0)
+    axes.set(xlabel="rows learned", ylabel="P@1 before learning", title="A stream whose labels change halfway", ylim=0)
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(RESULTS / "drift.png", dpi=150)
 
 
 def year(n_updates: int = 1_000_000_000) -> dict[str, Any]:
-    """Update one feature so often, and watch whether it still learns at the end.
+    """Update one feature n_updates times, and check whether it still learns at the end.
 
-    Three rows in ten are "new" and the others "old" for nine tenths of the stream; then all are "new". A second
-    run has a short horizon and ends with a label that was never seen before, which the paper's index would drop.
+    For nine tenths of the stream, three rows in ten are "new" and the others "old"; then all are "new". A second
+    run has a short horizon and ends with an unseen label, which the paper's index would drop.
     """
     known = _year(n_updates, None, {0: 0.7, 1: 0.3}, 1)
     unseen = _year(n_updates // 10, 4.0, {0: 0.7, 1: 0.3}, 2)
@@ -290,7 +290,7 @@ def _year(n_updates: int, horizon: float | None, shares: dict[int, float], last:
 
 
 def austen() -> dict[str, Any]:
-    """Predict words, one pass with margin 0, beside the paper's figures."""
+    """Predict words in one pass with margin 0, and return the paper's figures too."""
     data = sets.load("austen-words")
     start = time.perf_counter()
     ranker = abound.FeatureFocus(margin=0.0).fit(data.X_train, data.Y_train)

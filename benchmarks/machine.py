@@ -1,4 +1,4 @@
-"""The line that says where a figure was measured."""
+"""Describe the machine on which a figure was measured."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Prototypes for very many labels: memory and time follow the pairs that were touched, not the label set.
+"""Measure prototypes for very many labels: memory and time depend on the pairs that were touched, not on all labels.
 
 python -m benchmarks.prototypes               500,000 rows with 100,000 labels, measured at each doubling
 """
@@ -16,11 +16,11 @@ from benchmarks.machine import machine_line
 
 RESULTS = Path(__file__).parent / "results"
 N_LABELS, N_ROWS = 100_000, 500_000
-OWN, NOISE, N_NOISE_WORDS = 3, 5, 100_000  # words that belong to a row's label, others, and how many others there are
+OWN, NOISE, N_NOISE_WORDS = 3, 5, 100_000  # words of the row's label, other words, size of the other vocabulary
 
 
 def rows(n_rows: int, n_labels: int, seed: int = 0) -> tuple["sp.csr_array[Any]", "sp.csr_array[Any]"]:
-    """Return rows of a few words of their label and a few of no label, skewed as words are."""
+    """Return rows of a few words of their label and a few words of no label, with a skewed distribution."""
     random = np.random.default_rng(seed)
     labels = (n_labels * random.random(n_rows) ** 2).astype(np.int64)
     own = labels[:, None] * OWN + np.arange(OWN)
@@ -40,7 +40,7 @@ def rows(n_rows: int, n_labels: int, seed: int = 0) -> tuple["sp.csr_array[Any]"
 
 
 def series(n_rows: int = N_ROWS, n_labels: int = N_LABELS, steps: int = 4) -> dict[str, Any]:
-    """Learn a stream in doublings, and measure each stretch."""
+    """Learn a stream, and measure at each doubling of the rows."""
     X, Y = rows(n_rows, n_labels)
     ranker, done, points = MMP(candidates="touched", averaged=False), 0, []
     for step in range(steps - 1, -1, -1):

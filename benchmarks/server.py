@@ -1,11 +1,11 @@
-"""The server beside the barest one that could do its job, and beside bare commits.
+"""Compare the server with a minimal one for the same task, and with plain SQLite commits.
 
-python -m benchmarks.server                 all of it: rank, p99 while learning, learns a second
-python -m benchmarks.server rank p99        some of it
-python -m benchmarks.server bare PORT SIZE  the bare endpoint: parses the JSON, answers with so many bytes
+python -m benchmarks.server                 all parts: rank, p99 while learning, learns/s
+python -m benchmarks.server rank p99        some parts
+python -m benchmarks.server bare PORT SIZE  the minimal endpoint: parses JSON, answers with SIZE bytes
 
-Load comes from wrk, on loopback. Runs alternate, and the best of several rounds counts; beside requests a second of the
-clock stand requests a second of the server's own processor time, which a busy machine leaves alone.
+wrk generates the load, on loopback. Runs alternate, and the best of several rounds counts. Requests are reported per
+second of wall-clock time and per second of the server's CPU time, which other work on the machine does not affect.
 """
 
 import argparse
@@ -57,7 +57,7 @@ end
 
 
 def bare(port: int, size: int) -> None:
-    """Serve an endpoint that parses a JSON body and returns another of a given size, with granian's own server."""
+    """Serve an endpoint with granian that parses a JSON body and returns another one of a given size."""
     from granian import Granian
     from granian.constants import Interfaces
 
@@ -82,7 +82,7 @@ def bare_app() -> Any:
 
 
 def free_port() -> int:
-    """Return a port that no client is given by chance: one that waits for it there would be talking to itself."""
+    """Return a port outside the ephemeral range: a client that waits for a port in it could connect to itself."""
     while True:
         port = random.randint(15_000, 30_000)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -106,14 +106,16 @@ def _wait_for(port: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(connection):
             connection.request("GET", "/readyz")
-            if connection.getresponse().status != 503:  # which a server that starts says; the bare one says anything
+            if (
+                connection.getresponse().status != 503
+            ):  # a starting server answers 503; the minimal one answers anything else
                 return
         time.sleep(0.02)
     raise TimeoutError(f"nobody answers on port {port}")
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time of a process and its children."""
+    """Return the CPU time of a process and its children."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -121,7 +123,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def wrk(port: int, script: Path, seconds: float, connections: int = CONNECTIONS) -> dict[str, float]:
-    """Load a server; return requests a second and the 99th percentile in milliseconds."""
+    """Put load on a server; return requests/s and the 99th percentile in milliseconds."""
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script)]
     said = subprocess.run(
         [*command, f"http://127.0.0.1:{port}/"], check=True, capture_output=True, text=True, timeout=seconds + 60
@@ -138,7 +140,7 @@ def wrk(port: int, script: Path, seconds: float, connections: int = CONNECTIONS)
 
 
 class Bench:
-    """A model of library titles, its server, and the bare one beside it."""
+    """A model of library titles, its server, and the minimal server."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -165,10 +167,10 @@ class Bench:
         with started(*arguments, port=port) as pid:
             yield port, pid
 
-    # -- what is measured ----------------------------------------------------------------------------
+    # -- measurements --------------------------------------------------------------------------------
 
     def rank(self) -> dict[str, Any]:
-        """Load both endpoints in turn."""
+        """Put load on both endpoints in turn."""
         found: dict[str, list[dict[str, float]]] = {"bare": [], "abound": []}
         bare_port = free_port()
         with (
@@ -201,7 +203,7 @@ class Bench:
         }
 
     def p99(self) -> dict[str, Any]:
-        """Rank while nothing is learnt, and while 200 corrections a second are, in turn."""
+        """Rank, alternately without learning and with 200 corrections/s."""
         idle, learning, learnt = [], [], []
         with self.ours() as (port, _):
             wrk(port, self.rank_script, 1)
@@ -220,7 +222,7 @@ class Bench:
         }
 
     def learns(self) -> dict[str, Any]:
-        """Learn from 64 connections at once, then commit the same records in the same groups with bare SQLite."""
+        """Learn from 64 concurrent connections, then commit the same records in the same groups with plain SQLite."""
         rows = zip(itertools.cycle(self.titles), itertools.cycle(self.labels), strict=False)
         bodies = [{"text": text, "accepted": labels} for text, labels in islice(rows, 5 * N_TEST)]
         script = self._script("learn", bodies)
@@ -248,7 +250,7 @@ class Bench:
 
 
 class Learner(threading.Thread):
-    """Send 200 corrections a second, each at its time, whether or not those before are answered."""
+    """Send 200 corrections/s on schedule, whether or not earlier ones have been answered."""
 
     def __init__(self, port: int, titles: list[str], labels: list[list[str]]) -> None:
         super().__init__(daemon=True)
@@ -289,7 +291,7 @@ class Learner(threading.Thread):
 
 
 def bare_commits(path: Path, groups: list[list[bytes]]) -> float:
-    """Insert payloads in commits of given groups, as safely as the journal; return records a second."""
+    """Insert payloads in commits of the given groups, as durably as the journal; return records/s."""
     for old in path.parent.glob(path.name + "*"):
         old.unlink()
     connection = sqlite3.connect(path, isolation_level=None)
@@ -309,7 +311,7 @@ def bare_commits(path: Path, groups: list[list[bytes]]) -> float:
 def run(parts: list[str]) -> dict[str, Any]:
     """Measure some parts."""
     if shutil.which("wrk") is None:
-        sys.exit("the load comes from wrk: apt-get install wrk")
+        sys.exit("wrk is missing, which generates the load: apt-get install wrk")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
         figures = {part: {"rounds": ROUNDS, "seconds": SECONDS, **getattr(bench, part)()} for part in parts}
@@ -323,7 +325,9 @@ def main() -> None:
         bare(int(sys.argv[2]), int(sys.argv[3]))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=["rank", "p99", "learns", []], help="all if none is named")
+    parser.add_argument(
+        "parts", nargs="*", choices=["rank", "p99", "learns", []], help="parts to measure (default: all)"
+    )
     wanted = parser.parse_args().parts or ["rank", "p99", "learns"]
     path = RESULTS / "server.json"
     before = json.loads(path.read_text()) if path.exists() else {}

@@ -1,12 +1,12 @@
-"""One recipe for each data set: the same matrix and labels for every system.
+"""Build the data sets: the same matrix and labels for every system.
 
-python -m benchmarks.sets                               list the sets and what they hold
+python -m benchmarks.sets                               list the data sets and their sizes
 python -m benchmarks.sets finna-100k                    build one and print its figures
-python -m benchmarks.sets write 20news FOLDER           its texts as train.jsonl, test.jsonl and names.tsv
-python -m benchmarks.sets write 20news FOLDER --development    development.jsonl in the place of test.jsonl
+python -m benchmarks.sets write 20news FOLDER           write its texts as train.jsonl, test.jsonl and names.tsv
+python -m benchmarks.sets write 20news FOLDER --development    write development.jsonl instead of test.jsonl
 
-`load(name)` has the test rows of a set, for reports; `development(name)` has only training rows, of which some are held
-out, and is what chooses settings.
+`load(name)` includes the test rows of a data set, for reports. `development(name)` contains only training rows, some of
+which are held out; use it to choose settings.
 """
 
 import argparse
@@ -43,17 +43,17 @@ from benchmarks.documents import (
 
 __all__ = ["RECIPES", "LabelSet", "data_folder", "development", "finna_rows", "json_lines", "load"]
 
-# A changed recipe must not meet what an older one built.
+# A changed recipe must not use a cache that an older one built.
 VERSION = hashlib.sha256(Path(__file__).read_bytes() + Path(documents.__file__).read_bytes()).hexdigest()[:8]
 CACHE = Path(os.environ.get("ABOUND_CACHE", ".cache")) / f"sets-{VERSION}"
 
 
 @dataclass
 class LabelSet:
-    """Rows and labels to learn from, and others to be ranked.
+    """Training rows and test rows with their labels.
 
-    Labels are the columns of Y, numbered by first appearance in the training rows; labels that only test rows
-    have come after those, so they count as missed by everybody.
+    Labels are the columns of Y, numbered by first appearance in the training rows. Labels that occur only in test rows
+    come last; every system misses them.
     """
 
     name: str
@@ -93,9 +93,9 @@ def label_matrices(train: list[list[str]], test: list[list[str]]) -> tuple["sp.c
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a set is made: its training and its test rows, how rows become matrices, how development rows are cut.
+    """How to build a data set: training and test rows, their matrices, and the split for development.
 
-    Matrices are made after the cut, so that no count or idf of a row that is held out is known to those that learn.
+    Matrices are built after the split, so that no count or idf includes a held-out row.
     """
 
     parts: Callable[[], tuple[Any, Any]]
@@ -127,7 +127,7 @@ Vectors = tuple["sp.csr_matrix", list[tuple[float, ...]]]
 
 
 def _from_vectors(name: str, train: Vectors, test: Vectors) -> LabelSet:
-    """Weigh given features by idf and scale rows to unit length; training rows come in a fixed random order."""
+    """Weight given features by idf and scale rows to unit length; training rows are in a fixed random order."""
     (x_train, names_train), (x_test, names_test) = train, test
     order = np.random.default_rng(0).permutation(x_train.shape[0])
     tfidf = TfidfTransformer(sublinear_tf=True).fit(x_train)
@@ -158,10 +158,10 @@ def _mulan(name: str, n_features: int) -> Recipe:
 
 
 def _rcv1() -> tuple[Vectors, Vectors]:
-    """Return the first half of subset 1; its first 2,000 rows are learnt from.
+    """Return the first half of subset 1; its first 2,000 rows are training rows.
 
-    Every half of every subset numbers its topics in its own way (see `benchmarks.papers.mmp_corpora`), so that halves
-    cannot be put together.
+    Every half of every subset numbers its topics differently (see `benchmarks.papers.mmp_corpora`), so halves cannot be
+    combined.
     """
     rows, labels = _svmlight("rcv1-subsets/rcv1subset1_top944.svm.xz", 944)
     return (rows[:2000], labels[:2000]), (rows[2000:3000], labels[2000:3000])
@@ -169,8 +169,8 @@ def _rcv1() -> tuple[Vectors, Vectors]:
 
 AUSTEN_BOOKS = ("emma", "mansfieldpark", "northangerabbey", "persuasion", "prideprejudice", "sensesensibility")
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’]*\s+|\n\s*\n")
-# The paper takes three words on either side "and their conjunctions", about 15 features a word, and says no more.
-# This reading takes the words at their places, and nine runs and embraces of those nearest to the gap.
+# The paper uses three words on either side "and their conjunctions", about 15 features per word, without details.
+# This interpretation uses the words at their positions, and nine n-grams and skip-grams of the words nearest the gap.
 AUSTEN_PLACES = (
     *((-3,), (-2,), (-1,), (1,), (2,), (3,)),
     *((-2, -1), (1, 2), (-1, 1), (-2, 1), (-1, 2)),
@@ -189,7 +189,7 @@ def austen_sentences() -> Iterator[list[str]]:
 
 
 def word_context(words: list[str], at: int) -> dict[str, float]:
-    """Return the features of a word's neighbourhood; a sentence's ends are marked as words are."""
+    """Return the features of a word's context; the ends of a sentence are marked like words."""
     around = dict.fromkeys(range(-3, 4))
     for offset in around:
         if 0 <= at + offset < len(words):
@@ -208,7 +208,7 @@ Contexts = list[tuple[dict[str, float], str]]
 
 
 def _austen() -> tuple[Contexts, Contexts]:
-    """Return each word with its neighbourhood in the sentence; a random tenth is held out, as in the paper."""
+    """Return each word with its context in the sentence; a random tenth is held out, as in the paper."""
     found = [(word_context(words, at), word) for words in austen_sentences() for at, word in enumerate(words)]
     order = np.random.default_rng(0).permutation(len(found))
     n_test = len(order) // 10
@@ -223,7 +223,7 @@ def _from_contexts(name: str, train: Contexts, test: Contexts) -> LabelSet:
 
 
 PAIRS = ("finna-100k", "finna-10k", "finna-20k", "finna-5k", "finna-fi-100k", "gutenberg-5k", "gutenberg-lcsh")
-PAIRS += ("wordnet-hypernym", "yso-finna-en", "yso-finna-fi")  # short texts, whose pairs of words are features too
+PAIRS += ("wordnet-hypernym", "yso-finna-en", "yso-finna-fi")  # short texts, in which pairs of words are features too
 
 RECIPES: dict[str, Recipe] = {
     **{name: _texts(name, 2 if name in PAIRS else 1) for name in SOURCES},
@@ -236,17 +236,17 @@ RECIPES: dict[str, Recipe] = {
 
 def recipe(name: str) -> Recipe:
     if name not in RECIPES:
-        sys.exit(f"unknown set {name!r}; known are {', '.join(sorted(RECIPES))}")
+        sys.exit(f"unknown data set {name!r}; known data sets: {', '.join(sorted(RECIPES))}")
     return RECIPES[name]
 
 
 def development(name: str) -> LabelSet:
-    """Return a set whose held-out rows are training rows: choose settings on it; it has no test rows."""
+    """Return a data set to choose settings on: its held-out rows are training rows, and it has no test rows."""
     return recipe(name).development(name)
 
 
 def load(name: str) -> LabelSet:
-    """Build a set with its test rows, or read the matrices that an earlier call built."""
+    """Build a data set with its test rows, or read the matrices that an earlier call built."""
     found = recipe(name)
     folder = CACHE / name
     matrices = ("X_train", "Y_train", "X_test", "Y_test")
@@ -265,15 +265,17 @@ def main(argv: list[str]) -> None:
         for name in argv or sorted(RECIPES):
             print(load(name).describe())
         return
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sets write", description="Write the texts of a set.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.sets write", description="Write the texts of a data set."
+    )
     parser.add_argument("name", choices=sorted(SOURCES))
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--development", action="store_true", help="hold training rows out instead of the test rows")
+    parser.add_argument("--development", action="store_true", help="hold out training rows instead of the test rows")
     parser.add_argument("--order", choices=ORDERS, default="filed", help="order of the training rows")
     given = parser.parse_args(argv[1:])
     found = documents.development(given.name) if given.development else documents.final(given.name)
     documents.write(found, given.folder, "development" if given.development else "test", given.order)
-    print(f"{len(found.train):,} rows to learn, {len(found.held):,} held out, names of {len(found.names):,} labels")
+    print(f"{len(found.train):,} training rows, {len(found.held):,} held out, names of {len(found.names):,} labels")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Learning in shards: how much faster with threads, and how accurate.
+"""Measure learning in shards: speed-up with threads, and accuracy.
 
 python -m benchmarks.shards finna-100k          shards 1, 2, 4 and 8, with threads and without
-python -m benchmarks.shards yso-finna-en        the whole set, every 20th row held out, shards 1 and 2
+python -m benchmarks.shards yso-finna-en        the whole data set, every 20th row held out, shards 1 and 2
 
-Wall times are the best of several rounds, in turn. Beside them stands the processor time of the longest way through the
-work, which a busy machine does not lengthen: what one thread does, and of what threads share, the one that has most.
-What the machine gives two threads at all is measured in the same rounds, by hashing that needs neither lock nor memory.
+Wall-clock times are the best of several rounds, in turn. The CPU time of the critical path is reported too, which other
+work on the machine does not affect: serial work, plus the longest thread of each parallel part. The speed-up that the
+machine gives two threads at all is measured in the same rounds, by hashing, which needs neither a lock nor memory.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from benchmarks.machine import machine_line
 
 RESULTS = Path(__file__).parent / "results"
 ROUNDS = 3
-# (threads, shards, rounds of merging a pass)
+# (threads, shards, merges per pass)
 SETTINGS = {
     "finna-100k": ((1, 1, 1), (1, 2, 1), (2, 2, 1), (1, 4, 1), (1, 4, 4), (1, 8, 1), (1, 8, 4)),
     "yso-finna-en": ((1, 1, 1), (1, 2, 1), (2, 2, 1), (1, 4, 1)),
@@ -40,7 +40,7 @@ SETTINGS = {
 
 
 def whole(language: str = "en", limit: int | None = None) -> sets.LabelSet:
-    """Return all titles as rows of our own text front end, every 20th held out."""
+    """Return all titles as rows of our text encoder, with every 20th held out."""
     folder = sets.CACHE / f"yso-finna-{language}-{limit}"
     matrices = ("X_train", "Y_train", "X_test", "Y_test")
     if not (folder / "Y_test.npz").exists():
@@ -64,7 +64,7 @@ def whole(language: str = "en", limit: int | None = None) -> sets.LabelSet:
 
 @contextmanager
 def watched() -> Iterator[list[list[float]]]:
-    """Note the processor seconds of every item that is handed to threads, a list for each call."""
+    """Record the CPU seconds of every item that is passed to threads, in one list per call."""
     calls: list[list[float]] = []
     real, inside = threading_of.in_threads, threading.local()
 
@@ -91,7 +91,7 @@ def watched() -> Iterator[list[list[float]]]:
 
 
 def hashing_seconds(threads: int) -> float:
-    """Return the wall seconds that so many threads need to hash the same bytes together."""
+    """Return the wall-clock seconds that the given number of threads need to hash the same bytes together."""
     data, start = bytes(1 << 20), time.perf_counter()
 
     def work(times: int) -> None:
@@ -103,7 +103,7 @@ def hashing_seconds(threads: int) -> float:
 
 
 def longest_way(total: float, calls: list[list[float]], threads: int) -> float:
-    """Return the processor seconds from start to end if the items of each call are shared by so many threads."""
+    """Return the CPU seconds of the critical path if the given number of threads share the items of each call."""
     alone = total - sum(map(sum, calls))
     return alone + sum(max(max(items), sum(items) / threads) for items in calls if items)
 

@@ -1,11 +1,11 @@
-"""The cluster on one machine: two executor processes of one core each, on the loopback address.
+"""Measure a cluster on one machine: two executor processes with one core each, on the loopback address.
 
 python -m benchmarks.spark fit        yso-finna-fi in 8 shards: accuracy, seconds, shuffle, memory, hash
-python -m benchmarks.spark rank       a million rows ranked, beside a bare job that reads, tokenises and writes the same
-python -m benchmarks.spark growth     125,000 to 2,000,000 rows; then more and more shards of the same rows
+python -m benchmarks.spark rank       rank a million rows; compare with a job that only reads, tokenises and writes
+python -m benchmarks.spark growth     125,000 to 2,000,000 rows; then increasing numbers of shards of the same rows
 
-Every command writes its result file. Seconds are wall seconds of a machine that others may use, so processor seconds of
-executors and of our tasks stand beside them; ratios are of jobs that took turns.
+Every command writes its result file. Seconds are wall-clock seconds of a machine that others may use, so CPU seconds of
+executors and of our tasks are reported too. Ratios compare jobs that ran in turn.
 """
 
 import argparse
@@ -49,7 +49,7 @@ SCHEMA = pa.schema([("row", pa.int64()), ("text", pa.string()), ("labels", pa.li
 
 @contextmanager
 def cluster(work: Path) -> Iterator[Any]:
-    """Give a session with executor processes of their own."""
+    """Return a session with separate executor processes."""
     from pyspark.sql import SparkSession
 
     os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable, SPARK_WORKER_DIR=str(work / "workers"))
@@ -58,7 +58,7 @@ def cluster(work: Path) -> Iterator[Any]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.executorEnv.PYTHONPATH": str(RESULTS.parents[1]),  # the tasks of this file are imported there
+        "spark.executorEnv.PYTHONPATH": str(RESULTS.parents[1]),  # the executors import the tasks of this file
         "spark.executor.memory": f"{MEGABYTES}m",
         "spark.local.dir": str(work / "local"),
         "spark.sql.files.maxPartitionBytes": str(16 << 20),
@@ -98,7 +98,7 @@ def write_rows(rows: Iterator[tuple[str, list[str]]], path: Path) -> int:
 
 
 def resampled(rows: list[tuple[str, list[str]]], n: int) -> Iterator[tuple[str, list[str]]]:
-    """Yield so many rows: all of them, and beyond, rows drawn at random with a word that no other row has."""
+    """Yield the given number of rows: first all of them, then random rows with a word that no other row has."""
     yield from rows[:n]
     rng = random.Random(0)
     for number in range(len(rows), n):
@@ -106,11 +106,11 @@ def resampled(rows: list[tuple[str, list[str]]], n: int) -> Iterator[tuple[str, 
         yield f"{text} noise{number}", labels
 
 
-# -- what Spark and the system know --------------------------------------------------------------------
+# -- figures of Spark and of the system ----------------------------------------------------------------
 
 
 def shuffle_bytes(spark: Any) -> int:
-    """Return the bytes that all executors so far have written for shuffles, as Spark itself counts them."""
+    """Return the bytes that all executors have written for shuffles so far, as counted by Spark."""
     executors = spark.sparkContext._jsc.sc().statusStore().executorList(False)
     return sum(int(executors.apply(i).totalShuffleWrite()) for i in range(executors.size()))
 
@@ -133,7 +133,7 @@ def _children(root: int) -> list[tuple[int, str]]:
 
 
 class MemoryWatch(threading.Thread):
-    """Look now and then how much memory each executor has, its Java and its Python together, and what it has spent."""
+    """Poll the memory of each executor, Java and Python together, and its CPU time."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -164,7 +164,7 @@ class MemoryWatch(threading.Thread):
 
 
 def _processor_seconds(pid: int) -> float:
-    """Return what a process and its children that have ended took of the processor."""
+    """Return the CPU time of a process and of its children that have ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -173,7 +173,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 def _resident(pid: int) -> int:
-    """Return the memory of a process; what it shares with others is counted in shares."""
+    """Return the memory of a process; pages shared with other processes count proportionally."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -217,7 +217,7 @@ def measured_fit(spark: Any, source: Path, model: Path, shards: int, **params: A
 
 
 def compare_fit(work: Path, limit: int | None = None, save: Save = print) -> dict[str, Any]:
-    """Train on Spark, in one local shard, and in as many local shards; compare accuracy and hashes."""
+    """Train on Spark, in one local shard, and in the same number of local shards; compare accuracy and hashes."""
     rows = [row for number, row in enumerate(sets.finna_rows("fi")) if limit is None or number < limit]
     train = [row for number, row in enumerate(rows) if number % 20 != 19]
     held = [row for number, row in enumerate(rows) if number % 20 == 19]
@@ -259,7 +259,7 @@ def compare_fit(work: Path, limit: int | None = None, save: Save = print) -> dic
 
 
 class Bare:
-    """The engine alone: read, tokenise if wanted, and send out lists that were ranked before."""
+    """Run the engine alone: read, tokenise if wanted, and write precomputed rankings."""
 
     def __init__(self, ranker: Ranker, ranked: str, tokenise: bool) -> None:
         self.ranker, self.ranked, self.tokenise = ranker, ranked, tokenise
@@ -282,14 +282,14 @@ class Bare:
 
 
 class Through:
-    """Hand batches through Python as they are."""
+    """Pass batches through Python unchanged."""
 
     def __call__(self, batches: Any) -> Any:
         yield from batches
 
 
 def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS, save: Save = print) -> dict[str, Any]:
-    """Rank rows, and run the same job without ranking, in turn."""
+    """Rank rows, alternating with the same job without ranking."""
     rows = [row for number, row in enumerate(sets.finna_rows("fi")) if number < limit]
     write_rows(iter(rows), work / "docs.parquet")
     sample = rows[: min(limit, 200_000)]
@@ -325,7 +325,7 @@ def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS, save:
             "bare": lambda: store(bare(True), "bare"),
             "rank": lambda: store(ranked, "rank"),
         }  # fmt: skip
-        jobs["rank"]()  # both have mapped the model before the clock runs
+        jobs["rank"]()  # both have mapped the model before time is measured
         for _ in range(rounds):
             for name, job in jobs.items():
                 begin, spent = time.perf_counter(), watch.processor_seconds()
@@ -336,7 +336,7 @@ def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS, save:
             spark.read.parquet(str(work / "out" / "rank"))
         )
         same = differing.count() == 0
-    shares = {  # of the executors' processor time, which other work on the machine does not lengthen
+    shares = {  # of the executors' CPU time, which other work on the machine does not affect
         "read": least["read and hand over"],
         "tokenise": least["bare"] - least["bare without tokenising"],
         "rank": least["rank"] - least["bare"],
@@ -365,19 +365,19 @@ def compare_rank(work: Path, limit: int = 1_000_000, rounds: int = ROUNDS, save:
 def grow(
     work: Path, sizes: Sequence[int] = SIZES, shard_counts: Sequence[int] = SHARD_COUNTS, save: Save = print
 ) -> dict[str, Any]:
-    """Train the fewest rows in more and more shards, and then on more and more rows."""
+    """Train on the smallest number of rows with increasing numbers of shards, then on increasing numbers of rows."""
     rows = list(sets.finna_rows("fi"))
     result: dict[str, Any] = {"runs": [], "shards": []}
     with cluster(work) as spark:
         write_rows(resampled(rows, sizes[0]), work / "docs.parquet")
         for shards in shard_counts:
-            params = {"passes": 1, "rounds": MERGES}  # as often whatever the shards, and not from an empty base alone
+            params = {"passes": 1, "rounds": MERGES}  # the same for any number of shards; not only from an empty base
             found = measured_fit(spark, work / "docs.parquet", work / "model", shards, ranker_params=params)
             result["shards"].append(found)
             save(result)
         for n in sizes:
             write_rows(resampled(rows, n), work / "docs.parquet")
-            params = {"passes": 1}  # which is usual with a million rows, not with fewer
+            params = {"passes": 1}  # the default for a million rows, but not for fewer
             result["runs"].append(
                 measured_fit(spark, work / "docs.parquet", work / "model", SHARDS, ranker_params=params)
             )
@@ -388,7 +388,7 @@ def grow(
 
 
 def exponents(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the powers of the number of rows as which figures grow."""
+    """Return the exponents with which figures grow with the number of rows."""
     processor = ("executor_processor_seconds", "task_processor_seconds")
     found: dict[str, Any] = {"exponents_of_rows": [run["rows"] for run in runs]}
     rows = np.log(found["exponents_of_rows"])
@@ -405,10 +405,10 @@ def main() -> None:
         prog="python -m benchmarks.spark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=tuple(COMMANDS))
-    parser.add_argument("--limit", type=int, help="of fit and rank: the first rows only")
-    parser.add_argument("--rounds", type=int, help="of rank: how often jobs take turns")
-    parser.add_argument("--sizes", type=int, nargs="+", help="of growth: numbers of rows")
-    parser.add_argument("--shard-counts", type=int, nargs="+", help="of growth: shards of the fewest rows")
+    parser.add_argument("--limit", type=int, help="for fit and rank: use only the first rows")
+    parser.add_argument("--rounds", type=int, help="for rank: number of rounds")
+    parser.add_argument("--sizes", type=int, nargs="+", help="for growth: numbers of rows")
+    parser.add_argument("--shard-counts", type=int, nargs="+", help="for growth: numbers of shards, of the fewest rows")
     arguments = parser.parse_args()
     given = {name: value for name, value in vars(arguments).items() if name != "command" and value is not None}
     import pyspark
@@ -417,7 +417,7 @@ def main() -> None:
     head = {"machine": machine_line(), "versions": versions, "engine": f"local-cluster[{EXECUTORS},1,{MEGABYTES}]"}
 
     def save(found: dict[str, Any]) -> None:
-        """Write what is known so far: a long run that is cut short leaves its figures."""
+        """Write the figures so far, so that a long run that is interrupted leaves its figures."""
         RESULTS.mkdir(exist_ok=True)
         text = json.dumps({**head, **found}, indent=1)
         (RESULTS / f"spark-{arguments.command}.json").write_text(text + "\n")

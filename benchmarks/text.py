@@ -1,8 +1,8 @@
-"""From a text file to a model: abound's Tagger and fastText on the same 100,000 titles.
+"""Train abound's Tagger and fastText on the same 100,000 titles, from a text file to a model.
 
-python -m benchmarks.text speed          our steps, and fastText with words and pairs, in turn
-python -m benchmarks.text accurate       fastText at the most accurate of five settings
-python -m benchmarks.text corrections    1,000 corrections: is each learnt at once, and what does it cost?
+python -m benchmarks.text speed          our steps and fastText with words and pairs, alternating
+python -m benchmarks.text accurate       fastText with the most accurate of five settings
+python -m benchmarks.text corrections    1,000 corrections: whether each takes effect, and what it costs
 python -m benchmarks.text whole en       all of yso-finna-en (or fi): seconds, memory, accuracy
 """
 
@@ -51,7 +51,7 @@ print(json.dumps({"train_seconds": seconds, "P@1": hits / n, "texts_a_second": n
 
 
 def write_files(folder: Path) -> tuple[Path, Path]:
-    """Write the titles as fastText's files, lower-cased and cut into words as ours are, and as ours beside them."""
+    """Write the titles as files for abound and, lower-cased and tokenised in the same way, as files for fastText."""
     from abound.text.words import prepare, words_of
 
     rows = [row for row, _ in zip(sets.finna_rows(), range(N_TRAIN + N_TEST), strict=False)]
@@ -70,7 +70,7 @@ def fasttext(train: Path, test: Path, **params: Any) -> dict[str, Any]:
 
 
 def ours(train: Path, test: Path) -> dict[str, Any]:
-    """Read, tokenise, weigh and learn a file in chunks, timing each step, then rank the test file."""
+    """Read, tokenise, weight and learn a file in chunks, timing each step; then rank the test file."""
     tagger, steps, chunk = Tagger(), dict.fromkeys(("read", "tokenise and weigh", "learn"), 0.0), 2048
     begin = time.perf_counter()
     reader = iter(data.read(train.with_suffix(".tsv"), "labels-tsv"))
@@ -111,7 +111,7 @@ def ours(train: Path, test: Path) -> dict[str, Any]:
 
 
 def speed(rounds: int = 3) -> dict[str, Any]:
-    """Train both in turn and keep the best time of each."""
+    """Train both alternately and keep the best time of each."""
     with tempfile.TemporaryDirectory() as folder:
         train, test = write_files(Path(folder))
         runs = [(ours(train, test), fasttext(train, test)) for _ in range(rounds)]
@@ -134,9 +134,9 @@ def accurate() -> dict[str, Any]:
 
 
 def corrections(n: int = 1000) -> dict[str, Any]:
-    """Teach each of n further titles its subjects, and see whether one of them is first for it then.
+    """Correct n further titles, and check whether one of their subjects ranks first afterwards.
 
-    A second run teaches labels drawn by chance, which nothing in the title speaks for.
+    A second run uses random labels, which nothing in the title supports.
     """
     return {"true_labels": _corrections(n, False), "random_labels": _corrections(n, True)}
 
@@ -179,14 +179,14 @@ def _corrections(n: int, random_label: bool) -> dict[str, Any]:
 
 
 def whole(language: str = "en", max_memory: str = "") -> dict[str, Any]:
-    """Run the command line on a whole set, every 20th row held out."""
+    """Run the command line on a whole data set, with every 20th row held out."""
     source = sets.data_folder() / f"yso-finna-{language}"
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "abound", "fit", source / "docs.tsv.xz", "--format", "labels-tsv", "--json"]
         command += ["--model", Path(folder) / "model", "--label-names", source / "labels.tsv", "--holdout", "every:20"]
         command += ["--max-memory", max_memory] if max_memory else []
         start = time.perf_counter()
-        # A process of its own between, so that the peak is that of the one child and not of an earlier one.
+        # An intermediate process, so that the peak is that of this child and not of an earlier one.
         watch = (
             "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

@@ -1,9 +1,9 @@
-"""What `abound tune` finds in 60 seconds on two collections, and whether its command gives the same figures again.
+"""Measure what `abound tune` finds in 60 seconds on two collections, and whether its command reproduces the figures.
 
 python -m benchmarks.tune                   gutenberg-lcsh and debian-tags, into benchmarks/results
 python -m benchmarks.tune pictures tried    the pictures of docs/plots.md and of docs/tune.md, into docs/images
 
-Seconds are those of the processor, so that other work on the machine does not count; tuning is one thread.
+Seconds are CPU time, so that other work on the machine does not count; tuning uses one thread.
 """
 
 import argparse
@@ -40,14 +40,14 @@ HOLDOUT = "every:10"
 
 
 def gutenberg_lcsh() -> Iterator[Document]:
-    """Yield title and first author with the subject headings, in the catalogue's order."""
+    """Yield title and first author with the subject headings, in catalogue order."""
     for row in sets.json_lines("gutenberg-lcsh/gutenberg.jsonl.xz"):
         text = " ".join([row["title"] or "", *(row["authors"] or [])[:1]])
         yield Document(tuple(row["lcsh"] or ()), " ".join(text.split()))
 
 
 def debian_tags() -> Iterator[Document]:
-    """Yield name and description of the packages that have tags, in the alphabet's order."""
+    """Yield name and description of the packages that have tags, in alphabetical order."""
     for row in sets.json_lines("debian-tags/debian-bookworm.jsonl.xz"):
         if row["tags"]:
             text = f"{row['package']} {row['summary']} {row['description']}"
@@ -58,7 +58,7 @@ SOURCES = {"gutenberg-lcsh": gutenberg_lcsh, "debian-tags": debian_tags}
 
 
 def run(name: str, folder: Path, seconds: float = SECONDS, limit: int | None = None) -> dict[str, Any]:
-    """Tune on one collection, and learn the setting that was found by its own command."""
+    """Tune on one collection, and train with the setting found, using the command that tuning prints."""
     path = folder / f"{name}.jsonl"
     write(path, (document for document, _ in zip(SOURCES[name](), range(limit or 10**9), strict=False)), "jsonl")
     learnt, held_out = split(Inputs([str(path)], LabelledReading(), parse_holdout(HOLDOUT)))
@@ -99,7 +99,7 @@ def pictures(folder: Path) -> None:
 
 
 def tried() -> None:
-    """Draw what tuning has tried on debian-tags, from its result."""
+    """Draw the trials of tuning on debian-tags, from its result."""
     result = json.loads((RESULTS / "tune-debian-tags.json").read_text())
     with background():
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
@@ -108,7 +108,7 @@ def tried() -> None:
 
 
 def document() -> None:
-    """Print the results into docs/tune.md."""
+    """Write the results into docs/tune.md."""
     lines = ["| P@1 / P@3 / P@5 | defaults | best | P@5, best less defaults | setting |", "|---|---|---|---|---|"]
     for name in SOURCES:
         result = json.loads((RESULTS / f"tune-{name}.json").read_text())

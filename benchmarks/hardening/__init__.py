@@ -1,1 +1,1 @@
-"""How files that were damaged, or made to do harm, are met: by abound and by formats that others trust."""
+"""Test how abound and other common formats handle damaged and malicious files."""

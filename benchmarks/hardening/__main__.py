@@ -1,4 +1,4 @@
-"""Print what attacks, damage and fuzzing have found: python -m benchmarks.hardening.
+"""Print the results of attacks, damage and fuzzing: python -m benchmarks.hardening.
 
 The figures come from benchmarks.hostile, benchmarks.damage and tests.fuzz.
 """

@@ -1,7 +1,7 @@
-"""What is damaged: our model directory and journal, and the same arrays or rows in other formats.
+"""The formats to damage: our model directory and journal, and the same arrays or rows in other formats.
 
-A subject makes its files once, and tells what they hold. What it tells of damaged files is compared with that: the
-same is harmless, something else is silently wrong, an error is damage that was noticed.
+A subject writes its files once and returns a hash of their content. The hash of damaged files is compared with it: an
+equal hash is harmless, a different one is silently wrong, and an error means that the damage was noticed.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ class Subject(ABC):
 
     name: ClassVar[str]
     version: ClassVar[str] = ""
-    errors: ClassVar[tuple[type[BaseException], ...]] = (Exception,)  # with which it may say that it noticed
-    changes_files: ClassVar[bool] = False  # whether looking at the files changes them
+    errors: ClassVar[tuple[type[BaseException], ...]] = (Exception,)  # that report damage
+    changes_files: ClassVar[bool] = False  # whether reading the files changes them
 
     @abstractmethod
     def make(self, folder: Path) -> None:
@@ -37,11 +37,11 @@ class Subject(ABC):
 
     @abstractmethod
     def content(self, folder: Path) -> str:
-        """Return a hash of what the files hold, or raise."""
+        """Return a hash of the content of the files, or raise an error."""
 
 
 def texts() -> tuple[list[str], list[list[str]]]:
-    """Return texts of random words, and labels that follow from them."""
+    """Return texts of random words, and labels that depend on them."""
     chance = random.Random(0)
     words = [f"word{i}" for i in range(800)]
     found = [" ".join(chance.choices(words, k=12)) for _ in range(N_TEXTS)]
@@ -49,7 +49,7 @@ def texts() -> tuple[list[str], list[list[str]]]:
 
 
 def tagger() -> Tagger:
-    """Return a small model of about 40 arrays, some of them longer than a block of a disk."""
+    """Return a small model of about 40 arrays, some of them longer than a disk block."""
     found, labels = texts()
     model = Tagger(ngrams=1).fit(found, labels, label_names={f"label {i}": f"Label number {i}" for i in range(50)})
     for text, label in zip(found[:60], labels, strict=False):
@@ -78,7 +78,7 @@ def digest(found: dict[str, Any]) -> str:
 
 
 class ModelDirectory(Subject):
-    """Our own: manifest and .npy files."""
+    """Our model directory: manifest and .npy files."""
 
     name = "abound model directory"
     errors = (AboundError,)
@@ -92,7 +92,7 @@ class ModelDirectory(Subject):
 
 
 class JournalFiles(Subject):
-    """Our own: SQLite with a checksum a record, half of it in the write-ahead log, and a witness."""
+    """Our journal: SQLite with a checksum per record, half of it in the write-ahead log, and a commit marker."""
 
     name = "abound journal"
     errors = (AboundError,)
@@ -113,7 +113,7 @@ class JournalFiles(Subject):
                     journal._connection.execute("PRAGMA wal_autocheckpoint=0")
                 rows = zip(found[i : i + 8], labels[i : i + 8], strict=True)
                 journal.append([(Learn(text, added=label), f"key {text}") for text, label in rows])
-            for name in ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite.head"):  # as a crash leaves them
+            for name in ("journal.sqlite", "journal.sqlite-wal", "journal.sqlite.head"):  # as after a crash
                 shutil.copy(living / name, folder / name)
         shutil.rmtree(living)
 

@@ -1,1 +1,1 @@
-"""The server's page in a real browser: how fast it answers a key press, and how it looks."""
+"""Measure and picture the server's page in a real browser."""

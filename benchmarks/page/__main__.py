@@ -1,7 +1,7 @@
-"""The server's page in a real browser.
+"""Measure and picture the server's page in a real browser.
 
-python -m benchmarks.page latency      from key press to labels, over 200 presses; writes results/page-latency.json
-python -m benchmarks.page pictures     take the pictures of docs/page.md anew
+python -m benchmarks.page latency      time from key press to labels, over 200 presses; writes results/page-latency.json
+python -m benchmarks.page pictures     retake the pictures of docs/page.md
 """
 
 import argparse
@@ -20,7 +20,7 @@ ROUNDS = 3
 
 
 def measure(model: Path, texts: list[str]) -> dict[str, Any]:
-    """Measure several rounds; return that with the least median, since other work on the machine only adds to it."""
+    """Measure several rounds; return the one with the lowest median, since other work on the machine only adds time."""
     with Server(model) as server, chromium() as browser:
         page = browser.new_page()
         page.goto(server.address)

@@ -1,4 +1,4 @@
-"""From a key press to ranked labels that are painted, and the server's share of it."""
+"""Measure the time from a key press to painted labels, and the server's share of it."""
 
 import statistics
 from typing import TYPE_CHECKING, Any
@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 PRESSES = 200
-PAUSE = 60  # milliseconds between two presses: nobody types faster for long
-# The server's share: from the request's last byte to the answer's first, as the browser sees it.
+PAUSE = 60  # milliseconds between two key presses: people rarely type faster
+# The server's share: from the last byte of the request to the first byte of the response, as the browser reports it.
 SHARES = """() => performance.getEntriesByType("resource").filter((entry) => entry.name.endsWith("/v1/rank"))
     .map((entry) => entry.responseStart - entry.requestStart)"""
 WAITS = '() => performance.getEntriesByName("abound:rank").map((entry) => entry.duration)'
@@ -16,7 +16,7 @@ CLEAR = "() => { performance.clearMeasures(); performance.clearResourceTimings()
 
 
 def measure(page: "Page", texts: list[str], presses: int = PRESSES) -> dict[str, Any]:
-    """Type texts letter by letter; return for how many milliseconds each key waited for its labels."""
+    """Type texts letter by letter; return the milliseconds from each key press to its labels."""
     waits: list[float] = []
     shares: list[float] = []
     for text in texts:

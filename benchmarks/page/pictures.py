@@ -1,4 +1,4 @@
-"""Pictures of the page, in light, in dark and on a phone, for the documents."""
+"""Take pictures of the page for the documentation: light, dark and on a phone."""
 
 import json
 import urllib.request
@@ -18,7 +18,7 @@ LESSONS = 400
 
 
 def teach(address: str, rows: list[tuple[str, list[str]]]) -> None:
-    """Teach rows one by one, as people would, so that there is something to see."""
+    """Learn rows one by one, as corrections of people, so that the page has content."""
     for text, labels in rows:
         body = json.dumps({"text": text, "added": labels}).encode()
         request = urllib.request.Request(  # noqa: S310  our own server
@@ -72,7 +72,7 @@ def tap(page: "Page") -> None:
     page.wait_for_timeout(300)
 
 
-# A name, how the screen is, and what is done.
+# A name, the screen, and the actions.
 PICTURES: tuple[tuple[str, dict[str, Any], Callable[["Page"], None]], ...] = (
     ("tag-light", {**WIDE, "color_scheme": "light"}, tag),
     ("tag-dark", {**WIDE, "color_scheme": "dark"}, tag),

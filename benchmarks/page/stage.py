@@ -1,4 +1,4 @@
-"""A model of library titles, a server of it, and Debian's Chromium before the server's page."""
+"""Start a server with a model of library titles, and Debian's Chromium on the server's page."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ START_SECONDS = 60
 
 
 def make_model(path: Path, rows: int = ROWS) -> list[tuple[str, list[str]]]:
-    """Learn the first titles of yso-finna-en, with the subjects' names; return the thousand rows after them."""
+    """Learn the first titles of yso-finna-en, with the names of the subjects; return the next thousand rows."""
     lines = (data_folder() / "yso-finna-en" / "labels.tsv").read_text(encoding="utf-8").splitlines()
     names = dict(line.split("\t", 1) for line in lines)
     found = list(islice(finna_rows(), rows + 1000))
@@ -32,7 +32,7 @@ def make_model(path: Path, rows: int = ROWS) -> list[tuple[str, list[str]]]:
 
 
 class Server:
-    """`abound serve` in a process of its own, on a free port."""
+    """`abound serve` in a separate process, on a free port."""
 
     def __init__(self, model: Path, *options: str) -> None:
         command = [sys.executable, "-m", "abound", "serve", str(model), "--port", "0", *options]
@@ -57,7 +57,7 @@ class Server:
         self._found.set()
 
     def stop(self) -> None:
-        """Let it finish what it answers, and end it."""
+        """Let the server finish its responses, and stop it."""
         self.process.terminate()
         try:
             self.process.wait(20)
@@ -76,7 +76,7 @@ class Server:
 
 
 def chromium_path() -> str | None:
-    """Return where Chromium is, if it is."""
+    """Return the path of Chromium, or None."""
     found = os.environ.get("ABOUND_CHROMIUM")
     return found or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -88,9 +88,9 @@ def chromium() -> Iterator["Browser"]:
 
     path = chromium_path()
     if path is None:
-        raise RuntimeError("there is no Chromium; on Debian: apt-get install chromium")
+        raise RuntimeError("Chromium is missing; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
-        # Without its own sandbox, which does not start for root; it sees our own pages only.
+        # Without its sandbox, which does not start for root; it only loads our own pages.
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         try:
             yield browser

@@ -1,1 +1,1 @@
-"""The peers, side by side: each system in its own process and virtual environment, on the same rows."""
+"""Compare abound with its peers: each system in a separate process and virtual environment, on the same rows."""

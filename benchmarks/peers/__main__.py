@@ -1,10 +1,10 @@
-"""Systems side by side, on every set.
+"""Compare systems on every data set.
 
-python -m benchmarks.peers run                                   every cell that is not in the store yet
+python -m benchmarks.peers run                                   run every cell that is not in the store yet
 python -m benchmarks.peers run --set finna-100k --peers omikuji --again
-python -m benchmarks.peers assemble                              the store as benchmarks/results/peers.json
-python -m benchmarks.peers show --set finna-100k                 tables of that file
-python -m benchmarks.peers pages                                 docs/peers.md and docs/images/peers-*.png from it
+python -m benchmarks.peers assemble                              write the store to benchmarks/results/peers.json
+python -m benchmarks.peers show --set finna-100k                 print tables of that file
+python -m benchmarks.peers pages                                 write docs/peers.md and docs/images/peers-*.png from it
 """
 
 import argparse
@@ -17,7 +17,7 @@ from benchmarks.peers.registry import PEERS, SETS
 
 
 def run(set_names: list[str], peers: list[str], rounds: int, again: bool) -> None:
-    """Run the cells that are missing, in turn, so that a busy moment of the machine hits all alike."""
+    """Run the missing cells in turn, so that a busy period of the machine affects all systems alike."""
     for name in set_names:
         data = sets.load(name)
         print(data.describe(), file=sys.stderr)
@@ -29,7 +29,7 @@ def run(set_names: list[str], peers: list[str], rounds: int, again: bool) -> Non
 
 
 def names(text: str | None, known: tuple[str, ...], what: str, parser: argparse.ArgumentParser) -> list[str]:
-    """Return names that were given with commas between them, or all."""
+    """Return comma-separated names, or all."""
     found = text.split(",") if text else list(known)
     for name in found:
         if name not in known:
@@ -42,10 +42,10 @@ def main(argv: list[str] | None = None) -> None:
         prog="python -m benchmarks.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=["run", "assemble", "show", "pages"])
-    parser.add_argument("--set", help="data sets, parted by commas; all of the table if none is given")
-    parser.add_argument("--peers", help="systems, parted by commas; all if none is given")
-    parser.add_argument("--rounds", type=int, default=1, help="how often each system runs, in turn")
-    parser.add_argument("--again", action="store_true", help="run cells that are in the store, too")
+    parser.add_argument("--set", help="comma-separated data sets (default: all of the table)")
+    parser.add_argument("--peers", help="comma-separated systems (default: all)")
+    parser.add_argument("--rounds", type=int, default=1, help="number of runs of each system, in turn")
+    parser.add_argument("--again", action="store_true", help="also run cells that are in the store")
     parser.add_argument("--json", type=Path, default=assembly.RESULT, help="the result file")
     arguments = parser.parse_args(argv)
     known_sets = tuple(dict.fromkeys([*SETS, *sorted(sets.RECIPES)]))

@@ -1,4 +1,4 @@
-"""How good the rankings of a set are: measures with intervals, paired differences, and recall by label frequency."""
+"""Measure the rankings of a data set: measures with intervals, paired differences, and recall by label frequency."""
 
 import itertools
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ BUCKET_K = 5
 
 @dataclass(frozen=True)
 class Ranked:
-    """Label numbers and scores that a system wrote."""
+    """The label numbers and scores that a system wrote."""
 
     indices: Any
     scores: Any
 
 
 class Measured:
-    """Measures of rankings of one set, resampled with the same draws for all, so that differences are paired."""
+    """Measures of the rankings of one data set, resampled with the same draws, so that differences are paired."""
 
     def __init__(self, data: LabelSet) -> None:
         self.truth = sp.csr_array(data.Y_test)
@@ -69,7 +69,7 @@ class Measured:
 
 
 def bucket_names() -> list[str]:
-    """Return what the buckets are called."""
+    """Return the names of the buckets."""
     ends = [f"{first}" if last == first else f"{first}-{last}" for first, last in _spans()]
     return [*ends, f"{BUCKETS[-1]}+"]
 
@@ -79,7 +79,7 @@ def _spans() -> list[tuple[int, int]]:
 
 
 def with_interval(value: float, resampled: np.ndarray) -> list[float]:
-    """Return a figure and the interval that holds 95% of its resampled values."""
+    """Return a figure and the interval that contains 95% of its resampled values."""
     low, high = np.quantile(resampled, [0.025, 0.975])
     return [round(float(number), 6) for number in (value, low, high)]
 

@@ -1,4 +1,4 @@
-"""All cells of the store as one result, for tables and pictures."""
+"""Assemble all cells of the store into one result, for tables and pictures."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ def assemble(set_names: Iterable[str] = SETS) -> dict[str, Any]:
 
 
 def of_set(data: sets.LabelSet, systems: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the cells of a set, measured; what is true of a system on every set goes to `systems`."""
+    """Return the measured cells of a data set; facts about a system that hold on every data set go to `systems`."""
     digest = cells.rows_digest(data)
     known = {peer: cell for peer in PEERS if (cell := cells.read(data.name, peer)) and cell["stamp"]["rows"] == digest}
     measured = Measured(data)
@@ -65,12 +65,12 @@ def of_set(data: sets.LabelSet, systems: dict[str, dict[str, Any]]) -> dict[str,
 
 
 def shortened(value: Any) -> Any:
-    """Keep six digits of a number."""
+    """Round a number to six digits."""
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def write(result: dict[str, Any], path: Path = RESULT) -> None:
-    """Write a result, a line for each list."""
+    """Write a result with one line per list."""
     text = json.dumps(result, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text + "\n")

@@ -1,4 +1,4 @@
-"""The virtual environments of the peers, each from its own requirements file."""
+"""Create the virtual environments of the peers, each from its requirements file."""
 
 import subprocess
 import sys
@@ -10,18 +10,18 @@ HERE = Path(__file__).parent
 
 
 def requirements(environment: str) -> str:
-    """Return what an environment is made of."""
+    """Return the requirements of an environment."""
     return (HERE / "requirements" / f"{environment}.txt").read_text()
 
 
 def interpreter(environment: str | None) -> str:
-    """Return the Python of an environment, made and filled at its first use."""
+    """Return the Python of an environment, which is created and filled on first use."""
     if environment is None:
         return sys.executable
     folder = sets.CACHE.parent / "environments" / environment
     stamp = folder / "requirements.txt"
     if not stamp.exists() or stamp.read_text() != requirements(environment):
-        print(f"making the environment of {environment} ...", file=sys.stderr)
+        print(f"creating the environment of {environment} ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
         wanted = HERE / "requirements" / f"{environment}.txt"
         subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "-q", "-r", wanted], check=True)

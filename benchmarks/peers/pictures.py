@@ -1,4 +1,4 @@
-"""The result as pictures: accuracy against training time and against memory, and by label frequency."""
+"""Draw the result: accuracy by training time, by memory, and by label frequency."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from benchmarks.peers.registry import OURS
 from benchmarks.peers.tables import MANY, finished
 
 IMAGES = HERE.parents[1] / "docs" / "images"
-# Okabe and Ito's colours, told apart by the colour-blind; marks tell them apart in print.
+# Okabe and Ito's colours, which colour-blind people can distinguish; markers distinguish systems in print.
 STYLES = {
     "abound": ("#0072B2", "o"),
     "omikuji": ("#D55E00", "s"),
@@ -59,7 +59,7 @@ def draw(result: dict[str, Any], folder: Path = IMAGES) -> None:
 
 
 def panels(names: list[str], titles: list[str], draw_one: Callable[[Any, str], None], path: Path, **words: str) -> None:
-    """Draw a panel for each set under one legend."""
+    """Draw a panel for each data set under one legend."""
     from matplotlib import pyplot as plt
 
     columns = min(3, len(names))
@@ -92,7 +92,7 @@ def titles(result: dict[str, Any], names: list[str]) -> list[str]:
 
 
 def against(result: dict[str, Any], names: list[str], cost: str, xlabel: str, path: Path, measure: str = "P@1") -> None:
-    """Draw a measure against what it costs: our passes as a curve, a mark for each system and setting."""
+    """Draw a measure by its cost: our passes as a curve, a marker for each system and setting."""
     from matplotlib.ticker import NullFormatter
 
     def one(axes: Any, name: str) -> None:
@@ -127,7 +127,7 @@ def against(result: dict[str, Any], names: list[str], cost: str, xlabel: str, pa
 
 
 def by_frequency(result: dict[str, Any], names: list[str], path: Path) -> None:
-    """Draw the recall of labels by the number of their training rows, of each family's most accurate setting."""
+    """Draw the recall of labels by the number of their training rows, for the most accurate setting of each family."""
 
     def one(axes: Any, name: str) -> None:
         found = result["sets"][name]

@@ -1,4 +1,4 @@
-"""Which systems run on which sets."""
+"""List the systems and the data sets on which they run."""
 
 from dataclasses import dataclass
 
@@ -9,19 +9,19 @@ OURS = "abound"  # the system that the others are compared with
 
 @dataclass(frozen=True)
 class Peer:
-    """A system with a setting: its script, its environment, and the largest set that it can finish."""
+    """A system with a setting: its script, its environment, and the largest data set that it can finish."""
 
     script: str
     environment: str | None  # the name of a requirements file; None is the environment that we run in
     setting: str = "default"
-    kind: str = "linear"  # or ours, passes (ours, too), embeddings, votes (of embeddings, in our ranking)
+    kind: str = "linear"  # or ours, passes (also ours), embeddings, votes (of embeddings, in our ranking)
     most_labels: int = 10**9
     most_rows: int = 10**9
-    only: tuple[str, ...] = ()  # the sets on which it runs at all; all of them if none is named
+    only: tuple[str, ...] = ()  # the data sets on which it runs; empty means all
     repeatable: bool = True  # a second run gives the same ranking
 
     def refuses(self, data: LabelSet) -> str | None:
-        """Say why a set is beyond this system, or nothing."""
+        """Return why a data set is too large for this system, or None."""
         if data.n_train_labels > self.most_labels:
             return f"not run: it trains a model for each of {data.n_train_labels:,} labels"
         if data.X_train.shape[0] > self.most_rows:
@@ -31,8 +31,8 @@ class Peer:
 
 SECONDS, GIGABYTES = 20 * 60, 8  # a run that needs more is listed as not finished
 LIMITS = f"{SECONDS // 60} minutes and {GIGABYTES} GB"
-FEW = 2_000  # labels, for which one model each can be trained
-SLICE = 100_000  # rows of what takes long
+FEW = 2_000  # labels for which one model each can be trained
+SLICE = 100_000  # rows for slow systems
 EMBEDDED = ("finna-5k", "gutenberg-5k", "finna-20k", "gutenberg-lcsh", "wordnet-hypernym", "finna-100k")  # short texts
 VOTED = EMBEDDED[:4]
 
@@ -69,7 +69,7 @@ PEERS = {
     "abound-votes-scores": Peer("abound_votes", None, "scores", kind="votes", only=VOTED),
     "abound-votes-both": Peer("abound_votes", None, "both", kind="votes", only=VOTED),
 }
-# From small to large, so that much is known early.
+# From small to large, so that many results are available early.
 SETS = (
     *("bibtex", "delicious", "ohsumed23", "reuters-90", "20news", "rcv1-subset", "debian-tags"),
     *(

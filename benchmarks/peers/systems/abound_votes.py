@@ -1,7 +1,7 @@
 """The cascade of abound with the votes of MiniLM's nearest neighbours: as features, or added to its scores.
 
-The votes come from `minilm_neighbours.py` with 50 neighbours, which must have run on the set; what they cost is not in
-the figures of this system.
+The votes come from `minilm_neighbours.py` with 50 neighbours, which must have run on the data set. The figures of this
+system do not include their cost.
 """
 
 import harness
@@ -27,7 +27,7 @@ class System(ours.Ours):
         return Cascade()
 
     def votes(self, part):
-        """Return the neighbours' votes of a part of the set, at most 1 in all for a row."""
+        """Return the neighbours' votes for a part of the data set, with a sum of at most 1 per row."""
         return normalize(sp.load_npz(self.folder / f"votes-{part}.npz"), "l1")
 
     def with_votes(self, X, votes):
@@ -46,7 +46,7 @@ class System(ours.Ours):
         return harness.padded([self.mixed(ranking, votes, i) for i in range(votes.shape[0])])
 
     def mixed(self, ranking, votes, i):
-        """Return the labels of one row by the softmax of our scores and the votes together."""
+        """Return the labels of one row, ranked by the sum of the softmax of our scores and the votes."""
         kept = ranking.indices[i] >= 0
         scores = ranking.scores[i][kept]
         shares = np.exp(scores - scores.max()) if len(scores) else scores
@@ -57,7 +57,7 @@ class System(ours.Ours):
         return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[: harness.K]
 
     def rows(self, X):
-        return []  # a row alone would have to be embedded first
+        return []  # a single row would have to be embedded first
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Train one of Annif's projects as its users do, and suggest subjects by it; a project called http is not trained.
+"""Train one of Annif's projects as its users do, and suggest subjects with it; a project called http is not trained.
 
-Runs in Annif's environment: annif_projects.py FOLDER PROJECT. FOLDER holds projects.cfg, a loaded vocabulary,
-train.tsv and test.tsv; what was suggested is written to PROJECT.json.
+Runs in Annif's environment: annif_projects.py FOLDER PROJECT. FOLDER contains projects.cfg, a loaded vocabulary,
+train.tsv and test.tsv; the suggestions are written to PROJECT.json.
 """
 
 import json
@@ -12,11 +12,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 LIMIT = 10
-ROWS = 1000  # suggested one at a time over http
+ROWS = 1000  # suggested one at a time over HTTP
 
 
 def without_download():
-    """Split words as Annif does, but take a title for one sentence: the model that finds sentences is a download."""
+    """Split words as Annif does, but treat a title as one sentence: the sentence splitter needs a download."""
     import nltk.data
     import nltk.tokenize
 

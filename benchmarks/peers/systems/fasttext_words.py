@@ -1,8 +1,8 @@
-"""fastText. It takes words, not weights: a row is given as one word for each of its features.
+"""fastText. It reads words, not weights: a row has one word for each of its features.
 
-So word pairs are among its words wherever they are among the features of the others. Its defaults, but for the
-hierarchical softmax that its documentation has for many labels; and its tutorial's tunings: 25 epochs, a larger rate
-and 50 dimensions with hierarchical softmax, or with one loss a label, for rows with several labels.
+Pairs of words are therefore included if they are features for the other systems. Its defaults, except for the
+hierarchical softmax that its documentation recommends for many labels; and the settings of its tutorial: 25 epochs, a
+larger rate and 50 dimensions with hierarchical softmax, or with one loss per label, for rows with several labels.
 """
 
 import fasttext

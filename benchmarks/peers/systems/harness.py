@@ -1,6 +1,6 @@
-"""What every system's script shares: read the rows, time the steps, write what was ranked.
+"""The shared part of all scripts: read the rows, time the steps, write the ranking.
 
-A script runs in the environment of its peer, where abound is not installed; it needs numpy and scipy only.
+A script runs in the environment of its peer, where abound is not installed; it needs only numpy and scipy.
 """
 
 import argparse
@@ -16,37 +16,37 @@ import scipy.sparse as sp
 
 K = 10
 SINGLE_ROWS = 1000  # rows ranked one at a time
-SINGLE_SECONDS = 10.0  # and no longer than this
+SINGLE_SECONDS = 10.0  # and for at most this many seconds
 SHORT_SECONDS, SHORT_RUNS = 0.5, 4
 
 
 class System:
-    """One way to train and rank; a script gives the steps and calls `run`.
+    """A system that trains and ranks; a script implements the steps and calls `run`.
 
-    A setting has the words that say what it is and the options that make it so.
+    A setting consists of a description and options.
     """
 
     name = ""
     settings = {"default": ("defaults", {})}  # noqa: RUF012
     threads = 2
-    takes_texts = False  # else a row is a row of tf-idf weights
+    takes_texts = False  # otherwise a row contains tf-idf weights
 
     def __init__(self, setting, folder):
         self.setting, self.options = self.settings[setting]
-        self.folder = folder  # of the set
+        self.folder = folder  # of the data set
 
     def version(self):
         raise NotImplementedError
 
     def prepare(self, X, Y, folder):
-        """Do what is not to be timed, such as writing the files that a peer reads."""
+        """Prepare what is not timed, such as the files that a peer reads."""
 
     def train(self, X, Y, folder):
         """Return a model."""
         raise NotImplementedError
 
     def save(self, model, folder):
-        """Write the model, so that its bytes can be counted."""
+        """Write the model, so that its size can be measured."""
         raise NotImplementedError
 
     def rank(self, model, X):
@@ -54,19 +54,19 @@ class System:
         raise NotImplementedError
 
     def rows(self, X):
-        """Return what `rank_one` takes, a row each."""
+        """Return the inputs of `rank_one`, one per row."""
         raise NotImplementedError
 
     def rank_one(self, model, row):
         raise NotImplementedError
 
     def more_figures(self, figures, n_test):
-        """Return figures that this system has beside the measured ones or knows better, by name."""
+        """Return additional figures by name; they override measured ones."""
         return {}
 
 
 def padded(lists):
-    """Turn lists of (label, score) into two arrays."""
+    """Convert lists of (label, score) to two arrays."""
     labels, scores = np.full((len(lists), K), -1, np.int32), np.zeros((len(lists), K))
     for i, pairs in enumerate(lists):
         for j, (label, score) in enumerate(pairs[:K]):
@@ -81,14 +81,14 @@ def best_of_dense(scores):
 
 
 def seconds_of(function, *arguments):
-    """Return a result, the seconds that passed and the core-seconds that were used."""
+    """Return a result, its wall-clock seconds and its core-seconds."""
     start, cpu = time.perf_counter(), processes.cpu_seconds()
     result = function(*arguments)
     return result, time.perf_counter() - start, processes.cpu_seconds() - cpu
 
 
 def best_seconds_of(function, *arguments):
-    """Return a result and the least seconds and core-seconds of a few runs, if one is so short that chance decides."""
+    """Return a result and the lowest seconds and core-seconds of a few runs; one run suffices if it is long."""
     result, seconds, cpu = seconds_of(function, *arguments)
     for _ in range(SHORT_RUNS if seconds < SHORT_SECONDS else 0):
         _, *more = seconds_of(function, *arguments)
@@ -108,7 +108,7 @@ def rows_a_second_single(system, model, X):
 
 
 def run(kind):
-    """Train and rank as the command line says, and write the outcome."""
+    """Train and rank as specified on the command line, and write the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("input", type=Path)
     parser.add_argument("output", type=Path)

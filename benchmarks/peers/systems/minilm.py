@@ -1,7 +1,7 @@
-"""What the systems share that read texts through the sentence embedding all-MiniLM-L6-v2.
+"""The shared part of the systems that use the sentence embedding all-MiniLM-L6-v2.
 
-The vectors of a set are kept beside its rows with what they cost, which counts as training and as ranking of every
-system that uses them.
+The vectors of a data set are stored next to its rows, with their cost. The cost counts towards training and ranking of
+every system that uses them.
 """
 
 import json
@@ -35,13 +35,13 @@ class Embedded(harness.System):
         return np.asarray(vectors, np.float32)
 
     def vectors(self, texts, part):
-        """Return the vectors of a part of the set, from the file if there is one."""
+        """Return the vectors of a part of the data set, from the file if there is one."""
         path, costs = self.folder / f"minilm-{part}.npy", self.folder / f"minilm-{part}.json"
         if not costs.exists():
             found, seconds, cpu = harness.seconds_of(self.encode, texts)
             np.save(path, found)
             costs.write_text(json.dumps([seconds, cpu]))
-            self.costs[part] = (0.0, 0.0)  # they are in what is being measured
+            self.costs[part] = (0.0, 0.0)  # they are part of what is being measured
         else:
             self.costs[part] = json.loads(costs.read_text())
         return np.load(path)
@@ -60,4 +60,4 @@ class Embedded(harness.System):
 
 
 if __name__ == "__main__":
-    sys.exit("this is no system; see minilm_neighbours.py and minilm_linear.py")
+    sys.exit("this is not a system; see minilm_neighbours.py and minilm_linear.py")

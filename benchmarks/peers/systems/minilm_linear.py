@@ -1,6 +1,6 @@
-"""MiniLM embeddings and a linear head: ridge regression on all labels at once, or a softmax learnt by Adam.
+"""MiniLM embeddings and a linear head: ridge regression on all labels together, or a softmax trained with Adam.
 
-The softmax has the labels of a row as its targets in equal parts; 10 epochs, rate 0.01, 256 rows a step.
+The targets of the softmax are the labels of a row with equal shares; 10 epochs, rate 0.01, 256 rows per step.
 """
 
 import harness

@@ -1,8 +1,8 @@
-"""MiniLM embeddings and the votes of the nearest training rows (hnswlib), weighed by exp(-10 distance).
+"""MiniLM embeddings and the votes of the nearest training rows (hnswlib), weighted by exp(-10 distance).
 
-Neighbours: 10, hnswlib's own example; and 50, which is better where rows have few labels each.
-What the neighbours vote is kept beside the rows, for training rows without the row itself, so that other rankers can
-take the votes as features.
+Neighbours: 10, as in the example of hnswlib; and 50, which is better if rows have few labels each. The votes of the
+neighbours are stored next to the rows, so that other rankers can use them as features. For training rows, the row
+itself is excluded.
 """
 
 import harness

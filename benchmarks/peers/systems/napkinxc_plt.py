@@ -1,4 +1,4 @@
-"""napkinXC's probabilistic label trees: its defaults, and three trees, which its documentation has for accuracy."""
+"""napkinXC's probabilistic label trees: its defaults, and three trees, as its documentation recommends for accuracy."""
 
 import shutil
 

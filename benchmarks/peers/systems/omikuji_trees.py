@@ -1,8 +1,8 @@
-"""omikuji. It can only train from a file, whose reading counts.
+"""omikuji. It can only train from a file; reading the file counts.
 
-Its defaults are three balanced Parabel trees. The tunings are its README's: Bonsai-like trees that are wide and
-shallow (the project's users at the National Library of Finland run them so, k = 100 and three layers), and
-AttentionXML-like ones, which collapse every five layers of a binary tree.
+Its defaults are three balanced Parabel trees. The other settings come from its README: Bonsai-like trees that are wide
+and shallow (as the National Library of Finland runs them, k = 100 and three layers), and AttentionXML-like trees, which
+collapse every five layers of a binary tree.
 """
 
 import harness

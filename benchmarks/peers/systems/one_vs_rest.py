@@ -1,4 +1,4 @@
-"""What the scripts of scikit-learn's one-vs-rest learners share."""
+"""The shared part of the scripts of scikit-learn's one-vs-rest learners."""
 
 import harness
 import joblib
@@ -6,12 +6,12 @@ import numpy as np
 import sklearn
 from sklearn.multiclass import OneVsRestClassifier
 
-ROWS_AT_ONCE = 2000  # whose dense scores are held
+ROWS_AT_ONCE = 2000  # rows whose dense scores are in memory
 
 
 class OneVsRest(harness.System):
     def learner(self):
-        """Return what learns one label against the rest."""
+        """Return the binary classifier for one label."""
         raise NotImplementedError
 
     def version(self):

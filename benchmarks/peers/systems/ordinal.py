@@ -1,6 +1,6 @@
-"""Train and test one ordinal system on the parts of a task; runs in the system's own environment.
+"""Train and test one ordinal system on the parts of a task; runs in the environment of the system.
 
-ordinal.py SYSTEM INPUT OUTPUT, where INPUT holds X_train-0.npz, y_train-0.npy and so on.
+ordinal.py SYSTEM INPUT OUTPUT, where INPUT contains X_train-0.npz, y_train-0.npy and so on.
 """
 
 import importlib
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-C = 1.0  # scikit-learn's default strength; mord's alpha and Ridge's are 1 too
+C = 1.0  # scikit-learn's default; the alphas of mord and Ridge are 1 too
 
 
 class Rounded:
@@ -31,7 +31,7 @@ class Rounded:
 
 
 class FromZero:
-    """A model that wants ranks from 0 on without gaps."""
+    """A model that requires consecutive ranks from 0."""
 
     def __init__(self, model):
         self.model = model
@@ -74,7 +74,7 @@ def main():
     name, source, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     target.mkdir(parents=True, exist_ok=True)
     seconds = 0.0
-    make(name)  # imports are not training
+    make(name)  # imports do not count as training
     for number in range(len(list(source.glob("y_train-*.npy")))):
         X, X_test = (sp.csr_matrix(sp.load_npz(source / f"{m}-{number}.npz")) for m in ("X_train", "X_test"))
         y, model = np.load(source / f"y_train-{number}.npy"), make(name)

@@ -1,4 +1,4 @@
-"""What the scripts of abound's own rankers share."""
+"""The shared part of the scripts of abound's rankers."""
 
 import harness
 
@@ -7,7 +7,7 @@ class Ours(harness.System):
     threads = 1
 
     def make(self):
-        """Return the ranker that is to learn."""
+        """Return the ranker to train."""
         raise NotImplementedError
 
     def version(self):

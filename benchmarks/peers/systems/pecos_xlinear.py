@@ -1,7 +1,7 @@
 """PECOS XR-Linear: PIFA label features, a hierarchical tree, squared hinge.
 
-Its defaults; and the tuning that its paper and its text2text tool name first for accuracy: three clusterings whose
-scores are averaged, with matcher-aware negatives beside the teacher-forced ones.
+Its defaults; and the setting that its paper and its text2text tool recommend first for accuracy: three clusterings
+whose scores are averaged, with matcher-aware negatives in addition to the teacher-forced ones.
 """
 
 import harness

@@ -1,4 +1,4 @@
-"""What a process and its descendants use, read from /proc."""
+"""Read the resources used by a process and its descendants from /proc."""
 
 import os
 import time
@@ -9,7 +9,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def _fields(pid):
-    """Return what stands behind the command in /proc/PID/stat: state, parent and so on; None once it has ended."""
+    """Return the fields after the command in /proc/PID/stat: state, parent and so on; None once it has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -17,7 +17,7 @@ def _fields(pid):
 
 
 def family(pid):
-    """Return the fields of a process and of its descendants, by their numbers."""
+    """Return the fields of a process and of its descendants, by process id."""
     fields = {int(entry): _fields(entry) for entry in os.listdir("/proc") if entry.isdigit()}
     living = {number: found for number, found in fields.items() if found}
     members, grown = {pid} & living.keys(), True
@@ -31,7 +31,7 @@ def cpu_seconds():
     """Return the core-seconds that this process and its descendants have used so far."""
     own, ticks = os.getpid(), 0
     for number, fields in family(own).items():
-        # Own time is known more finely; that of ended children stands with their parents.
+        # The time of this process has a higher resolution; the time of ended children is recorded with their parents.
         ticks += sum(map(int, fields[13:15])) if number == own else sum(map(int, fields[11:15]))
     return time.process_time() + ticks / TICKS
 
@@ -42,14 +42,14 @@ def cpu_seconds_of(pid):
 
 
 def resident_bytes(pid):
-    """Return the memory that a process and its descendants have now."""
+    """Return the current memory of a process and its descendants."""
     return sum(int(fields[21]) * PAGE for fields in family(pid).values())
 
 
 def peak_megabytes():
-    """Return the most memory that this process and its living descendants have had, each at its own time.
+    """Return the sum of the peak memory of this process and of its living descendants.
 
-    What getrusage says may be our parent's.
+    getrusage may report the peak of the parent process.
     """
     total = 0
     for number in family(os.getpid()):

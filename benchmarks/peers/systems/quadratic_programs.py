@@ -1,4 +1,4 @@
-"""Solve kept quadratic programs with each solver: max gain.x - 1/2 x'Px over x >= 0, sum(x) <= 1."""
+"""Solve stored quadratic programs with each solver: max gain.x - 1/2 x'Px over x >= 0, sum(x) <= 1."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ def with_daqp(P, gain):
 
 
 def value(P, gain, x):
-    """Return what x is worth once it is made feasible."""
+    """Return the objective of x after making it feasible."""
     x = np.maximum(np.asarray(x), 0)
     x = x / max(1.0, x.sum())
     return gain @ x - 0.5 * x @ P @ x

@@ -1,4 +1,4 @@
-"""Boosted trees that rank: 500 rounds at the most, stopped early by MAP on the validation queries, else defaults."""
+"""Boosted trees for ranking: at most 500 rounds, stopped early by MAP on the validation queries, else defaults."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
-"""river, one learner a label, one online pass: logistic regression as it is, and passive-aggressive.
+"""river, one learner per label, one online pass: logistic regression with its defaults, and passive-aggressive.
 
-river's own one-vs-rest takes one label a row; as it does, this makes a learner when a label is first seen.
+river's own one-vs-rest accepts one label per row; like it, this creates a learner when a label is first seen.
 """
 
 import pickle

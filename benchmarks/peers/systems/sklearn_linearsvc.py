@@ -1,4 +1,4 @@
-"""scikit-learn's LinearSVC, one against the rest: its defaults, and with C chosen small as its guide says for noise."""
+"""scikit-learn's LinearSVC, one-vs-rest: its defaults, and with a small C, as its guide recommends for noise."""
 
 import harness
 import one_vs_rest

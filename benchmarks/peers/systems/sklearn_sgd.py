@@ -1,4 +1,4 @@
-"""scikit-learn's SGDClassifier, one against the rest: its defaults (epochs until it stops gaining), and one pass."""
+"""scikit-learn's SGDClassifier, one-vs-rest: its defaults (epochs until it stops improving), and one pass."""
 
 import harness
 import one_vs_rest

@@ -1,6 +1,6 @@
-"""Vowpal Wabbit: probabilistic label trees, and one model a label. Rows come in a fixed random order, as it advises.
+"""Vowpal Wabbit: probabilistic label trees, and one model per label. Rows are in a fixed random order, as it advises.
 
-Its defaults with the logistic loss; the tuning of its own demonstration of label trees: trees of arity 16, several
+Its defaults with the logistic loss; the settings of its demonstration of label trees: trees of arity 16, several
 passes, a large table of weights; and `--multilabel_oaa` with the same passes.
 """
 
@@ -61,7 +61,7 @@ class VowpalWabbit(harness.System):
     def rank_one(self, model, row):
         found = model.predict(f" | {row}")
         if "oaa" in self.options["options"]:
-            scores = np.asarray(found[-self.n_labels :])  # before them stand those of a row that was ranked earlier
+            scores = np.asarray(found[-self.n_labels :])  # they follow those of the row ranked before
             best = np.argsort(-scores, kind="stable")[: harness.K]
             return [(int(label), scores[label]) for label in best]
         return [(label, -place) for place, label in enumerate(found)]
