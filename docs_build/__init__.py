@@ -1,1 +1,1 @@
-"""What makes the site: its generated pages, formulas, pictures, link check and screenshots."""
+"""Build the site: generated pages, formulas, pictures, link check and screenshots."""

@@ -1,7 +1,7 @@
-"""The reference of the package, from the objects that a person imports and their docstrings.
+"""Generate the reference of the package from the importable objects and their docstrings.
 
-Our own lines on the numpydoc parser of griffe, and not mkdocstrings: that reads sources, and would miss names that are
-handed out when they are asked for, and estimators whose docstring is their ranker's.
+It uses the numpydoc parser of griffe, and not mkdocstrings, which reads sources: it would miss names that are resolved
+on first use, and estimators whose docstring comes from their ranker.
 """
 
 import enum
@@ -32,7 +32,7 @@ def pages() -> dict[str, str]:
 
 
 def _place(entry: tuple[str, str, Any]) -> tuple[bool, bool, bool, str]:
-    """Order names on their page: its namesake, what abound itself hands out, the rest, and what can go wrong last."""
+    """Order names on their page: the name of the page, names of `abound` itself, other names, and errors last."""
     page, name, found = entry
     is_error = isinstance(found, type) and issubclass(found, BaseException)
     return is_error, name.lower() != f"abound.{page}", name.count(".") > 1, name.lower()
@@ -95,7 +95,7 @@ def _example(kind: Any, text: str) -> str:
 
 
 def _admonished(text: str) -> str:
-    """Return prose; griffe leaves sections that it does not know, such as References, as they stand."""
+    """Return prose; griffe leaves unknown sections, such as References, unchanged."""
     head, _, rest = text.partition("\n\nReferences\n")
     if rest:
         return f"{head}\n\n**Reference**: {_prose(rest.lstrip('-').strip())}"
@@ -149,7 +149,7 @@ def _signature(name: str, found: Any) -> str:
 
 
 class _Shown:
-    """A default as it is to be read in a signature."""
+    """A default value as a signature shows it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -162,7 +162,7 @@ def _value(default: Any) -> str:
     if isinstance(default, enum.Enum):
         return str(default)
     text = repr(default)
-    return "..." if " at 0x" in text else text  # an address says nothing, and differs at every build
+    return "..." if " at 0x" in text else text  # an address is useless, and differs in every build
 
 
 def _constant(found: Any) -> str:
@@ -175,7 +175,7 @@ def _constant(found: Any) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return one line of Markdown, in which an angle bracket is no tag."""
+    """Return one line of Markdown, with angle brackets escaped."""
     parts = re.split(r"(`+[^`]*`+)", " ".join(str(text or "").split()))
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 

@@ -1,4 +1,4 @@
-"""The command-line reference, from the commands themselves: what --help says, a section each."""
+"""Generate the command-line reference from the output of --help, one section per command."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ def tree() -> Any:
 
 
 def walk(command: Any = None, path: tuple[str, ...] = ("abound",)) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every command with the words that call it, groups before their members."""
+    """Yield every command with its full name, groups before their members."""
     command = command or tree()
     yield path, command
     for name, inner in getattr(command, "commands", {}).items():
@@ -27,7 +27,7 @@ def walk(command: Any = None, path: tuple[str, ...] = ("abound",)) -> Iterator[t
 
 
 def shown(command: Any) -> list[Any]:
-    """Return the parameters that belong into the reference."""
+    """Return the parameters that belong in the reference."""
     return [p for p in command.params if p.name not in HIDDEN and not getattr(p, "hidden", False)]
 
 

@@ -1,6 +1,6 @@
-"""Formulas become MathML while the site is built: browsers draw it, and no script is fetched.
+"""Convert formulas to MathML when the site is built: browsers render it without a script.
 
-A block fenced as `math` holds LaTeX, which GitHub draws as well.
+A block fenced as `math` contains LaTeX, which GitHub renders as well.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ import latex2mathml.converter
 
 
 def fence(source: str, language: str, css_class: str, options: Any, md: Any, **kwargs: Any) -> str:  # noqa: ARG001
-    """Return the HTML of one block; every line is a formula of its own."""
+    """Return the HTML of one block; every line is a separate formula."""
     lines = [line for line in source.strip().splitlines() if line.strip()]
     drawn = "\n".join(latex2mathml.converter.convert(line, display="block") for line in lines)
     return f'<div class="{css_class}">{drawn}</div>'

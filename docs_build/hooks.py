@@ -1,7 +1,7 @@
-"""What mkdocs calls while it builds: pages that are written by programs, and pages that live elsewhere.
+"""Hooks of mkdocs: add generated pages, and pages from outside of docs.
 
-The reference is written from the commands and docstrings at every build, so it cannot grow old; the files at the top of
-the repository become pages as they are.
+The reference is generated from the commands and docstrings in every build, so it is always current. The files at the
+top of the repository become pages unchanged.
 """
 
 import re
@@ -28,7 +28,7 @@ LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")
 
 
 def generated() -> dict[str, str]:
-    """Return the text of every page that is not a file of its own in docs."""
+    """Return the text of every page that is not a file in docs."""
     pages = {"reference/commands.md": commands.page()}
     pages |= {f"reference/{name}.md": text for name, text in api.pages().items()}
     pages |= {target: _moved((ROOT / source).read_text()) for source, target in FROM_THE_TOP.items()}
@@ -37,12 +37,12 @@ def generated() -> dict[str, str]:
 
 
 def _moved(text: str) -> str:
-    """Return a page of the repository's top with its links as seen from docs."""
+    """Return a page from the top of the repository with its links relative to docs."""
     return text.replace("](docs/", "](")
 
 
 def on_config(config: Any) -> Any:
-    """Put every record of a decision into the navigation, behind their list."""
+    """Add every decision record to the navigation, after their index."""
     records = [f"decisions/{path.name}" for path in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))]
     for section in config.nav:
         for entry in next(iter(section.values())):
@@ -59,7 +59,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001
-    """Turn links to the repository's files into links to their pages, or into plain words."""
+    """Convert links to files of the repository to links to their pages, or to plain text."""
     folder = PurePosixPath(page.file.src_uri).parent
 
     def replace(match: re.Match[str]) -> str:
@@ -73,13 +73,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return f"[{words}]({'../' * (len(folder.parts))}{FROM_THE_TOP[name]}{hash_}{anchor})"
         if found == "../README.md":
             return f"[{words}]({'../' * (len(folder.parts))}index.md)"
-        if found.startswith("../"):  # a file of the repository that is no page
+        if found.startswith("../"):  # a file of the repository that is not a page
             if not (ROOT / "docs" / found).exists():
                 raise PluginError(f"{page.file.src_uri} links to {target}, which is not there")
             return words if words.startswith("`") else f"`{words}`"
-        return match[0]  # a page that is not there is mkdocs' to complain of
+        return match[0]  # mkdocs reports missing pages
 
-    up = "" if page.file.name == "index" else "../"  # a page is a folder in the site; mkdocs leaves HTML as it is
+    up = "" if page.file.name == "index" else "../"  # a page is a folder in the site; mkdocs does not change HTML
     return IMAGE.sub(lambda match: f"{match[1]}{up}{match[2]}", LINK.sub(replace, markdown))
 
 

@@ -1,4 +1,4 @@
-"""Check a built site: every link, anchor and picture is there, and nothing is fetched from another host.
+"""Check a built site: every link, anchor and picture exists, and nothing is fetched from another host.
 
 python -m docs_build.links site
 """
@@ -22,7 +22,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what points somewhere, and what can be pointed at."""
+        """Collect links and anchors."""
         for name, value in attrs:
             if name in ("id", "name") and value:
                 self.anchors.add(value)
@@ -31,7 +31,7 @@ class Page(HTMLParser):
 
 
 def broken(site: Path) -> Iterator[str]:
-    """Yield a sentence for each link that leads nowhere, and for each thing that is fetched from elsewhere."""
+    """Yield a sentence for each broken link, and for each resource that is fetched from another host."""
     pages = {path.resolve(): Page(path.read_text()) for path in site.rglob("*.html")}
     for path, page in pages.items():
         for tag, name, value in page.links:
@@ -43,7 +43,7 @@ def broken(site: Path) -> Iterator[str]:
                     yield f"{path.relative_to(site.resolve())} fetches {value}"
                 continue
             if path.name == "404.html":
-                continue  # its links begin at the root of a host that is not known
+                continue  # its links start at the root of an unknown host
             found = (path.parent / unquote(target.path)).resolve() if target.path else path
             if found.is_dir():
                 found /= "index.html"
@@ -54,9 +54,9 @@ def broken(site: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print what is broken, and fail if anything is."""
+    """Print broken links, and fail if there are any."""
     found = list(broken(Path(sys.argv[1])))
-    print("\n".join(found) or "every link leads somewhere")
+    print("\n".join(found) or "no broken links")
     sys.exit(bool(found))
 
 

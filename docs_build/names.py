@@ -1,4 +1,4 @@
-"""Which names are public, and on which page of the reference each stands."""
+"""List the public names, and the page of the reference for each."""
 
 import importlib
 import pkgutil
@@ -7,7 +7,7 @@ from typing import Any
 
 import abound
 
-# Pages by the part of the package where a name lives; what has no page of its own stands with the tagger.
+# Pages by the part of the package that defines a name; names without a separate page are on the tagger's page.
 PAGES = {
     "tagger": ("Tagger", "What a program holds in its hand: texts in, ranked labels out; and what can go wrong."),
     "rankers": ("Rankers", "Rows of features in, ranked labels out: scikit-learn estimators, and the tagger's parts."),
@@ -22,7 +22,7 @@ PAGES = {
     "spark": ("Spark", "The same training and ranking on Spark."),
 }
 ELSEWHERE = {"client": "server", "tuning": "tagger", "estimators": "rankers", "components": "rankers"}
-NO_NAMES = {"cli", "kernels"}  # nothing there is meant to be imported
+NO_NAMES = {"cli", "kernels"}  # nothing in it is meant to be imported
 
 
 def public() -> Iterator[tuple[str, str, Any]]:
@@ -46,6 +46,6 @@ def _of_parts() -> Iterator[tuple[str, str]]:
         try:
             module = importlib.import_module(f"abound.{found.name}")
         except ImportError:
-            continue  # it needs an extra that is not installed here
+            continue  # it needs an extra that is not installed
         for name in getattr(module, "__all__", ()):
             yield module.__name__, name

@@ -19,7 +19,7 @@ def steps() -> list[str]:
 
 
 def main() -> None:
-    """Run the steps in one shell, as a person would type them."""
+    """Run the steps in one shell, as a user would type them."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "clone", "--quiet", ROOT, f"{folder}/abound"], check=True)
         start = time.perf_counter()
@@ -28,7 +28,7 @@ def main() -> None:
         script = "trap 'kill $(jobs -p) 2>/dev/null' EXIT\nset -e\n" + '\necho "== $SECONDS s"\n'.join(steps())
         subprocess.run(["bash", "-c", script], cwd=f"{folder}/abound", env={**os.environ, "PATH": path}, check=True)
         wall, used = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"\nfrom nothing to the last answer: {wall:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of a core")
+        print(f"\nin total: {wall:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU time")
 
 
 if __name__ == "__main__":

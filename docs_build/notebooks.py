@@ -1,6 +1,6 @@
-"""Notebooks: run them, and turn them into pages of the site.
+"""Run notebooks, and convert them to pages of the site.
 
-python -m docs_build.notebooks            run all and keep what they print
+python -m docs_build.notebooks            run all and store their output
 """
 
 import sys
@@ -18,7 +18,7 @@ def paths() -> list[Path]:
 
 
 def run(path: Path, folder: Path) -> Any:
-    """Run a notebook from its first cell to its last in a folder, and return it with what it printed."""
+    """Run all cells of a notebook in a folder, and return it with its output."""
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
@@ -26,17 +26,17 @@ def run(path: Path, folder: Path) -> Any:
         notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     ).execute()
     for cell in notebook.cells:
-        cell.metadata.pop("execution", None)  # times of day, which differ at every run
+        cell.metadata.pop("execution", None)  # times of day, which differ in every run
     return notebook
 
 
 def printed(notebook: Any) -> list[str]:
-    """Return what the code cells print and show as text, a string a cell."""
+    """Return the text output of the code cells, one string per cell."""
     return ["".join(_texts(cell)) for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def page(path: Path) -> str:
-    """Return a notebook as Markdown, with its pictures inside."""
+    """Return a notebook as Markdown, with its pictures embedded."""
     notebook = nbformat.read(path, as_version=4)
     parts = []
     for cell in notebook.cells:
@@ -66,7 +66,7 @@ def _texts(cell: Any) -> list[str]:
 
 
 def main() -> None:
-    """Run every notebook, or those that are named, and write it back."""
+    """Run every notebook, or the named ones, and write them back."""
     wanted = set(sys.argv[1:])
     for path in paths():
         if not wanted or path.stem in wanted:

@@ -14,7 +14,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-# Okabe and Ito's colours, told apart by everybody.
+# Okabe and Ito's colours, which colour-blind people can distinguish.
 BLUE, ORANGE, GREEN, RED, GREY, INK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999", "#222222"
 
 
@@ -35,7 +35,7 @@ def box(field: Any, x: float, y: float, text: str, color: str) -> None:
 
 
 def feature_focus() -> Any:
-    """Words vote for the few labels that they were seen with."""
+    """Draw words that vote for the few labels that they occurred with."""
     figure, field = empty(8, 3.4, (0, 1, 0, 1))
     words, labels = {"forest": 0.82, "fires": 0.5, "the": 0.18}, {"forest fires": 0.82, "forests": 0.5, "history": 0.18}
     edges = [
@@ -62,7 +62,7 @@ def feature_focus() -> Any:
 
 
 def cascade() -> Any:
-    """Ratings make a word louder or softer; corrections move single edges."""
+    """Draw ratings, which scale all votes of a word, and corrections, which change single edges."""
     figure, fields = plt.subplots(1, 3, figsize=(9, 3), sharey=True)
     votes = {"counts alone": ((0.18, 0.34), (0.14, 0.04)), "with ratings": ((0.08, 0.13), (0.30, 0.07)),
              "and corrections": ((0.08, 0.05), (0.34, 0.07))}  # fmt: skip
@@ -82,7 +82,7 @@ def cascade() -> Any:
 
 
 def mmp() -> Any:
-    """Every pair that stands wrong pulls the relevant label up and pushes the other one down."""
+    """Draw wrong pairs: each moves the relevant label up and the other one down."""
     figure, field = empty(8, 3.6, (0, 10, -1.2, 4.2))
     before = [("a", 8.2, False), ("ships", 6.4, True), ("b", 5.0, False), ("whales", 3.0, True), ("c", 1.5, False)]
     after = {"a": 6.2, "ships": 8.0, "b": 3.6, "whales": 5.2, "c": 1.5}
@@ -105,7 +105,7 @@ def mmp() -> Any:
 
 
 def prank() -> Any:
-    """A score on the wrong side of thresholds moves, and they move towards it."""
+    """Draw a score on the wrong side of thresholds: both move towards each other."""
     figure, field = empty(8, 3.2, (0, 10, -0.8, 3.2))
     names, before, after = ("poor", "fair", "good", "superb"), (2.0, 4.5, 7.0), (2.0, 3.7, 6.2)
     for y, cuts, score in ((2.2, before, 3.4), (0.2, after, 5.0)):
@@ -129,7 +129,7 @@ def prank() -> Any:
 
 
 def svm_map() -> Any:
-    """Two rankings with as many wrong pairs differ in average precision: the top counts more."""
+    """Draw two rankings with the same number of wrong pairs and different average precision: the top counts more."""
     figure, field = empty(8, 2.9, (0, 10, -0.4, 3.2))
     rankings = {"average precision 0.67": "RNNNRR", "average precision 0.48": "NRNRNR"}
     rankings = {f"average precision {_average_precision(r):.2f}": r for r in rankings.values()}
@@ -150,7 +150,7 @@ def _average_precision(ranking: str) -> float:
 
 
 def path() -> Any:
-    """The path of one document, and of a correction back."""
+    """Draw the path of one document, and of a correction back."""
     figure, field = empty(10, 2.5, (0, 10, 0, 2.5))
     steps = ("text", "words\nand pairs", "rated votes\nof the index", "ranked\nlabels", "a person")
     for i, (step, color) in enumerate(zip(steps, (ORANGE, ORANGE, BLUE, GREEN, INK), strict=True)):
@@ -181,7 +181,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
 
 
 def main() -> None:
-    """Draw the pictures that are named, or all."""
+    """Draw the named pictures, or all."""
     for name in sys.argv[1:] or PICTURES:
         figure = PICTURES[name]()
         figure.savefig(IMAGES / f"{name}.png", dpi=110, bbox_inches="tight", metadata={"Software": None})

@@ -1,4 +1,4 @@
-"""Make examples/finna, the small real collection that the guides use, from the set yso-finna-en.
+"""Make examples/finna, the small real collection that the guides use, from the data set yso-finna-en.
 
 python -m docs_build.sample
 """
@@ -13,7 +13,7 @@ from benchmarks import sets
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "finna"
 N_ROWS, N_RECORDS = 2_500, 1_500
-# Subjects that need no explanation, with a hundred titles or so each.
+# Well-known subjects with about a hundred titles each.
 SUBJECTS = """algebra architecture astronomy birds chess coffee comics cryptography cycling democracy diabetes dinosaurs
 earthquakes elections fashion feminism fishing football forests gardening geology glaciers gold grammar insects jazz
 journalism knitting libraries literacy marketing meteorology museums mythology nutrition opera optics peace photography
@@ -33,7 +33,7 @@ PREFIXES = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n@prefix yso:
 
 
 def main() -> None:
-    """Take the first rows that have one of the subjects, and only these of their subjects."""
+    """Keep the first rows that have one of the subjects, and only these subjects."""
     rows = list(sets.finna_rows())
     english, finnish = (
         read_label_names(sets.data_folder() / f"yso-finna-{language}" / "labels.tsv") for language in ("en", "fi")
@@ -50,7 +50,7 @@ def main() -> None:
         for text, labels in kept:
             line = {"text": text, "labels": [english[label][0] for label in labels]}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    with gzip.GzipFile(FOLDER / "records.tsv.gz", "wb", mtime=0) as packed:  # a time would differ at every run
+    with gzip.GzipFile(FOLDER / "records.tsv.gz", "wb", mtime=0) as packed:  # a time would differ in every run
         for text, labels in kept[:N_RECORDS]:
             packed.write(f"{text}\t{' '.join(f'<{URI}{label}>' for label in labels)}\n".encode())
     (FOLDER / "subjects.ttl").write_text(PREFIXES + "\n".join(_concept(n, english, finnish) for n in ordered))

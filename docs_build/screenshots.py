@@ -1,4 +1,4 @@
-"""Take pictures of the site's pages in light, dark and phone width, to be looked at.
+"""Take pictures of the site's pages for review: light, dark and phone width.
 
 python -m docs_build.screenshots FOLDER [PAGE ...]     needs playwright (pip install playwright) and chromium
 """
@@ -20,15 +20,15 @@ FORMS = {"light": ("light", 1280, 900), "dark": ("dark", 1280, 900), "phone": ("
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Files, without a line for each."""
+    """Serve files without logging."""
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager
 def served() -> Iterator[str]:
-    """Build the site and serve it on this machine while the block lasts."""
+    """Build the site and serve it on this machine until the block ends."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder], check=True)
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
@@ -40,7 +40,7 @@ def served() -> Iterator[str]:
 
 
 def main() -> None:
-    """Take every picture, and fail if a page is wider than the window, asks another host or has an error."""
+    """Take every picture; fail if a page is wider than the window, contacts another host or has an error."""
     from playwright.sync_api import sync_playwright
 
     target, pages = Path(sys.argv[1]), sys.argv[2:] or PAGES

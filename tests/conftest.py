@@ -1,4 +1,4 @@
-"""What many tests share: the data folder, and small streams with a known answer."""
+"""Shared fixtures: the data folder, and small streams with a known answer."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The folder of real data sets; tests that need it are skipped where there is none."""
+    """Return the folder of real data sets; skip tests that need it if there is none."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("ABOUND_DATA", beside))
     if not folder.is_dir():

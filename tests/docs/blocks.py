@@ -1,9 +1,9 @@
 """Find the code blocks of a page, and run them in order as a reader would.
 
-Blocks of Python share one namespace, those of the shell one shell, and both one folder that holds `examples`. In a
-block with `>>>`, what is printed is compared. `<!-- output -->` before a block of text compares it with what the shell
-block above printed; `...` stands for anything. `<!-- not run: why -->` before a block leaves it out,
-`<!-- needs: module -->` does so where the module is missing.
+Python blocks share one namespace, shell blocks share one shell, and both run in one folder that contains `examples`. In
+a block with `>>>`, the output is compared. `<!-- output -->` before a text block compares it with the output of the
+shell block above; `...` matches anything. `<!-- not run: why -->` before a block skips it, and
+`<!-- needs: module -->` skips it if the module is missing.
 """
 
 import contextlib
@@ -31,13 +31,13 @@ SHELL, PYTHON, QUIET = (
     {"text", "math", "", "ini", "yaml", "html", "http", "dockerfile"},
 )
 END = "-- end of block --"
-SECONDS = 300  # a block that takes longer is stopped
+SECONDS = 300  # a block that takes longer is killed
 CHECKER, FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @dataclass
 class Block:
-    """One fenced block: where it stands, its language, its code, and the mark before it."""
+    """One fenced block: its line, its language, its code, and the mark before it."""
 
     line: int
     language: str
@@ -57,7 +57,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 class Shell:
-    """One bash that runs block after block, and is ended with all that it started."""
+    """One bash that runs blocks in order, and is stopped with everything that it started."""
 
     def __init__(self, folder: Path) -> None:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -75,10 +75,10 @@ class Shell:
         )
 
     def run(self, code: str) -> str:
-        """Run a block and return what it printed."""
+        """Run a block and return its output."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{code}\nprintf '\\n%s\\n' '{END}'\n")  # what was printed may lack its last newline
+        self._process.stdin.write(f"{code}\nprintf '\\n%s\\n' '{END}'\n")  # the output may lack its last newline
         self._process.stdin.flush()
         lines: list[str] = []
         timer = threading.Timer(SECONDS, self._kill)
@@ -97,17 +97,17 @@ class Shell:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End the shell and what it left in the background."""
+        """Stop the shell and its background processes."""
         self._kill()
         self._process.communicate()
         self._errors.close()
 
 
 def run_page(text: str, folder: Path) -> list[Block]:
-    """Run the blocks of a page in a folder, and return those that were left out."""
+    """Run the blocks of a page in a folder, and return the skipped ones."""
     names: dict[str, Any] = {"__name__": "__main__"}
     shell: Shell | None = None
-    printed: str | None = ""  # None: what should have printed was left out
+    printed: str | None = ""  # None: the block that prints was skipped
     left_out = []
     try:
         for block in blocks_of(text):
@@ -136,7 +136,7 @@ def run_page(text: str, folder: Path) -> list[Block]:
 
 
 def has_needed(mark: str) -> bool:
-    """Tell whether what a block needs is installed, if its mark says so."""
+    """Return whether the modules that a block needs are installed."""
     kind, _, modules = mark.partition(": ")
     return kind != "needs" or all(is_importable(module) for module in modules.split())
 
@@ -149,7 +149,7 @@ def is_importable(module: str) -> bool:
 
 
 def run_python(block: Block, names: dict[str, Any]) -> None:
-    """Run one block of Python; with prompts, compare what it prints."""
+    """Run one Python block; if it has prompts, compare its output."""
     if ">>>" not in block.code:
         exec(compile("\n" * block.line + block.code, "<page>", "exec"), names)  # noqa: S102  our own pages
         return

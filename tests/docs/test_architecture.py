@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md names what is there: a section a folder, files that exist, functions that take the steps."""
+"""Test that ARCHITECTURE.md has a section per folder, and that the files and functions that it names exist."""
 
 import importlib
 import re
@@ -20,7 +20,7 @@ PARTS = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and list
 
 
 def exists(name: str) -> bool:
-    """Tell whether `kernels/text.pyx: Vocabulary.scan` or `data.read` names something that is there."""
+    """Return whether a name such as `kernels/text.pyx: Vocabulary.scan` or `data.read` exists."""
     file, colon, inside = name.partition(": ")
     if colon:
         source = (PACKAGE / file).read_text()
@@ -45,7 +45,7 @@ def test_the_path_of_a_document_has_steps() -> None:
 def test_a_step_names_functions_that_exist(step: str) -> None:
     last = ""
     for name in re.findall(r"`([^`]+)`", step):
-        whole = name if "." in name else f"{last.rpartition('.')[0]}.{name}"  # a sibling of the one before
+        whole = name if "." in name else f"{last.rpartition('.')[0]}.{name}"  # a sibling of the previous one
         assert exists(whole), whole
         last = whole
 

@@ -1,4 +1,4 @@
-"""Every code block of README and the pages runs."""
+"""Test that every code block of README and the pages runs."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Every notebook runs, and prints what it is kept with."""
+"""Test that every notebook runs, and that its output equals the stored one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every command, option, public name and setting stands in the reference."""
+"""Test that every command, option, public name and setting is in the reference."""
 
 import importlib
 import inspect
@@ -22,7 +22,7 @@ def api_pages() -> dict[str, str]:
 
 
 def walk(command: Any, path: str = "abound") -> Any:
-    """Walk typer's commands once more, without the help of what is tested."""
+    """Walk typer's commands independently of the tested code."""
     yield path, command
     for name, inner in getattr(command, "commands", {}).items():
         yield from walk(inner, f"{path} {name}")

@@ -1,4 +1,4 @@
-"""The site builds strictly, and no link of it is broken."""
+"""Test that the site builds in strict mode without broken links."""
 
 import subprocess
 import sys

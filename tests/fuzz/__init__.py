@@ -1,1 +1,1 @@
-"""Fuzzing: `python -m tests.fuzz` for a long run with atheris; the corpus is run in the ordinary tests."""
+"""Fuzzing: `python -m tests.fuzz` for a long run with atheris; the ordinary tests run the corpus."""

@@ -1,17 +1,17 @@
-"""Fuzz with atheris, which knows what code an input has reached.
+"""Fuzz with atheris, guided by code coverage.
 
 python -m tests.fuzz text                  one target, until it is stopped or fails
-python -m tests.fuzz text --runs 100000    so many inputs
-python -m tests.fuzz all --runs 20000      every target once, each its share
+python -m tests.fuzz text --runs 100000    this number of inputs
+python -m tests.fuzz all --runs 20000      every target once, each with its share of the inputs
 python -m tests.fuzz all --runs 10000000 --json benchmarks/results/fuzz.json
-                                           go after go, until the file counts so many inputs; goes on where it was
+                                           repeatedly, until the file counts this number of inputs; resumable
 python -m tests.fuzz calls --runs 2000000 --json benchmarks/results/fuzz.json
                                            public calls with hostile arguments, without atheris, until the file counts
-                                           so many; under .ci/sanitized they are counted apart
-python -m tests.fuzz seeds                 write the corpus anew
+                                           this number; calls under .ci/sanitized are counted separately
+python -m tests.fuzz seeds                 regenerate the corpus
 
-An input that fails is left in the current folder as crash-...; put it into tests/fuzz/corpus/<target>, mend what it
-shows, and it is tried for ever after. What reaches new code is kept in .cache/fuzz, where the next run begins.
+An input that fails is written to the current folder as crash-...; move it to tests/fuzz/corpus/<target> and fix the
+defect; from then on, the tests run it. Inputs that reach new code are kept in .cache/fuzz, where the next run starts.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from tests.fuzz import calls
 CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = ROOT / ".cache" / "fuzz"
-# Parts of the inputs. A record is decoded 40,000 times a second, a journal opened and read 100 times.
+# Shares of the inputs. A record is decoded 40,000 times per second, a journal opened and read 100 times.
 SHARES = {
     "api": 2,
     "record": 300,
@@ -41,13 +41,13 @@ SHARES = {
     "journal": 1,
 }
 READER_SHARE = 25
-LONGEST_INPUT = {"manifest": 4000, "read-parquet": 2000}  # so that a whole one fits
+LONGEST_INPUT = {"manifest": 4000, "read-parquet": 2000}  # so that a complete one fits
 LONGEST_SECONDS = 20  # for one input
 SECONDS_OF_A_GO = 120
 
 
 def one(target: str, runs: int, seconds: int) -> None:
-    """Fuzz one target in this process; atheris ends it."""
+    """Fuzz one target in this process, which atheris exits."""
     import atheris
 
     with atheris.instrument_imports(include=["abound"]):
@@ -61,18 +61,18 @@ def one(target: str, runs: int, seconds: int) -> None:
 
 
 def wanted(names: list[str], runs: int) -> dict[str, int]:
-    """Return how many of the inputs each target gets."""
+    """Return the number of inputs for each target."""
     parts = {name: SHARES.get(name, READER_SHARE) for name in names}
     return {name: -(-runs * part // sum(parts.values())) for name, part in parts.items()}
 
 
 def go(name: str, runs: int, seconds: int) -> tuple[int, bool]:
-    """Fuzz one target in a process of its own; return how many new inputs it took, and whether none failed."""
+    """Fuzz one target in a separate process; return the number of new inputs, and whether none failed."""
     command = [sys.executable, "-m", "tests.fuzz", name, "--runs", str(runs), "--seconds", str(seconds)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
-    # What was kept from earlier goes is read again first; those inputs are not counted twice.
+    # atheris first reads the inputs of earlier runs again; they are not counted twice.
     known = re.search(r"^#(\d+)\s+INITED", run.stderr, re.MULTILINE)
-    # Its last line, and not how it ended: on a busy machine, atheris' alarm may still ring while Python shuts down.
+    # Use the last line, not the exit code: on a busy machine, atheris' alarm may go off while Python shuts down.
     done = re.search(r"^Done (\d+) (?:runs )?in", run.stderr, re.MULTILINE)
     if done is None:
         print(run.stdout[-2000:] + run.stderr[-4000:], file=sys.stderr)
@@ -81,9 +81,9 @@ def go(name: str, runs: int, seconds: int) -> tuple[int, bool]:
 
 
 def run_all(names: list[str], runs: int, seconds: int, path: Path | None) -> int:
-    """Let the targets take turns; return how many had an input that failed.
+    """Run the targets in turn; return how many had an input that failed.
 
-    With a file they go on until it counts so many inputs, without one they have one turn each.
+    With a file, continue until it counts the given number of inputs; without one, each target has one turn.
     """
     counts: dict[str, int] = json.loads(path.read_text())["inputs"] if path is not None and path.exists() else {}
     failed: list[str] = []
@@ -104,7 +104,7 @@ def run_all(names: list[str], runs: int, seconds: int, path: Path | None) -> int
 
 
 def write(path: Path, counts: dict[str, int], failed: list[str]) -> None:
-    """Write what was counted so far."""
+    """Write the counts so far."""
     from abound.kernels import BOUNDS_CHECKED
     from benchmarks.machine import machine_line
 
@@ -121,11 +121,13 @@ def write(path: Path, counts: dict[str, int], failed: list[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", help="a target, all, calls or seeds")
-    parser.add_argument("--runs", type=int, default=-1, help="inputs at the most; with --json, all that it counts")
-    parser.add_argument("--seconds", type=int, default=0, help="seconds at the most, for each turn of a target")
-    parser.add_argument("--json", type=Path, help="where the inputs of 'all' are counted")
-    parser.add_argument("--seed", type=int, default=0, help="the first input of one go of 'calls', which is 'go'")
-    parser.add_argument("--only", nargs="+", help="some of the targets of 'all'")
+    parser.add_argument(
+        "--runs", type=int, default=-1, help="maximum number of inputs; with --json, the total in the file"
+    )
+    parser.add_argument("--seconds", type=int, default=0, help="maximum seconds for each turn of a target")
+    parser.add_argument("--json", type=Path, help="result file that counts the inputs of 'all'")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed of one batch of 'calls' (target 'go')")
+    parser.add_argument("--only", nargs="+", help="run only these targets of 'all'")
     args = parser.parse_args()
     if args.target == "seeds":
         from tests.fuzz.seeds import write_seeds

@@ -1,7 +1,7 @@
-"""The public calls of every estimator and of the tagger, with arguments that nobody would give.
+"""Fuzz the public calls of every estimator and of the tagger with invalid arguments.
 
-An input's bytes choose an object, its parameters, the calls and their arguments. A call must work or be refused by
-ValueError, TypeError or an error of ours; afterwards the object must still be one that can be hashed.
+The bytes of an input choose an object, its parameters, the calls and their arguments. A call must succeed or raise
+ValueError, TypeError or an error of abound; afterwards the state of the object must still be hashable.
 """
 
 import shutil
@@ -26,7 +26,7 @@ calls: Counter[str] = Counter()
 
 
 class Session:
-    """An object and what is called on it; a refused call gives None."""
+    """An object and the calls on it; a refused call returns None."""
 
     def __init__(self, data):
         self.ch = Chooser(data)
@@ -40,7 +40,7 @@ class Session:
             return None
 
     def params(self, options):
-        """Return some parameters, of which most are ones that can be used."""
+        """Return some parameters, most of them valid."""
         found = {}
         for name, known in options.items():
             if self.ch.integers(4) == 0:
@@ -54,7 +54,7 @@ class Session:
         return self.call(kind.__name__, kind, **self.params(options))
 
 
-# Work that grows with a number is not what is looked for: such parameters are given small numbers only.
+# Slow work finds no defects: parameters that determine the amount of work get small numbers only.
 PASSES = {"passes": (1, 2)}
 RANKERS = {
     abound.Cascade: {
@@ -103,19 +103,19 @@ def _known(options, kind):
 
 
 def _kept(session, model):
-    """Save a model and open it again: what was learnt must be what is read."""
+    """Save a model and load it: the states must be equal."""
     path = PLACE / "model"
     shutil.rmtree(path, ignore_errors=True)
     session.call("save", model.save, path)
     if not (path / "manifest.json").exists():
         return
     calls["load"] += 1
-    again = abound.load(path)  # what was saved must not be refused
+    again = abound.load(path)  # a saved model must not be refused
     assert again.state_hash() == model.state_hash()
 
 
 def ranker(session):
-    """Let one ranker learn, rank and explain."""
+    """Train one ranker, rank and explain."""
     ch = session.ch
     kind = choose(ch, list(RANKERS))
     model = session.made(kind, _known(RANKERS[kind], kind))
@@ -169,7 +169,7 @@ def _length(X):
 
 
 def ordinal(session):
-    """Let an ordinal learner learn and predict."""
+    """Train an ordinal learner and predict."""
     ch = session.ch
     kind = choose(ch, list(ORDINAL))
     model = session.made(kind, ORDINAL[kind])
@@ -203,7 +203,7 @@ def ordinal(session):
 
 
 def retrieval(session):
-    """Prepare and rank documents of queries; select and weigh columns."""
+    """Prepare and rank documents of queries; select and weight columns."""
     ch = session.ch
     X = values.matrix(ch)
     n_rows = _length(X)
@@ -253,7 +253,7 @@ def retrieval(session):
 
 
 def bands(session):
-    """Cut rankings into bands and teach where."""
+    """Divide rankings into bands and give feedback."""
     ch = session.ch
     model = session.made(abound.Bands, {"apply": (0.5, 0.9), "suggest": (0.0, 0.3), "groups": (None, {0: 0, 2: 1})})
     if model is None:
@@ -281,7 +281,7 @@ def bands(session):
 
 
 def tagger(session):
-    """Let a tagger learn, rank, explain, be corrected, pruned, kept and merged."""
+    """Train a tagger, rank, explain, correct, prune, save and merge."""
     ch = session.ch
     model = session.made(abound.Tagger, {**TAGGERS, **TEXT, "name_weight": (0.0, 2.0)})
     if model is None:
@@ -334,7 +334,7 @@ KINDS = (ranker, ranker, ranker, tagger, tagger, ordinal, retrieval, bands)
 
 
 def api(data):
-    """Make some public calls on one object, as the bytes say."""
+    """Make the public calls on one object that the bytes choose."""
     session = Session(data)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

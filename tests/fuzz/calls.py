@@ -1,7 +1,7 @@
-"""Count public calls with hostile arguments: go after go, each in a process of its own, so that a signal is noticed.
+"""Count public calls with hostile arguments, in batches, each in a separate process, so that a signal is detected.
 
-The inputs are random bytes; their seeds go on from go to go, so that no input is counted twice, and a seed that fails
-can be run again. Calls under sanitizers are counted apart.
+The inputs are random bytes; their seeds continue from batch to batch, so that no input is counted twice, and a failing
+seed can be run again. Calls under sanitizers are counted separately.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ FINISHED = "calls of a whole go: "
 
 
 def build() -> str:
-    """Return what the counts are filed under: "sanitized" or "normal"."""
+    """Return the key of the counts: "sanitized" or "normal"."""
     return "sanitized" if "libasan" in os.environ.get("LD_PRELOAD", "") else "normal"
 
 
 def one_go(seed: int, inputs: int, seconds: float) -> None:
-    """Run so many inputs in this process and print how often each method was called; what fails is raised."""
+    """Run inputs in this process and print how often each method was called; raise the error of a failing input."""
     import faulthandler
 
     faulthandler.enable()
@@ -48,13 +48,13 @@ def one_go(seed: int, inputs: int, seconds: float) -> None:
 
 
 def go(seed: int, seconds: float) -> tuple[Counter[str], int] | None:
-    """Run a go in a process of its own; return its calls and how many inputs it took, or None if it failed."""
+    """Run a batch in a separate process; return its calls and the number of inputs, or None if it failed."""
     command = [sys.executable, *(["-S"] if sys.flags.no_site else []), "-m", "tests.fuzz", "go", "--seed", str(seed)]
     command += ["--seconds", str(int(seconds))]
     try:
         run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS)
     except subprocess.TimeoutExpired:
-        print(f"the go from seed {seed} on did not end", file=sys.stderr)
+        print(f"the batch from seed {seed} on did not finish", file=sys.stderr)
         return None
     lines = [line for line in run.stdout.splitlines() if line.startswith(FINISHED)]
     if run.returncode or not lines or "runtime error" in run.stderr or "AddressSanitizer" in run.stderr:
@@ -65,9 +65,9 @@ def go(seed: int, seconds: float) -> tuple[Counter[str], int] | None:
 
 
 def run(wanted: int, seconds: int, path: Path | None) -> int:
-    """Make calls until the file counts as many as are wanted, or, without a file, for so many seconds.
+    """Make calls until the file counts the given number or, without a file, for the given seconds.
 
-    Return how many goes failed; the first one ends it.
+    Return how many batches failed; the first failure ends the run.
     """
     kept = json.loads(path.read_text()) if path is not None and path.exists() else {}
     mine = kept.setdefault("calls", {}).setdefault(build(), {"seed": 0, "methods": {}})
@@ -79,14 +79,14 @@ def run(wanted: int, seconds: int, path: Path | None) -> int:
             return 1
         methods, seed = methods + found[0], seed + found[1]
         rate = found[0].total() / (time.perf_counter() - start)
-        print(f"{found[0].total():>9,} calls, {rate:7,.0f} a second, {methods.total():>10,} in all", flush=True)
+        print(f"{found[0].total():>9,} calls, {rate:7,.0f}/s, {methods.total():>10,} in total", flush=True)
         if path is not None:
             keep(path, methods, seed)
     return 0
 
 
 def keep(path: Path, methods: Counter[str], seed: int) -> None:
-    """Write what was counted so far beside what else the file has."""
+    """Write the counts so far, and keep the rest of the file."""
     kept = json.loads(path.read_text()) if path.exists() else {}
     kept.setdefault("calls", {})[build()] = {"seed": seed, "methods": dict(sorted(methods.items()))}
     new = path.with_suffix(".new")

@@ -1,10 +1,10 @@
-"""Choices that bytes make: what a random generator is asked for, so that a fuzzer can steer it."""
+"""Derive choices from bytes, with the interface of a random generator, so that a fuzzer can steer them."""
 
 import numpy as np
 
 
 class Chooser:
-    """Answer as numpy's generator does, from bytes; when they are used up, everything is 0."""
+    """A generator like numpy's that reads bytes; when they are used up, everything is 0."""
 
     def __init__(self, data):
         self._data = data
@@ -16,15 +16,15 @@ class Chooser:
         return int.from_bytes(part, "little")
 
     def integers(self, low, high=None):
-        """Return a whole number from low to below high."""
+        """Return an integer in [low, high)."""
         if high is None:
             low, high = 0, low
         return int(low) + self._number(1 if high - low <= 256 else 3) % max(1, int(high) - int(low))
 
     def random(self):
-        """Return a number from 0 to below 1."""
+        """Return a number in [0, 1)."""
         return self._number(1) / 256
 
     def permutation(self, n):
-        """Return an order, one of very few."""
+        """Return one of a few permutations."""
         return np.roll(np.arange(n)[:: 1 if self._number(1) % 2 else -1], self._number(1))

@@ -1,4 +1,4 @@
-"""The beginning of the corpus: small files of every format, odd texts, records, manifests."""
+"""Generate the initial corpus: small files of every format, unusual texts, records, manifests."""
 
 import gzip
 import io
@@ -62,7 +62,7 @@ def seeds():
 
 
 def write_seeds(folder):
-    """Write the corpus; what is there besides stays."""
+    """Write the corpus; keep other files."""
     for target, number, raw in seeds():
         (folder / target).mkdir(parents=True, exist_ok=True)
         (folder / target / f"seed-{number}").write_bytes(raw)

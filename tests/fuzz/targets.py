@@ -1,7 +1,7 @@
-"""What is fuzzed: functions of bytes, in which nothing but refusals in so many words may happen.
+"""The fuzzing targets: functions of bytes that may only raise errors that refuse an input.
 
-Readers must refuse or read; what they read must be written and read again as it was. The rest must refuse, or give a
-state that the kernels can work on.
+Readers must refuse or read; what they read must be unchanged after it is written and read again. The other targets must
+refuse, or return a state that the kernels can use.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ def _records(format_, raw, options):
 
 
 def reader(name):
-    """Return the target of one format: what was read can be written, or not, and then reads the same."""
+    """Return the target of one format: if what was read can be written, it must read the same."""
     format_ = FORMATS[name]
     reading, writing = format_.complete({}, "read"), format_.complete({}, "write")
 
@@ -73,7 +73,7 @@ def reader(name):
 
 
 def compressed(data):
-    """Decompress some of what there is, for it may be a bomb; the first byte says how."""
+    """Decompress the beginning of the data, which may be a decompression bomb; the first byte selects the format."""
     suffix = COMPRESSIONS[data[0] % len(COMPRESSIONS)] if data else ".gz"
     stream = io.BufferedReader(_decompressed(io.BytesIO(data[1:]), suffix))
     try:
@@ -98,7 +98,7 @@ _living = {}
 
 
 def text(data):
-    """Turn bytes into texts, learn them, and look at rows and places."""
+    """Convert bytes to texts, learn them, and check rows and positions."""
     number = data[0] % len(_ENCODERS) if data else 0
     if next(_fresh) % 500 == 0:
         _living.clear()
@@ -131,7 +131,7 @@ _models = {}
 
 
 def model(data):
-    """Change a model of some kind, as somebody could who knows our checksums, and use it if it is accepted."""
+    """Change a model with valid checksums, as an attacker could, and use it if it is accepted."""
     chooser = Chooser(data)
     kind = sorted(zoo.MAKERS)[chooser.integers(len(zoo.MAKERS))]
     if kind not in _models:
@@ -144,7 +144,7 @@ def model(data):
 
 
 def manifest(data):
-    """Read a model whose manifest is these bytes; a first byte that is odd gives them a checksum that fits."""
+    """Read a model whose manifest is these bytes; if the first byte is odd, they get a valid checksum."""
     folder = PLACE / "model"
     if not folder.exists():
         shutil.copytree(zoo.saved("mmp"), folder)
@@ -168,7 +168,7 @@ def manifest(data):
 
 
 def record(data):
-    """Decode a journal's record; what is one comes back as it was."""
+    """Decode a record of the journal; a valid one must encode to the same bytes."""
     try:
         found = decode_record(data)
     except ValueError:
@@ -186,7 +186,7 @@ def _journal_files():
 
 
 def journal(data):
-    """Change some bytes of a journal and its log: it is noticed, or the records are as they were."""
+    """Change some bytes of a journal and its log: this must be detected, or the records must be unchanged."""
     whole, folder = _journal_files(), PLACE / "journal"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(whole, folder)
@@ -207,7 +207,7 @@ def journal(data):
             with Journal(folder / "journal.sqlite", write=write) as found:
                 if not list(itertools.islice(found.damage(), 1)):
                     records = [repr(stored) for stored in found.read(found.base)]
-                    # Who damages both the log and its witness can make a journal shorter, but not another one.
+                    # Damage of both the log and its commit marker can shorten a journal, but not change it.
                     assert records == expected if witnessed else records == expected[: len(records)]
         except JournalError:
             pass

@@ -1,4 +1,4 @@
-"""Every input of the corpus, and some more made of them, through its target."""
+"""Run every input of the corpus, and mutations of them, through its target."""
 
 import random
 
@@ -9,7 +9,7 @@ from tests.fuzz.seeds import seeds
 from tests.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.kernel
-# Inputs made of each of the corpus; whole models and files cost more.
+# Mutations per input of the corpus; whole models and files cost more.
 MORE = {"api": 5, "model": 3, "manifest": 10, "journal": 3, "read-parquet": 10}
 
 

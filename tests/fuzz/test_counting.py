@@ -1,4 +1,4 @@
-"""A long run may be stopped: what was counted stays, and the next one goes on from there."""
+"""Test that a long run can be stopped: its counts remain, and the next run continues from there."""
 
 import json
 

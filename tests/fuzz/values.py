@@ -1,4 +1,4 @@
-"""Arguments that nobody would give on purpose, and some that are as they should be: matrices, labels, texts."""
+"""Generate invalid and valid arguments: matrices, labels, texts."""
 
 import contextlib
 import functools
@@ -89,7 +89,7 @@ def choose(ch, options):
 
 
 def whole(ch):
-    """Return what may be given for a number of labels, or for a parameter."""
+    """Return a value for a number of labels, or for a parameter."""
     return choose(ch, (1, 2, 5, 10**9)) if ch.integers(4) else choose(ch, NUMBERS + ODD)
 
 
@@ -100,10 +100,10 @@ def _good(ch, n_rows, n_columns):
 
 
 def _spoil_array(ch, array):
-    """Change an array, or put another one in its place."""
+    """Change an array, or replace it."""
     how = ch.integers(12)
     array = np.array(array)
-    if how < 5 and array.size and array.dtype.kind in "iuf":  # not objects: lists stay what they are
+    if how < 5 and array.size and array.dtype.kind in "iuf":  # not objects: lists stay unchanged
         values = (-1, 0, 1, 2, 7, 100, -(2**31), 2**31 - 1, 2**40, np.nan, np.inf, -0.5, 1e300, 5e-324)
         with np.errstate(all="ignore"):
             array.ravel()[ch.integers(array.size)] = np.array(choose(ch, values)).astype(array.dtype)
@@ -136,7 +136,7 @@ _ARRAYS = {
 
 
 def _spoilt_sparse(ch, matrix):
-    """Damage a sparse matrix as assignments to its attributes can."""
+    """Damage a sparse matrix by assigning to its attributes."""
     if ch.integers(2):
         matrix.has_sorted_indices = matrix.has_canonical_format = True
     for _ in range(1 + ch.integers(2)):
@@ -155,11 +155,11 @@ def _spoilt_sparse(ch, matrix):
 
 
 def matrix(ch):
-    """Return rows, one of 65,536: good ones half of the time."""
+    """Return one of 65,536 row matrices, half of them valid."""
     return _matrix(ch.integers(1 << 16))
 
 
-@functools.lru_cache(1 << 13)  # to make one takes longer than most calls; no call may change what it is given
+@functools.lru_cache(1 << 13)  # creating one takes longer than most calls; no call may change its arguments
 def _matrix(seed):
     ch = Chooser(random.Random(seed).randbytes(60))
     n_rows = choose(ch, (1, 1, 2, 3, 6))
@@ -193,7 +193,7 @@ def _matrix(seed):
 
 
 def _wide(ch):
-    width = choose(ch, (2**31, 2**40))  # a column below 2**31 may be learnt, if there is memory for so many
+    width = choose(ch, (2**31, 2**40))  # a column below 2**31 may be learned, if there is enough memory
     return sp.csr_array((1, width)) if ch.integers(2) else sp.coo_array(([1.0], ([0], [width - 1])), shape=(1, width))
 
 
@@ -216,7 +216,7 @@ def names(ch):
 
 
 def labels(ch, n_rows):
-    """Return the labels of some rows, in one of their forms or in none of them."""
+    """Return the labels of some rows, in a valid or an invalid form."""
     return _labels(ch.integers(1 << 16), n_rows)
 
 

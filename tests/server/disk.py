@@ -1,7 +1,7 @@
-"""A disk that loses power: what it may hold after each recorded operation, and what it must.
+"""Simulate a disk that loses power: what it may contain after each recorded operation, and what it must.
 
-What was written to a file is safe after the file's own sync, and a name (made, moved or removed) after a sync of its
-directory. Whatever is not safe may be there or not, each operation for itself, in any selection.
+Data written to a file are safe after a sync of the file, and a name (created, moved or removed) after a sync of its
+directory. Any subset of the operations that are not safe may survive.
 """
 
 import shutil
@@ -27,13 +27,13 @@ def read_log(path):
 
 
 class Disk:
-    """Files as numbered bodies, and names that point to them, in two editions: safe, and hoped for."""
+    """Files as numbered bodies, and names that point to them, in two versions: safe and pending."""
 
     def __init__(self, root):
         self.names = {}
         self.bodies = []
         self.pending_data = []  # for each body, the operations since its last sync
-        self.pending_names = []  # operations on names whose directory was not synced since
+        self.pending_names = []  # operations on names whose directory has not been synced since
         for path in sorted(Path(root).rglob("*")):
             if path.is_dir():
                 self.names[str(path)] = None
@@ -72,7 +72,7 @@ class Disk:
         self.pending_names = kept
 
     def image(self, target, root, luck):
-        """Write what is safe, and of the rest what `luck` says, under another root."""
+        """Write what is safe, and the part of the rest that `luck` selects, under another root."""
         names = dict(self.names)
         for op, made in self.pending_names:
             if luck():
@@ -82,7 +82,7 @@ class Disk:
         for name in sorted(names):
             path = Path(target) / Path(name).relative_to(root)
             if not path.parent.is_dir():
-                continue  # in a directory whose own name was lost
+                continue  # in a directory whose name was lost
             if names[name] is None:
                 path.mkdir(exist_ok=True)
             elif not name.endswith("-shm"):

@@ -1,9 +1,9 @@
-"""A process that learns, writes snapshots and compacts until it is killed at a named point.
+"""Run a process that learns, writes snapshots and compacts until it is killed at a named point.
 
     python -m tests.server.driver HOME POINT HIT N SEED
 
-sends the first N records of a stream, prints the sequence of each that was acknowledged, and kills itself with
-SIGKILL when POINT is reached for the HIT-th time; POINT "none" goes on until it is killed from outside.
+It sends the first N records of a stream, prints the sequence number of each acknowledged one, and kills itself with
+SIGKILL when POINT is reached for the HIT-th time. With POINT "none" it runs until it is killed from outside.
 """
 
 import os
@@ -25,7 +25,7 @@ def _to_manifest(_, target):
     return str(target).endswith(directory.MANIFEST)
 
 
-# What is called at each point: where it stands, its name, and which of its calls are meant.
+# The function called at each point: its module, its name, and which of its calls count.
 CALLS = {
     "append": (Journal, "append", None),
     "insert": (Journal, "_insert", None),

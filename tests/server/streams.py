@@ -1,4 +1,4 @@
-"""Records whose right end is known, and the state that they lead to without any journal or snapshot."""
+"""Streams of records with a known result, and the state that they lead to without journal or snapshot."""
 
 import random
 
@@ -50,7 +50,7 @@ def stream(n, seed=0):
 
 
 def trained(records) -> Replica:
-    """Return a replica that has learnt records one after the other, from the first model."""
+    """Return a replica that has applied records one after another, from the first model."""
     replica = Replica(base())
     for sequence, record in enumerate(records, 1):
         replica.check(record)

@@ -1,4 +1,4 @@
-"""Talk to the application of a home without a network."""
+"""Call the application of a home without a network."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ async def client_of(home: Home, *, closed=False, authenticator=None, headers=Non
 
 
 def talk(home: Home, conversation, **options):
-    """Run a conversation, a coroutine function that takes a client."""
+    """Run a coroutine function that takes a client."""
 
     async def run():
         async with client_of(home, **options) as client:

@@ -1,9 +1,9 @@
-"""`abound serve`, which writes down for how long its event loop and its model's lock were held.
+"""Run `abound serve`, and record how long its event loop was blocked and its model's lock was held.
 
     HELD=FILE python -m tests.server.http.measured HOME --port 0
 
-The file has the longest times, in seconds of the processor and of the clock: a machine that does other things makes the
-second say little. It is written anew all the time, so that a killed server leaves one, too.
+The file contains the longest times, in seconds of CPU time and of wall-clock time; on a busy machine the latter says
+little. It is rewritten all the time, so that a killed server leaves one too.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ from pathlib import Path
 from abound.server.fair_lock import FairLock
 from abound.server.http.app import App
 
-REMARKABLE = 0.1  # seconds of the processor, of which is kept where they were spent
+REMARKABLE = 0.1  # seconds of CPU time; for longer holds, the place in the code is recorded
 WRITE_SECONDS = 0.2
-OPENING = "abound-opening"  # a thread that replays records before anybody is served: nobody waits for its lock
+OPENING = "abound-opening"  # a thread that replays records before the server is ready: nothing waits for its lock
 REQUEST = ContextVar("REQUEST", default="no request")
 
 
 class Longest:
-    """The longest time for which something was held."""
+    """The longest hold of a resource."""
 
     def __init__(self):
         self.processor = self.clock = 0.0

@@ -1,12 +1,11 @@
-"""How long a server takes to answer again that was killed with many records to replay.
+"""Measure how long a killed server with many records to replay takes to become ready again.
 
     python -m tests.server.http.restart MODEL ROWS --records 10000 --workers 2
 
-MODEL is a model directory, ROWS a file of JSON lines with texts and labels to be taught, as `abound fit` reads them.
-The records are written into the journal of a new home without a snapshot after them. Printed are the seconds from the
-start of `abound serve` until `/readyz` answers 200, and the processor seconds that each of its processes took until
-then: with all records to replay, again after kill -9 at once, and after kill -9 once the snapshot that follows a long
-replay is written.
+MODEL is a model directory, ROWS a file of JSON lines with texts and labels to learn, as `abound fit` reads them. The
+records are written into the journal of a new home without a snapshot after them. The output is the time from the start
+of `abound serve` until `/readyz` answers 200, and the CPU seconds of each of its processes until then: with all records
+to replay; after an immediate kill -9; and after a kill -9 once the snapshot that follows a long replay is written.
 """
 
 import argparse
@@ -25,12 +24,12 @@ from abound.store.journal import Journal
 from abound.store.journal.records import Learn
 from tests.server.http.running import Running
 
-GROUP_SIZE = 64  # records that share a commit, as the writer makes them
+GROUP_SIZE = 64  # records per commit, as the writer groups them
 SNAPSHOT_SECONDS = 300
 
 
 def lessons(path, n):
-    """Yield lessons of the first n rows of a file."""
+    """Yield corrections from the first n rows of a file."""
     with open(path, encoding="utf-8") as lines:
         for line in itertools.islice(lines, n):
             row = json.loads(line)
@@ -38,7 +37,7 @@ def lessons(path, n):
 
 
 def prepared(path, tagger, records):
-    """Return the home of a tagger, whose journal has records that no snapshot includes."""
+    """Return the home of a tagger whose journal has records that no snapshot includes."""
     home = Home.create(path, tagger)
     with Journal(home.journal_path, write=True) as journal:
         records = iter(records)
@@ -48,13 +47,13 @@ def prepared(path, tagger, records):
 
 
 def processor(pid):
-    """Return the seconds of the processor that a process has taken."""
+    """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def started(home, *options):
-    """Start a server; return it, and the seconds until it was ready, of the clock and of each process's processor."""
+    """Start a server; return it, the wall-clock seconds until it was ready, and the CPU seconds of each process."""
     begun = time.monotonic()
     server = Running(home.path, *options)
     while httpx.get(server.url + "/readyz").status_code != 200:
@@ -64,7 +63,7 @@ def started(home, *options):
 
 
 def measured(home, *options):
-    """Return the seconds of three starts: with everything to replay, killed at once, killed after a snapshot."""
+    """Return the seconds of three starts: full replay, after an immediate kill, after a kill following a snapshot."""
     found = {}
     for name in ("all records", "killed at once", "killed after a snapshot"):
         server, found[name] = started(home, *options)
@@ -87,7 +86,7 @@ def main():
         home = prepared(Path(path) / "home", Tagger.load(arguments.model), records)
         for name, (seconds, parts) in measured(home, "--workers", arguments.workers).items():
             spent = ", ".join(f"{part:.1f}" for part in parts)
-            print(f"{name}: {seconds:.1f} s; of the processor, by process: {spent} s", flush=True)
+            print(f"{name}: {seconds:.1f} s; CPU time by process: {spent} s", flush=True)
         print(f"snapshots: {home.snapshots()}")
 
 

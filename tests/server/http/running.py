@@ -1,4 +1,4 @@
-"""Start `abound serve` as a process of its own."""
+"""Start `abound serve` as a separate process."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Running:
-    """A server on a free port, or on the one of a server before it, in a session of its own."""
+    """A server on a free port, or on the port of an earlier server, in a separate session."""
 
     def __init__(self, home, *arguments, port=0, program=("-m", "abound", "serve"), env=None):
         command = [sys.executable, *program, str(home), "--port", str(port), *map(str, arguments)]
@@ -53,13 +53,13 @@ class Running:
         return [pid for pid, command in commands.items() if b"abound.server.http.worker" in command]
 
     def kill(self):
-        """Kill it and all that it started."""
+        """Kill it and all processes that it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self._end()
 
     def stop(self, timeout=30):
-        """Have it drain and end; return its exit code."""
+        """Make it drain and exit; return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout)
         self._end()

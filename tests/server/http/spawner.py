@@ -1,4 +1,4 @@
-"""Start many servers one after the other without importing everything each time: by forking.
+"""Start many servers one after another by forking, without importing everything each time.
 
 `python -m tests.server.http.spawner` reads a line of JSON for each server from stdin, forks, and answers with the
 process id; `{"wait": pid}` is answered with the exit code.
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def free_port():
-    """Return a port that no client is given by chance: one that tries to connect to it would be talking to itself."""
+    """Return a port outside the ephemeral range: a client that connects to a port in it could connect to itself."""
     while True:
         port = random.randint(15_000, 30_000)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -60,7 +60,7 @@ class Spawner:
 
 
 class Spawned:
-    """A server that was forked."""
+    """A forked server."""
 
     def __init__(self, spawner, home, settings):
         self._spawner = spawner

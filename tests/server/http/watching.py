@@ -1,4 +1,4 @@
-"""What a process takes of the machine, as /proc says."""
+"""Read the resources of a process from /proc."""
 
 import os
 from pathlib import Path
@@ -7,15 +7,15 @@ import numpy as np
 
 
 def resident(pid):
-    """Return the bytes of memory that a process has."""
+    """Return the resident memory of a process in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def descriptors(pid):
-    """Return how many files and sockets a process has open."""
+    """Return the number of open files and sockets of a process."""
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
 def slope(xs, ys):
-    """Return by how much y grows for each x, by least squares."""
+    """Return the slope of y over x, by least squares."""
     return float(np.polyfit(xs, ys, 1)[0])

@@ -1,9 +1,9 @@
-"""The most expensive requests that the limits allow, by several clients at once, and a kill now and then.
+"""Send the most expensive requests that the limits allow, from several clients, and kill the server from time to time.
 
     python -m tests.server.http.worst MODEL --requests 500 --kills 5
 
-prints for how long the event loop and the model's lock were held at the most, and whether the home opened after every
-kill. MODEL is a model directory of about 20,000 labels or more.
+It prints the longest times for which the event loop was blocked and the model's lock was held, and whether the home
+opened after every kill. MODEL is a model directory with at least about 20,000 labels.
 """
 
 import argparse
@@ -27,13 +27,13 @@ from abound.store.journal.records import MergeLabels
 from tests.server.http.running import Running
 
 CLIENTS = 8
-MOST_SECONDS = 0.25  # of the processor
-GROUPS, MEMBERS = 20, 10  # of labels that are merged beforehand
+MOST_SECONDS = 0.25  # of CPU time
+GROUPS, MEMBERS = 20, 10  # of labels that are merged first
 LONG, EXPLAINED = 500_000, 60_000  # bytes of a text
 
 
 class Requests:
-    """Make random requests near the limits, of the words and labels of a model."""
+    """Make random requests near the limits, from the words and labels of a model."""
 
     def __init__(self, tagger, seed):
         self._chance = random.Random(seed)
@@ -114,7 +114,7 @@ class Requests:
 
 
 class Client(threading.Thread):
-    """Send requests until enough were answered; those that a kill cuts off, or the limits refuse, do not count."""
+    """Send requests until enough were answered; requests cut off by a kill or refused by the limits do not count."""
 
     def __init__(self, run, requests):
         super().__init__(daemon=True)
@@ -141,7 +141,7 @@ class Client(threading.Thread):
 
 
 class Run:
-    """A server under such a load, which is killed so many times."""
+    """A server under such a load, which is killed a given number of times."""
 
     def __init__(self, path, tagger, *, requests, kills, seed=0):
         self.wanted, self._kills, self._path = requests, kills, Path(path)
@@ -167,12 +167,12 @@ class Run:
                 self.slowest[kind] = max(self.slowest[kind], seconds)
 
     def go(self):
-        """Serve until all requests are answered; return the longest times of every server, one after another."""
+        """Serve until all requests are answered; return the longest times of each server, in order."""
         for number in range(self._kills + 1):
             until = self.wanted * (number + 1) // (self._kills + 1)
             file = self._path / f"held-{number}.json"
             program = ("-m", "tests.server.http.measured")
-            # Opens again after the kill before, or raises what it said.
+            # Reopens the home after the previous kill, or raises an error with the server's output.
             with Running(self.home.path, "--snapshot-every", 50, program=program, env={"HELD": str(file)}) as server:
                 self.port = server.port
                 if number == 0:
@@ -213,7 +213,7 @@ def main():
             print(f"{writer.replica.sequence:,} records, the home opens after every one of {arguments.kills} kills")
     for what in ("lock", "loop"):
         processor, clock = run.longest(what, "processor"), run.longest(what, "clock")
-        print(f"the {what} was held for {processor:.3f} s of the processor at the most, {clock:.3f} s of the clock")
+        print(f"longest hold of the {what}: {processor:.3f} s of CPU time, {clock:.3f} s of wall-clock time")
         print("  ", *run.where(what), sep="\n    ")
     print({f"{kind} {status}": count for (kind, status), count in sorted(run.statuses.items())})
     print({kind: round(seconds, 1) for kind, seconds in run.slowest.items()})
