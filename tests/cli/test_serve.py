@@ -81,7 +81,7 @@ def test_keys_are_made_listed_and_removed(run, served):
     assert "no key" in run("keys", "remove", home, "nobody").err
     assert run("keys", "remove", home, "mine").code == 0
     assert run("keys", "list", home).out == ""
-    assert "no home" in run("keys", "list", model).err
+    assert "is not the home of a served model" in run("keys", "list", model).err
 
 
 def test_a_server_that_everybody_reaches_needs_keys(run, served):

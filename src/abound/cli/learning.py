@@ -166,7 +166,7 @@ class _Forecaster:
         n_bytes, free = forecast(self._points, expected), available_memory()
         words = f"forecast from {rows:,} rows: at most about {show_size(n_bytes)} of memory for about {expected:,} rows"
         if self._max_bytes is not None and n_bytes > self._max_bytes:
-            words += f"; the model is kept below {show_size(self._max_bytes)} by dropping the rarest terms"
+            words += f"; the model is kept below {show_size(self._max_bytes)} by dropping its least useful parts"
         elif free is not None and n_bytes - self._points[-1].n_bytes > free:
             words += f", more than the {show_size(free)} that are free; set a limit with --max-memory"
         note(words)

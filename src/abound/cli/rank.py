@@ -212,7 +212,7 @@ def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: b
 
 
 def _why_none(tagger: "Tagger | RemoteTagger", text: str, how: Choice) -> str:
-    """Say why no label is shown for a text."""
+    """Return a sentence on why no label is shown for a text."""
     if tagger.rank_many([text], 1)[0]:
         return "none is likely enough to be applied or suggested" if how[3] else f"none scores {how[1]:g} or more"
     if isinstance(tagger, RemoteTagger):
