@@ -9,17 +9,17 @@ import abound
 
 # Pages by the part of the package that defines a name; names without a separate page are on the tagger's page.
 PAGES = {
-    "tagger": ("Tagger", "What a program holds in its hand: texts in, ranked labels out; and what can go wrong."),
-    "rankers": ("Rankers", "Rows of features in, ranked labels out: scikit-learn estimators, and the tagger's parts."),
-    "ordinal": ("Ratings and bands", "Ranks in order, and labels cut into those to apply, to suggest and to hide."),
-    "retrieval": ("Documents of queries", "Learn an order of a query's documents, and take it to a search engine."),
-    "text": ("Texts", "From strings to sparse rows."),
-    "data": ("Files", "Read and write files of documents, rows, judgements and runs."),
-    "metrics": ("Measures", "How good a ranking is."),
-    "store": ("Model directories", "What a model looks like on a disk."),
-    "server": ("Serving", "A model that many people correct: its home, its writer, those who follow, and the client."),
-    "plots": ("Pictures", "The pictures that abound draws."),
-    "spark": ("Spark", "The same training and ranking on Spark."),
+    "tagger": ("Tagger", "Rank labels for texts; load and merge models; errors and warnings."),
+    "rankers": ("Rankers", "Rank labels for rows of features: scikit-learn estimators, and the components of rankers."),
+    "ordinal": ("Ratings and bands", "Predict ordered ranks, and split ranked labels into apply, suggest and hide."),
+    "retrieval": ("Re-ranking", "Rank the documents of a query, and export the model to a search engine."),
+    "text": ("Text encoding", "Turn texts into sparse rows."),
+    "data": ("File formats", "Read and write files of documents, rows, judgements and runs."),
+    "metrics": ("Metrics", "Measure the quality of a ranking."),
+    "store": ("Model directories", "Save and load models."),
+    "server": ("Server in Python", "Serve a model that many people correct: its home, writer, followers and client."),
+    "plots": ("Plots", "Plot the quality, errors and explanations of a model."),
+    "spark": ("Spark", "Train and rank on Spark."),
 }
 ELSEWHERE = {"client": "server", "tuning": "tagger", "estimators": "rankers", "components": "rankers"}
 NO_NAMES = {"cli", "kernels"}  # nothing in it is meant to be imported

@@ -165,7 +165,7 @@ def path() -> Any:
             )
     curve = {"arrowstyle": "->", "lw": 2, "color": RED, "connectionstyle": "arc3,rad=-0.25"}
     field.annotate("", (5.0, 0.95), (9.0, 1.1), arrowprops=curve)
-    field.text(7.0, 0.25, "right, wrong, new: learnt at once", ha="center", color=RED, fontsize=12)
+    field.text(7.0, 0.25, "right, wrong and new labels are learned", ha="center", color=RED, fontsize=12)
     field.text(7.0, 2.2, "with the words that voted", ha="center", color=GREY, fontsize=11)
     return figure
 
