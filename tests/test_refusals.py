@@ -70,7 +70,7 @@ def test_more_columns_than_there_can_be_weights_for_are_refused(learner):
 def test_a_fit_that_was_refused_is_none(model, call):
     with pytest.raises(ValueError, match=r"rows|labels|samples|inconsistent"):
         model.fit(GOOD, [0, 1])
-    with pytest.raises(ValueError, match=r"not fitted|was ever learnt"):
+    with pytest.raises(ValueError, match=r"not fitted|has been learned"):
         call(model)
 
 

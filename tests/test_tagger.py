@@ -63,7 +63,7 @@ def test_a_rejected_label_falls_and_the_text_is_no_example(few_labels):
     assert after.get("vehicle", -1.0) < before["vehicle"]
     assert after["colour"] == before["colour"]
     assert (tagger.n_rows, tagger.n_features) == (rows, terms)
-    with pytest.raises(ValueError, match="label 'fruit' is said to be right and wrong"):
+    with pytest.raises(ValueError, match="label 'fruit' is both right and wrong"):
         tagger.learn("a pear", ["fruit"], wrong=["fruit"])
     with pytest.raises(ValueError, match="a feature-focus ranker cannot learn from wrong labels; a cascade can"):
         Tagger("feature-focus").learn("a pear", [], wrong=["fruit"])

@@ -1,15 +1,15 @@
-"""What is closed at the end of a with block."""
+"""Objects that are closed at the end of a with block."""
 
 from abc import ABC, abstractmethod
 from typing import Self
 
 
 class Closing(ABC):
-    """Something to be closed: as a context manager, it closes itself."""
+    """An object with `close`; as a context manager, it closes itself."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
 
     def __enter__(self) -> Self:
         return self

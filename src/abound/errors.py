@@ -1,36 +1,36 @@
-"""The exceptions that abound raises of its own.
+"""Exceptions of abound.
 
 AboundError
     DataError                a line of a data file cannot be read
     ModelError               a model directory cannot be used
-        DamagedModel         what it holds is not what was written
-        UnknownFormat        it was written by another version, or is no model at all
+        DamagedModel         its content is not what was written
+        UnknownFormat        it was written by another version, or is not a model
     JournalError             a journal cannot be used
-        DamagedJournal       what it holds is not what was written
+        DamagedJournal       its content is not what was written
         JournalInUse         another process writes to it
-        JournalUnavailable   the disk is full, or failed: nothing was written, and a later try may do
+        JournalUnavailable   the disk is full or failed: nothing was written, and a later attempt may succeed
             JournalBusy      too many records wait to be written
-            UnappliedRecord  a record is written that could not be applied, and nothing is learnt after it
-        CompactedAway        records were asked for that are not kept any more
-    RefusedRecord            what was to be learnt cannot be, and was not written down
-        ReusedKey            its idempotency key was given to something else before
+            UnappliedRecord  a written record could not be applied, and nothing after it is learned
+        CompactedAway        the requested records are no longer kept
+    RefusedRecord            a record cannot be learned, and was not written
+        ReusedKey            its idempotency key was used for something else before
         RecordTooLarge       it would take too long to learn
-    ServerError              a server refused what it was asked
+    ServerError              a server refused a request
     ServerUnreachable        a server does not answer
 
 and warnings:
 
 AboundWarning
-    LabelsWarning            labels are not what a caller most likely meant
+    LabelsWarning            labels are probably not what the caller meant
     FormatWarning            something about a data file was guessed
     EmptyRanking             no word of a text is known, so it has no ranking
 
-Wrong arguments raise ValueError and TypeError, as in scikit-learn.
+Invalid arguments raise ValueError and TypeError, as in scikit-learn.
 """
 
 
 class AboundError(Exception):
-    """Base of everything that abound raises of its own."""
+    """Base class of the exceptions of abound."""
 
 
 class DataError(AboundError):
@@ -47,7 +47,7 @@ class DataError(AboundError):
     """
 
     def __init__(self, file: str, line: int, reason: str) -> None:
-        # All three go to Exception, so that copying and pickling between processes rebuild the error.
+        # All three are passed to Exception, so that copying and pickling rebuild the error.
         super().__init__(file, line, reason)
         self.file = file
         self.line = line
@@ -61,12 +61,12 @@ class ModelError(AboundError):
     """A model directory cannot be used."""
 
 
-class DamagedModel(ModelError):  # noqa: N818  the noun says what was found
-    """A model directory does not hold what was written to it."""
+class DamagedModel(ModelError):  # noqa: N818  named by what was found
+    """The content of a model directory is not what was written to it."""
 
 
 class UnknownFormat(ModelError):  # noqa: N818
-    """A directory is no model, or one of a format that this version does not know."""
+    """A directory is not a model, or its format is unknown to this version."""
 
 
 class JournalError(AboundError):
@@ -74,52 +74,52 @@ class JournalError(AboundError):
 
 
 class DamagedJournal(JournalError):  # noqa: N818
-    """A journal does not hold what was written to it."""
+    """The content of a journal is not what was written to it."""
 
 
 class JournalInUse(JournalError):  # noqa: N818
-    """A journal has one writer, and another process is it."""
+    """Another process writes to a journal, which can have only one writer."""
 
 
 class JournalUnavailable(JournalError):  # noqa: N818
-    """A journal could not be read or written just now; nothing of what was to be written is in it."""
+    """A journal could not be read or written; nothing was written."""
 
 
 class JournalBusy(JournalUnavailable):
-    """Too many records wait to be written; nothing was."""
+    """Too many records wait to be written; nothing was written."""
 
 
 class UnappliedRecord(JournalUnavailable):
-    """A record of a journal could not be applied, so that nothing after it can be learnt."""
+    """A record of a journal could not be applied, so that nothing after it can be learned."""
 
 
 class CompactedAway(JournalError):  # noqa: N818
-    """Records were asked for that a later snapshot has made needless, and that are gone."""
+    """The requested records were removed, because a later snapshot contains them."""
 
 
 class RefusedRecord(AboundError):  # noqa: N818
-    """A record cannot be applied, and was refused before it was written down."""
+    """A record cannot be applied, and was refused before it was written."""
 
 
 class ReusedKey(RefusedRecord):
-    """An idempotency key came again with something else than before."""
+    """An idempotency key was used again with a different record."""
 
 
 class RecordTooLarge(RefusedRecord):
-    """A record has too many words for so many labels."""
+    """A record has too many words for its number of labels."""
 
 
 class ServerError(AboundError):
-    """A server answered that it cannot do what it was asked.
+    """A server refused a request.
 
     Attributes
     ----------
     status : int
-        Of the HTTP answer.
+        The HTTP status code.
     detail : str
         One sentence: what is wrong, and what would be right.
     retry_after : float or None
-        Seconds after which a second try may do better.
+        Seconds after which a retry may succeed.
     """
 
     def __init__(self, status: int, detail: str, retry_after: float | None = None) -> None:
@@ -129,23 +129,23 @@ class ServerError(AboundError):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        return f"the server answers {self.status}: {self.detail}"
+        return f"the server answered {self.status}: {self.detail}"
 
 
 class ServerUnreachable(AboundError):  # noqa: N818
-    """A server does not answer, or not any more."""
+    """A server does not answer, or has stopped answering."""
 
 
 class AboundWarning(UserWarning):
-    """Base of everything that abound warns of; the command line prints them as notes."""
+    """Base class of the warnings of abound; the command line prints them as notes."""
 
 
 class LabelsWarning(AboundWarning):
-    """There are no labels, or lists of labels were taken for single ones."""
+    """There are no labels, or lists of labels were treated as single labels."""
 
 
 class FormatWarning(AboundWarning):
-    """Something about a data file was guessed from what it holds."""
+    """Something about a data file was guessed from its content."""
 
 
 class EmptyRanking(AboundWarning):

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for."""
+"""Names of a package that are imported on first use."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def lazy_exports(
-    package: str, places: Mapping[str, Sequence[str]], known: list[str]
+    package: str, modules: Mapping[str, Sequence[str]], known: list[str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a package's `__getattr__` and `__dir__`, from the names that each of its modules has, and all names."""
-    module_of = {name: module for module, names in places.items() for name in names}
+    """Return a package's `__getattr__` and `__dir__` from the names of each module, and the list of all names."""
+    module_of = {name: module for module, names in modules.items() for name in names}
 
     def find(name: str) -> Any:
         if name not in module_of:

@@ -1,4 +1,4 @@
-"""Load whatever a model directory holds."""
+"""Load any model directory."""
 
 import importlib
 import os
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from abound.ordinal.base import OrdinalEstimator
     from abound.retrieval import Reranker, SVMMap
 
-# What ranks documents brings scikit-learn along: imported when a model holds it.
+# Rankers of documents import scikit-learn, so they are imported only if a model needs them.
 _RETRIEVAL = {"reranker": ("reranker", "Reranker"), "svm-map": ("svm_map", "SVMMap")}
 
 
 def load(
     path: str | os.PathLike[str], *, verify: bool = True, **params: Any
 ) -> "Ranker | Tagger | OrdinalEstimator | SVMMap | Reranker":
-    """Load a ranker, a tagger, an ordinal learner or a ranking of documents from a model directory.
+    """Load a ranker, a tagger, an ordinal learner or a document ranker from a model directory.
 
     Parameters
     ----------
     path : path
         A directory that `save` wrote.
     verify : bool
-        Compare every file with its checksum.
+        Whether to compare every file with its checksum.
     **params
-        Parameters of the ranker to use instead of the saved ones; a smaller `d_max` loads a smaller index.
+        Parameters of the ranker that replace the saved ones; a smaller `d_max` loads a smaller index.
 
     Returns
     -------
@@ -41,19 +41,19 @@ def load(
 
 
 def build(model: Model, **params: Any) -> "Ranker | Tagger | OrdinalEstimator | SVMMap | Reranker":
-    """Build whatever a model directory that was read holds."""
+    """Build the object of a loaded model directory."""
     kind = model.content.get("kind")
     if kind == Tagger.kind:
         return Tagger.from_model(model, **params)
     if kind in _RETRIEVAL:
         module, name = _RETRIEVAL[kind]
-        found: SVMMap | Reranker
-        found = getattr(importlib.import_module(f"abound.retrieval.{module}"), name).from_model(model, **params)
-        return found
+        estimator: SVMMap | Reranker
+        estimator = getattr(importlib.import_module(f"abound.retrieval.{module}"), name).from_model(model, **params)
+        return estimator
     if kind in ORDINAL_KINDS:
         return ordinal_class(kind).from_model(model, **params)
     if kind not in known_kinds():
         raise UnknownFormat(f"the model holds a {kind!r}, which this version of abound does not know")
-    from abound.estimators import estimator_class  # brings scikit-learn along
+    from abound.estimators import estimator_class  # imports scikit-learn
 
     return estimator_class(str(kind)).from_model(model, **params)

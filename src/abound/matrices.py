@@ -1,7 +1,7 @@
-"""Sparse matrices from outside, checked before any loop, ours or scipy's, follows their indices.
+"""Validation of sparse matrices from outside, before any loop of abound or scipy follows their indices.
 
-scipy checks a matrix when it is made, and not all of it; whoever changes its arrays afterwards can lead a conversion
-or a product out of its memory. So each public call has its sparse arguments checked here first.
+scipy validates a matrix only when it is created, and not completely. If its arrays are changed afterwards, a conversion
+or a product can access memory out of bounds. So each public call validates its sparse arguments here first.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-MOST_COLUMNS = 1 << 27  # of an estimator that keeps something for every column, whether it has values or not
+MAX_COLUMNS = 1 << 27  # for estimators that store something for every column, used or not
 
 
 def check_sparse(X: Any, name: str = "X") -> None:
-    """Raise ValueError if X is a sparse matrix that does not hold together; leave everything else alone.
+    """Raise ValueError if X is an inconsistent sparse matrix; ignore anything else.
 
     Parameters
     ----------
     X : anything
     name : str
-        What the message calls it.
+        The name of X in the message.
 
     Examples
     --------
@@ -44,15 +44,15 @@ def check_sparse(X: Any, name: str = "X") -> None:
 
 
 def check_width(X: Any, name: str = "X") -> None:
-    """Raise ValueError if X has more columns than something can be kept for each of them."""
-    if X.shape[1] > MOST_COLUMNS:
-        raise ValueError(f"{name} must have at most {MOST_COLUMNS} columns, since each takes memory; got {X.shape[1]}")
+    """Raise ValueError if X has too many columns to store something for each of them."""
+    if X.shape[1] > MAX_COLUMNS:
+        raise ValueError(f"{name} must have at most {MAX_COLUMNS} columns, since each takes memory; got {X.shape[1]}")
 
 
 def indicator(Y: Any) -> "sp.csr_array[Any]":
-    """Return an indicator matrix in canonical form, with an entry, True, for each label of each row.
+    """Return an indicator matrix in canonical form, with an entry True for each label of each row.
 
-    An entry that is repeated counts once. Anything but 0 and 1 raises ValueError.
+    A repeated entry counts once. Any value other than 0 and 1 raises ValueError.
     """
     import scipy.sparse as sp
 
@@ -69,10 +69,10 @@ def indicator(Y: Any) -> "sp.csr_array[Any]":
         values = Y.data
     if values.dtype.kind not in "biufc" or np.any((values != 0) & (values != 1)):
         raise ValueError("an indicator matrix must hold 0 and 1 only; give lists of label names instead")
-    found = sp.csr_array(Y.astype(bool))  # of which scipy adds up repeated ones to one
-    found.sum_duplicates()
-    found.eliminate_zeros()
-    return found
+    canonical = sp.csr_array(Y.astype(bool))  # repeated entries sum to True
+    canonical.sum_duplicates()
+    canonical.eliminate_zeros()
+    return canonical
 
 
 def _is_sparse(X: Any) -> bool:
@@ -82,14 +82,14 @@ def _is_sparse(X: Any) -> bool:
 
 
 def _whole(array: Any, n: int | None = None) -> str:
-    """Return what is wrong with an array that must hold n indices."""
+    """Return what is wrong with an array that must hold n indices, or an empty string."""
     if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "iu":
-        return "its indices are no array of whole numbers"
+        return "its indices are not an array of integers"
     return "" if n is None or len(array) == n else f"it has {len(array)} indices where there must be {n}"
 
 
 def _range(indices: NDArray[Any], limit: int, axis: str) -> str:
-    """Return what is wrong with indices that must be from 0 to below a limit."""
+    """Return what is wrong with indices that must be at least 0 and below a limit, or an empty string."""
     if len(indices) == 0:
         return ""
     low, high = int(indices.min()), int(indices.max())
@@ -97,7 +97,7 @@ def _range(indices: NDArray[Any], limit: int, axis: str) -> str:
 
 
 def _compressed(X: Any) -> str:
-    """Look at a CSR, CSC or BSR matrix."""
+    """Check a CSR, CSC or BSR matrix."""
     n_outer, n_inner, axis = X.shape[0], X.shape[1], "columns"
     dimensions = 1
     if X.format == "csc":
@@ -105,7 +105,7 @@ def _compressed(X: Any) -> str:
     elif X.format == "bsr":
         dimensions = 3
         if not isinstance(X.data, np.ndarray) or X.data.ndim != 3 or 0 in X.data.shape[1:]:
-            return "its blocks are no array of three dimensions"
+            return "its blocks are not a three-dimensional array"
         if X.shape[0] % X.data.shape[1] or X.shape[1] % X.data.shape[2]:
             return "its blocks do not fit its shape"
         n_outer, n_inner, axis = n_outer // X.data.shape[1], n_inner // X.data.shape[2], "blocks in a row"
@@ -115,7 +115,7 @@ def _compressed(X: Any) -> str:
     if not isinstance(X.data, np.ndarray) or X.data.ndim != dimensions or len(X.data) != len(X.indices):
         return "it does not have a value for each index"
     if int(X.indptr[0]) != 0 or int(X.indptr[-1]) > len(X.indices) or np.any(X.indptr[1:] < X.indptr[:-1]):
-        return "indptr must begin with 0, never fall, and end within the indices"
+        return "indptr must begin with 0, never decrease, and end within the indices"
     return _range(X.indices[: int(X.indptr[-1])], n_inner, axis)
 
 
@@ -152,7 +152,7 @@ def _lists(X: Any) -> str:
 
 def _keys(X: Any) -> str:
     n_rows, n_columns = X.shape
-    inside = all(0 <= row < n_rows and 0 <= column < n_columns for row, column in X.keys())  # noqa: SIM118  no dict
+    inside = all(0 <= row < n_rows and 0 <= column < n_columns for row, column in X.keys())  # noqa: SIM118  not a dict
     return "" if inside else "it has a key beyond its shape"
 
 

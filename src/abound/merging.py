@@ -1,4 +1,4 @@
-"""Join models that were trained on different days or in different places."""
+"""Merge models that were trained separately."""
 
 from typing import Any, TypeVar, cast
 
@@ -13,17 +13,17 @@ Model = TypeVar("Model", Tagger, Ranker)
 
 
 def merge(first: Model, *others: Model) -> Model:
-    """Return a new model that knows what all of the given ones learnt; they stay as they are.
+    """Return a new model that knows what all given models learned; the models do not change.
 
-    Labels are matched by name. Terms of taggers are matched by name too, features of rankers by column. Counts, such
-    as document frequencies and the weights of edges, are added; ratings and corrections are averaged, each model's
-    weighted by how much it has learnt about them. The order of the models decides how terms and labels are
-    numbered, and with it which of two labels with equal scores comes first.
+    Labels are matched by name. Terms of taggers are matched by name, too, and features of rankers by column. Counts,
+    such as document frequencies and the weights of edges, are added. Ratings and corrections are averaged, weighted by
+    how much each model has learned about them. The order of the models determines the numbers of terms and labels, and
+    so which of two labels with equal scores comes first.
 
     Parameters
     ----------
     first, *others : Tagger or ranker
-        Models of one kind with the same parameters, except those that only `fit` reads. Rankers of the kinds
+        Models of one kind with the same parameters, except those that only `fit` uses. Rankers of the kinds
         "cascade", "feature-focus" and "frequency" can be merged.
 
     Returns
@@ -52,8 +52,8 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     for other in taggers[1:]:
         check_params(_text_params(first), _text_params(other))
     encoder = TextEncoder(**first.encoder.params())
-    # Sightings of terms that wait for admission are kept by hash and by number, so only the first model's still mean
-    # anything; terms that wait in another begin anew.
+    # Counts of terms that are not admitted yet are stored by hash and by number, so only the first model's counts stay
+    # valid; such terms of the other models start from 0.
     encoder.restore(first.encoder.arrays())
     encoder.counted = any(tagger.encoder.counted for tagger in taggers)
     numbers = [np.arange(first.n_features, dtype=np.int32)]
@@ -65,9 +65,9 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     merged.encoder, merged.ranker = encoder, ranker
     names: dict[str, list[str]] = {}
     for tagger in taggers:
-        for label, found in tagger.label_names.items():
+        for label, given in tagger.label_names.items():
             known = names.setdefault(label, [])
-            known += [name for name in found if name not in known]
+            known += [name for name in given if name not in known]
     merged.label_names = names
     return merged
 

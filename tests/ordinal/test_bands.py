@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abound.ordinal.bands import APPLY, ENOUGH, HIDE, LEVELS, STEP, SUGGEST, Bands
+from abound.ordinal.bands import APPLY, HIDE, LEVELS, MIN_FEEDBACK, STEP, SUGGEST, Bands
 
 
 def ranked_stream(n=3000, k=5, n_labels=30, seed=0, sharpness=2.0):
@@ -121,7 +121,7 @@ def test_a_group_with_little_feedback_goes_by_all():
     labels, scores, right = ranked_stream(500)
     bands = Bands(0.8, groups={29: 0})
     bands.learn(labels[:100], scores[:100], right[:100])
-    assert bands.feedback[1] < ENOUGH
+    assert bands.feedback[1] < MIN_FEEDBACK
     assert bands.cut([29], [9.0]) == Bands.from_state({**bands.state(), "group_of": np.zeros(0, np.int64)}).cut(
         [29], [9.0]
     )
@@ -165,8 +165,8 @@ def test_the_state_is_plain_arrays_that_restore_all():
         ("thresholds", np.array([[2.0, 1.0]]), "not in order"),
         ("watched", np.zeros((1, 3)), "watched of the bands has a wrong type or shape"),
         ("weights", np.zeros(2), "weights of the bands has a wrong type or shape"),
-        ("weights", np.full(10, np.nan), "no finite numbers"),
-        ("group_of", np.array([5]), "groups are not all there"),
+        ("weights", np.full(10, np.nan), "values that are not finite"),
+        ("group_of", np.array([5]), "has an unknown group"),
         ("label_counts", np.zeros((7, 2)), "records of labels do not fit"),
     ],
 )

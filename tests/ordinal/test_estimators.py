@@ -88,7 +88,7 @@ def test_a_model_that_does_not_fit_together_is_refused(tmp_path):
     prank = PRank(kernel="poly").fit(X, y)
     prank.n_features_in_ = 2
     prank.save(tmp_path / "model")
-    with pytest.raises(DamagedModel, match="columns that the model does not know"):
+    with pytest.raises(DamagedModel, match="have unknown columns"):
         abound.load(tmp_path / "model")
 
 
@@ -102,7 +102,7 @@ def test_a_model_that_does_not_fit_together_is_refused(tmp_path):
         ({"ranks": [1, 1]}, [1, 2], "ranks must be a list of distinct values in their order"),
         ({"ranks": [1, 2]}, [1, 3], "y holds 3, which is not among the given ranks 1, 2"),
         ({}, [1, 2, 3], "X has 2 rows but y has 3"),
-        ({}, ["a", 1], "ranks must be all numbers or all texts"),
+        ({}, ["a", 1], "ranks must be all numbers or all strings"),
         ({}, [1.0, float("nan")], "y contains NaN"),
     ],
 )
@@ -122,12 +122,12 @@ def test_measurements_are_no_ranks():
 
 
 def test_texts_after_numbers_are_refused():
-    with pytest.raises(ValueError, match="all numbers or all texts"):
+    with pytest.raises(ValueError, match="all numbers or all strings"):
         PRank().fit([[1.0]], [1]).partial_fit([[1.0]], ["a"])
 
 
 def test_a_kernel_has_no_weights_a_column():
-    with pytest.raises(AttributeError, match="coef_ is there after fit and for kernel='linear'"):
+    with pytest.raises(AttributeError, match="coef_ exists after fit with kernel='linear'"):
         _ = PRank(kernel="rbf").fit([[1.0], [2.0]], [1, 2]).coef_
 
 
@@ -141,5 +141,5 @@ def test_values_that_are_not_finite_are_named_and_leave_nothing_half_learnt():
         prank.fit([[1.0], [2.0], [float("inf")]], [1, 2, 2])
     with pytest.raises(NotFittedError):
         prank.predict([[1.0]])
-    with pytest.raises(ValueError, match="so large that a score is no finite number"):
+    with pytest.raises(ValueError, match="so large that a score is not finite"):
         prank.fit([[1e300]] * 4, [1, 2, 1, 2])

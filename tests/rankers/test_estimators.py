@@ -104,7 +104,7 @@ def test_bad_input_gets_one_sentence(X, Y, message):
 def test_labels_that_are_no_names_are_refused():
     with pytest.raises(TypeError, match="a label must be a string or a number, got dict"):
         FeatureFocus().fit([[1.0]], [[{}]])
-    with pytest.raises(TypeError, match="got the text 'b' among lists"):
+    with pytest.raises(TypeError, match="got the string 'b' among lists"):
         FeatureFocus().fit([[1.0], [1.0]], [["a"], "b"])
 
 
@@ -121,7 +121,7 @@ def test_ratings_are_learnt_from_the_beginning_or_not_at_all(first, then, tmp_pa
     ranker.save(tmp_path / "model")
     ranker.set_params(rating=then)
     assert list(ranker.rank(X, 7)) == expected
-    with pytest.raises(ValueError, match=f"rating is '{then}', but what was learnt has .* rating; fit from scratch"):
+    with pytest.raises(ValueError, match=f"rating is '{then}', but the model was fitted .* 'learned'; call fit again"):
         ranker.partial_fit(X, Y)
     assert ranker.fit(X, Y).state_hash() == FeatureFocus(rating=then).fit(X, Y).state_hash()
     with pytest.raises(DamagedModel, match=f"rating is '{then}', but what was learnt"):

@@ -53,7 +53,7 @@ def test_without_a_label_nothing_is_ranked_and_nothing_predicted(ranker, tmp_pat
     ranker.save(tmp_path / "model")
     for each in (ranker, abound.load(tmp_path / "model")):
         assert [len(row) for row in each.rank(ROWS, 3)] == [0] * 40
-        with pytest.raises(ValueError, match="no label was ever learnt"):
+        with pytest.raises(ValueError, match="no label has been learned"):
             each.predict(ROWS)
         each.partial_fit(ROWS, LABELS)
         assert len(each.predict(ROWS)) == 40

@@ -110,5 +110,5 @@ def test_what_cannot_be_exported_is_told():
         export_ranking(Reranker(per_query="minmax").fit(X, y, qid), "solr")
     with pytest.raises(ValueError, match="a pipeline must be a ThermometerFeatures and an SVMMap"):
         export_ranking(make_pipeline(QueryScaler(), SVMMap()).fit(X, y), "solr")
-    with pytest.raises(TypeError, match="can be exported, got QueryScaler"):
+    with pytest.raises(TypeError, match="must be an SVMMap, a Reranker or a Pipeline, got QueryScaler"):
         export_ranking(QueryScaler(), "solr")

@@ -174,7 +174,7 @@ def test_rank_orders_each_query_and_keeps_the_order_of_ties():
         ({"C": 0}, "C must be positive and finite, got 0"),
         ({"tol": -1}, "tol must be positive and finite, got -1"),
         ({"loss": "ndcg"}, "loss must be one of 'map', 'roc', 'accuracy', got 'ndcg'"),
-        ({"class_weight": "balanced"}, "class_weight goes with loss='accuracy' only"),
+        ({"class_weight": "balanced"}, "class_weight needs loss='accuracy'"),
         ({"max_rounds": 0}, "max_rounds must be a whole number of at least 1, got 0"),
     ],
 )
@@ -230,7 +230,7 @@ def test_a_model_with_other_arrays_is_refused(tmp_path):
     reranker = Reranker().fit(X, y, qid)
     arrays = {**reranker.ranker_.arrays(), "thresholds": np.zeros(3), "threshold_offsets": np.array([0, 3])}
     write_model(tmp_path / "m", {"kind": "reranker", "params": {}}, arrays)
-    with pytest.raises(DamagedModel, match="there is not one weight for each threshold"):
+    with pytest.raises(DamagedModel, match="numbers of weights and thresholds differ"):
         abound.load(tmp_path / "m")
 
 

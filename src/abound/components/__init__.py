@@ -1,4 +1,4 @@
-"""What rankers are made of: each component is one kernel's state, with everything that can be done with it."""
+"""Components of rankers: each is the state of one kernel with all its operations."""
 
 from abound.components.base import BatchPosition, Component, Reasons
 

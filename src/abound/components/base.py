@@ -1,4 +1,4 @@
-"""The contract of a component: what one kernel has learnt of features, and all that can be done with it."""
+"""The interface of a component: what one kernel has learned about features, and all its operations."""
 
 import copy
 from abc import ABC, abstractmethod
@@ -15,17 +15,17 @@ from abound.store.directory import Source
 
 
 class BatchPosition(NamedTuple):
-    """Where a batch stands in a training."""
+    """The position of a batch in a training."""
 
-    again: bool = False  # its rows were learnt before, in an earlier pass
-    n_before: int = 0  # rows of the pass that came before it
+    again: bool = False  # a later pass: its rows were learned before
+    n_before: int = 0  # rows of the pass before it
 
 
 FIRST_BATCH = BatchPosition()
 
 
 class Reasons(NamedTuple):
-    """Why a label has its score for a row: the prior, and the votes in the order of summation."""
+    """Why a label has its score for a row: the bias (`prior`), and the votes in the order of summation."""
 
     positions: NDArray[np.int64]  # in the row
     votes: NDArray[np.float64]
@@ -33,17 +33,17 @@ class Reasons(NamedTuple):
 
 
 class Component(ABC):
-    """What was learnt of features, and how it ranks.
+    """What was learned about features, and how it ranks.
 
-    A ranker is an ordered list of components; the last of those that rank gives the scores. Sharding, merging, pruning
-    and saving go through the list, and know no component by name.
+    A ranker is an ordered list of components; the last one that ranks gives the scores. Sharding, merging, pruning and
+    saving loop over the list and do not depend on particular components.
     """
 
-    kind: ClassVar[str]  # its name; no ranker has two of a kind
+    kind: ClassVar[str]  # its name; a ranker has at most one of each kind
     store: Any  # the kernel's state
-    offset: ClassVar[int] = 0  # features of its own that come before those of the rows
-    ranks: ClassVar[bool] = True  # False for one that works for the component before it
-    can_merge: ClassVar[bool] = True  # whether what was learnt of different rows can be put together
+    offset: ClassVar[int] = 0  # features of the component that come before those of the rows, such as the bias
+    ranks: ClassVar[bool] = True  # False if it only serves the component before it
+    can_merge: ClassVar[bool] = True  # whether models that learned different rows can be merged
 
     # -- learning and ranking ----------------------------------------------------------------------
 
@@ -51,30 +51,30 @@ class Component(ABC):
     def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Learn rows in order, in place; `n_labels` labels are known after them."""
 
-    def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:  # noqa: B027  few need it
-        """Prepare for a pass over so many rows: a later one, or the last of several."""
+    def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:  # noqa: B027  optional
+        """Prepare for a pass over `n_rows` rows; `again` marks a later pass, `last` the last of several."""
 
-    def end_pass(self, n_rows: int) -> None:  # noqa: B027  few need it
-        """Finish a pass in which so many rows were learnt."""
+    def end_pass(self, n_rows: int) -> None:  # noqa: B027  optional
+        """Finish a pass in which `n_rows` rows were learned."""
 
     @abstractmethod
     def rank(self, rows: Rows, n_labels: int, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
-        """Write the best labels of each row and their scores, into arrays of `empty_ranking`."""
+        """Write the best labels of each row and their scores into arrays of `empty_ranking`."""
 
     def scores(self, rows: Rows, n_labels: int, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the scores of some labels for each row, NaN for one that would not be ranked.
+        """Return the scores of some labels for each row, NaN for a label that would not be ranked.
 
-        Of labels that are re-ranked when they are candidates, it is what they have without.
+        The scores are those before the second stage.
         """
-        found, every = np.full((rows.n_rows, len(labels)), np.nan), np.empty(max(1, n_labels))
+        selected, every = np.full((rows.n_rows, len(labels)), np.nan), np.empty(max(1, n_labels))
         for row in range(rows.n_rows):
             ids, scores = empty_ranking(1, len(every))
             self.rank(rows.row(row), n_labels, ids, scores)
             ranked = ids[0] >= 0
             every[:] = np.nan
             every[ids[0][ranked]] = scores[0][ranked]
-            found[row] = every[labels]
-        return found
+            selected[row] = every[labels]
+        return selected
 
     @abstractmethod
     def explain(self, row: Rows, label: int) -> Reasons:
@@ -83,22 +83,22 @@ class Component(ABC):
     # -- shards and merging ------------------------------------------------------------------------
 
     def fork(self, *, share: bool = False) -> Self:
-        """Return a copy that learns apart; with `share`, the original gives its memory up to the copy."""
+        """Return a copy that learns independently; with `share`, the copy takes over the memory of the original."""
         return copy.copy(self) if share else copy.deepcopy(self)
 
     @abstractmethod
     def merge(self, parts: Sequence[Self], n_labels: int, *, base: bool = True, n_jobs: int = 1) -> None:
-        """Become what parts make together that all began here, or, without `base`, from nothing."""
+        """Replace the state by the merge of `parts`, which all began here or, without `base`, from an empty state."""
 
     @abstractmethod
     def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
-        """Return the same with other numbers; features None keeps theirs. The original may be returned."""
+        """Return the same state with other numbers; `features=None` keeps theirs. May return the original."""
 
     # -- memory ------------------------------------------------------------------------------------
 
     @property
     def n_features(self) -> int:
-        """How many features there is room for, those of its own included."""
+        """The number of features, including those of the component."""
         return int(self.store.n_features)
 
     @property
@@ -108,12 +108,12 @@ class Component(ABC):
 
     @property
     def n_pairs(self) -> int:
-        """(feature, label) pairs with a weight of their own."""
+        """The number of (feature, label) pairs with a weight."""
         return 0
 
     @property
     def n_edges(self) -> int:
-        """Edges of an index."""
+        """The number of edges of an index."""
         return 0
 
     @abstractmethod
@@ -122,30 +122,30 @@ class Component(ABC):
 
     @abstractmethod
     def keep(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features of the rows but the wanted ones, which are numbered anew in their order."""
+        """Forget all features of the rows except the wanted ones, which are renumbered in their order."""
 
-    def compact(self) -> None:  # noqa: B027  few need it
-        """Give spare room back; what is ranked and learnt stays the same."""
+    def compact(self) -> None:  # noqa: B027  optional
+        """Release unused memory; ranking and learning do not change."""
 
     def count_edges(self, labels: NDArray[np.int32], start: int, stop: int) -> int | None:  # noqa: ARG002
-        """Return how many edges features start .. stop-1 have to any of some labels; None after the last feature."""
+        """Return the number of edges from features start .. stop-1 to some labels; None after the last feature."""
         return None
 
     # -- the model directory -----------------------------------------------------------------------
 
     @abstractmethod
     def state(self) -> dict[str, Source]:
-        """Return what was learnt in its canonical form; equal states are equal, however they came about."""
+        """Return what was learned in canonical form; equal states give equal arrays."""
 
     @abstractmethod
     def restore(self, model: Model, n_labels: int) -> None:
-        """Take up what `state` gave, after checking it."""
+        """Restore the result of `state` after validating it."""
 
 
 class Scratch:
-    """Buffers that wait for the next call; each serves one thread at a time.
+    """A pool of buffers; each serves one thread at a time.
 
-    Popping is atomic. A buffer that a failed call left half full is not given back. Copies begin without any.
+    Popping is atomic. A buffer that a failed call left in use is not returned. Copies of the pool start empty.
     """
 
     def __init__(self, make: type[Any]) -> None:
@@ -157,7 +157,7 @@ class Scratch:
         return self._waiting.pop() if self._waiting else self._make()
 
     def give_back(self, buffer: Any) -> None:
-        """Keep a buffer for the next call."""
+        """Return a buffer to the pool."""
         self._waiting.append(buffer)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Counts: how many rows had a feature and a label, and sums of rows; what ranks is made of them when it is needed."""
+"""Counts: rows per feature and label, and sums of rows; the ranking state is computed from them on demand."""
 
 from typing import Any
 
@@ -19,26 +19,26 @@ from abound.store import Model
 from abound.store.directory import Source
 from abound.store.model import MAX_COUNTED
 
-LEAST_SHARE = 1e-5  # a difference smaller than this is what rounding has left of 0; length 1 would make it large
+LEAST_SHARE = 1e-5  # smaller differences are rounding errors of 0, which normalization would enlarge
 
 
 class JointCounts(PlainVotes):
-    """Rows with a feature and a label; each feature votes with the shares that are not below `p_ind`."""
+    """Row counts per feature and label; each feature votes with its shares of at least `p_ind`."""
 
     kind = "joint_counts"
     can_merge = False
-    fork = Component.fork  # with the counts, not with the index that is made of them alone
+    fork = Component.fork  # copies the counts, too, not only the index computed from them
 
     def __init__(self) -> None:
         super().__init__()
         self.p_ind = 0.0
         self.n_columns = 0
         self.joint: sp.csr_array[Any] = sp.csr_array((0, 0), dtype=np.int64)
-        self.seen = np.zeros(0, np.int64)  # rows with a feature
-        self._is_stale = False  # whether rows were counted since the index was made
+        self.seen = np.zeros(0, np.int64)  # number of rows with each feature
+        self._is_stale = False  # whether rows were counted after the index was built
 
     def use_shares(self, joint: "sp.csr_array[Any]", seen: NDArray[np.int64], p_ind: float) -> None:
-        """Vote by the shares of some counts; a feature's total is its sightings, an edge's weight its count."""
+        """Build the index from counts; a feature's total is its row count, an edge's weight its joint count."""
         self.p_ind, self._is_stale = p_ind, False
         feature = np.repeat(np.arange(joint.shape[0]), np.diff(joint.indptr))
         kept = joint.data / np.maximum(seen[feature], 1) >= p_ind
@@ -51,19 +51,19 @@ class JointCounts(PlainVotes):
         self.store = EdgePool.from_arrays(indptr, edges, seen.astype(np.float64), seen)
 
     def make_index(self) -> None:
-        """Make the index of what was counted, unless it is there."""
-        if self._is_stale:  # who learns row by row, as a tagger does, need not have it made anew for each
+        """Build the index from the counts, unless it is up to date."""
+        if self._is_stale:  # learning row by row, as a tagger does, must not rebuild it for each row
             self.use_shares(self.joint, self.seen, self.p_ind)
 
     def count(self, batch: Batch, n_labels: int) -> tuple["sp.csr_array[Any]", NDArray[np.int64]]:
-        """Return how many rows of a batch have each feature and label, and each feature."""
+        """Return the row counts of a batch per feature and label, and per feature."""
         rows, targets = batch.rows, batch.targets
         active = (rows.data > 0).astype(np.int64)
         X = sp.csr_array((active, rows.indices, rows.indptr), shape=(rows.n_rows, self.n_columns))
         ones = np.ones(len(targets.ids), np.int64)
         Y = sp.csr_array((ones, targets.ids, targets.indptr), shape=(rows.n_rows, n_labels))
         shape = (self.n_columns, n_labels)
-        joint = sp.csr_array(X.T @ Y) if min(shape) else sp.csr_array(shape, dtype=np.int64)  # scipy wants both
+        joint = sp.csr_array(X.T @ Y) if min(shape) else sp.csr_array(shape, dtype=np.int64)  # scipy needs both > 0
         return joint, np.bincount(rows.indices, active, self.n_columns).astype(np.int64)
 
     def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:  # noqa: ARG002
@@ -81,7 +81,7 @@ class JointCounts(PlainVotes):
         super().rank(rows, n_labels, labels, scores)
 
     def scores(self, rows: Rows, n_labels: int, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the scores of some labels for each row, NaN for one that gets no vote."""
+        """Return the scores of some labels for each row, NaN for a label without a vote."""
         self.make_index()
         return super().scores(rows, n_labels, labels)
 
@@ -91,13 +91,13 @@ class JointCounts(PlainVotes):
         return super().explain(row, label)
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features but the wanted ones."""
+        """Forget all features except the wanted ones."""
         kept = wanted[: len(self.seen)]
         self.joint, self.seen = sp.csr_array(self.joint[kept]), self.seen[kept]
         self.use_shares(self.joint, self.seen, self.p_ind)
 
     def state(self) -> dict[str, Source]:
-        """Return what was counted in its canonical form."""
+        """Return the counts in canonical form."""
         joint = self.joint.copy()
         joint.sort_indices()
         return {
@@ -109,7 +109,7 @@ class JointCounts(PlainVotes):
         }
 
     def restore(self, model: Model, n_labels: int) -> None:
-        """Take up what `state` gave, after checking it."""
+        """Restore the result of `state` after validating it."""
         counts, self.seen = (np.array(model.take(key, np.int64, None)) for key in ("joint_counts", "feature_seen"))
         labels, indptr = (
             np.array(model.take("joint_labels", np.int32, None)),
@@ -119,28 +119,28 @@ class JointCounts(PlainVotes):
         if not 0.0 <= self.p_ind <= 1.0:
             raise DamagedModel(f"p_ind must be between 0 and 1, got {self.p_ind}")
         if len(self.seen) > self.n_columns or np.any(self.seen < 0) or np.any(self.seen > MAX_COUNTED):
-            raise DamagedModel("the features' counts do not fit the columns, or are beyond counting")
+            raise DamagedModel("the feature counts do not match the columns, or are negative or too large")
         self.joint = sp.csr_array((counts, labels, np.array(indptr)), shape=(len(self.seen), n_labels))
         self.joint.check_format(full_check=True)
         if not self.joint.has_canonical_format:
-            raise DamagedModel("the labels of a feature are not in order, or one occurs twice")
+            raise DamagedModel("the labels of a feature are not in order, or a label occurs twice")
         if np.any(counts <= 0) or np.any(np.repeat(self.seen, np.diff(indptr)) < counts):
-            raise DamagedModel("a feature was seen with a label more often than it was seen")
+            raise DamagedModel("a joint count is not positive, or is larger than the feature's own count")
         self.use_shares(self.joint, self.seen, self.p_ind)
 
 
 class RocchioSums(PrototypeWeights):
-    """Sums of each label's rows; the prototypes are made from them at the first ranking after a row was learnt."""
+    """Sums of each label's rows; the prototypes are computed from them at the first ranking after learning."""
 
     kind = "rocchio_sums"
-    counts: NDArray[np.int64]  # rows of each label; like the two weights and the rows seen, the ranker sets them
+    counts: NDArray[np.int64]  # rows of each label; the ranker sets these three attributes
     n_rows_seen: int
-    weights: tuple[float, float]  # of a label's own rows, and of the others
+    weights: tuple[float, float]  # of a label's own rows, and of the other rows
 
     def __init__(self) -> None:
         super().__init__(PrototypeSettings(rule="sum", all_labels=False))
         self.totals = np.zeros(0)
-        self._made: list[Prototypes] = []  # from the sums in the store, until more is learnt
+        self._made: list[Prototypes] = []  # computed from the sums; empty after learning
 
     def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Add rows to the sums of their labels."""
@@ -149,7 +149,7 @@ class RocchioSums(PrototypeWeights):
         rows = batch.rows
         wider = np.zeros(max(len(self.totals), batch.n_features))
         wider[: len(self.totals)] = self.totals
-        np.add.at(wider, rows.indices, rows.data)  # in order, so that a row at a time gives the same bits
+        np.add.at(wider, rows.indices, rows.data)  # in order, so that learning row by row gives the same bits
         self.totals = wider
 
     @property
@@ -160,11 +160,11 @@ class RocchioSums(PrototypeWeights):
         return self._made[0]
 
     def _make(self) -> Prototypes:
-        """Return max(0, positive * own mean - negative * others' mean) of each label, brought to length 1."""
+        """Return max(0, positive * own mean - negative * others' mean) of each label, normalized to length 1."""
         (positive, negative), (indptr, labels, weights) = self.weights, self.store.arrays()
         sums = weights.astype(np.float64)
         feature = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        own = np.maximum(self.counts, 1.0)  # a label may have been learnt by its name alone
+        own = np.maximum(self.counts, 1.0)  # a label may have been learned from its name only
         others = np.maximum(self.n_rows_seen - own, 1.0)
         mean = positive * sums / own[labels]
         made = mean - negative * (self.totals[feature] - sums) / others[labels]
@@ -176,16 +176,16 @@ class RocchioSums(PrototypeWeights):
         return Prototypes.from_arrays(kept_indptr.astype(np.int64), labels, weights, len(own))
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features but the wanted ones."""
+        """Forget all features except the wanted ones."""
         self._made.clear()
         self.totals = self.totals[wanted[: len(self.totals)]]
         super().keep(wanted)
 
     def state(self) -> dict[str, Source]:
-        """Return what was learnt in its canonical form."""
+        """Return what was learned in canonical form."""
         return {**super().state(), "feature_totals": self.totals}
 
     def restore(self, model: Model, n_labels: int) -> None:
-        """Take up what `state` gave, after checking it."""
+        """Restore the result of `state` after validating it."""
         super().restore(model, n_labels)
         self.totals = np.array(model.take("feature_totals", np.float64, self.n_features))

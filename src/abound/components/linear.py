@@ -1,4 +1,4 @@
-"""The linear model of few labels: every label is weighed for every row, learnt by a squared hinge."""
+"""The linear model for few labels: every label is scored for every row, learned by a squared hinge."""
 
 from typing import Self
 
@@ -13,8 +13,8 @@ from abound.kernels.category import PrototypeSettings
 from abound.kernels.pairs import BIAS_VALUE, INITIAL_GRAD_SQ, LEARNING_RATE
 from abound.kernels.prototypes import Prototypes
 
-AVERAGED_STATES = 10  # of the last pass, whose mean is kept: the last rows weigh no more than the others
-RIVALS = 10  # the least wrong labels that learn from a row
+AVERAGED_STATES = 10  # states of the last pass that are averaged, so that its last rows do not dominate
+RIVALS = 10  # the minimum of wrong labels that learn from a row
 
 
 class Linear(PairStore, PrototypeWeights):
@@ -37,14 +37,14 @@ class Linear(PairStore, PrototypeWeights):
             known_only=True,
         )
         super().__init__(settings, Prototypes(has_aux=True, may_be_dense=True))
-        self.n_labels = 0  # a feature that has a weight for most labels is laid out as an array
-        self._stops: list[int] = []  # rows of the pass after which the weights are added to their mean
+        self.n_labels = 0  # a feature with a weight for most labels is stored as a dense array
+        self._stops: list[int] = []  # rows of the pass after which the weights are added to the mean
 
     def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:
-        """Prepare for the mean over the moments of the last pass."""
+        """Prepare to average several states of the last pass."""
         self._stops = []
         if again and last:
-            # np.array_split gives the first moments one row more each; the rows of a moment are one batch or several
+            # np.array_split gives the first parts one row more; a part may be several batches
             sizes = [len(part) for part in np.array_split(np.arange(n_rows), min(AVERAGED_STATES, max(1, n_rows)))]
             self._stops = np.cumsum([size for size in sizes if size]).tolist()
             self._mean, self._n_averaged = self.store, 0
@@ -64,7 +64,7 @@ class Linear(PairStore, PrototypeWeights):
             super().learn(cut(batch, start, batch.n_rows), n_labels, position)
 
     def fork(self, *, share: bool = False) -> Self:
-        """Return a copy that learns apart; see `Component.fork`."""
+        """Return a copy that learns independently; see `Component.fork`."""
         forked = type(self)()
         if share:
             forked.store = self.store
@@ -74,9 +74,9 @@ class Linear(PairStore, PrototypeWeights):
 
     def arrays(self) -> PairArrays:
         """Return indptr, labels, weights and sums of squared gradients."""
-        indptr, labels, weights, slopes = self.store.arrays()
-        return indptr, labels, weights, slopes
+        indptr, labels, weights, grad_sq = self.store.arrays()
+        return indptr, labels, weights, grad_sq
 
     def use(self, arrays: PairArrays, n_labels: int) -> None:
-        """Hold the pairs of some arrays."""
+        """Replace the state by the pairs of some arrays."""
         self.store, self.n_labels = self.as_prototypes(arrays, n_labels), n_labels

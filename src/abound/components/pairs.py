@@ -1,4 +1,4 @@
-"""What the two stores of (feature, label) pairs share: four arrays, a feature that every row has, and their merge."""
+"""What the two stores of (feature, label) pairs share: four arrays, a bias feature, and their merge."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ PAIR_DTYPE = np.dtype([("label", "<i4"), ("weight", "<f4"), ("slope", "<f4")])
 
 
 def as_entries(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return labels, weights and slopes as one array."""
+    """Return labels, weights and sums of squared gradients as one structured array."""
     entries = np.empty(len(columns[0]), PAIR_DTYPE)
     for name, column in zip(PAIR_DTYPE.names or (), columns, strict=True):
         entries[name] = column
@@ -28,34 +28,34 @@ def as_entries(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def drop_small(indptr: NDArray[np.int64], *columns: NDArray[Any]) -> Any:
-    """Drop pairs that weigh next to nothing; weights are the second column."""
+    """Drop pairs with a negligible weight; weights are the second column."""
     kept = np.abs(columns[1].astype(np.float64)) >= PRUNING_THRESHOLD
     offsets = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
     return offsets[indptr], *(column[kept] for column in columns)
 
 
 class PairMerge(BlockMerge):
-    """Merge the deltas of pairs, a block at a time."""
+    """Merge the deltas of pairs, one block at a time."""
 
     def open(self, base: Mapping[str, NDArray[Any]]) -> None:
-        """Note the arrays of the base."""
+        """Take the arrays of the base."""
         self.indptr, *self.columns = (base[name] for name in self.component.array_names())
         self.width = len(self.indptr) - 1
 
     def merge(self, block: int, start: int, stop: int, deltas: dict[int, Delta]) -> Delta:
-        """Merge what shards say of a block; a shard that says nothing has learnt nothing."""
+        """Merge the deltas of a block; a shard without one has learned nothing about it."""
         n, last, n_labels = stop - start, min(stop, self.width), self.form.n_labels
         base = Prototypes(has_aux=True, may_be_dense=self.component.may_be_dense)
         if start < last and not self.form.alone:
             span, pointers = slice(self.indptr[start], self.indptr[last]), self.indptr[start : last + 1]
-            found = (pointers - self.indptr[start], *(column[span] for column in self.columns))
-            base = self.component.as_prototypes(found, n_labels)
+            arrays = (pointers - self.indptr[start], *(column[span] for column in self.columns))
+            base = self.component.as_prototypes(arrays, n_labels)
         stores = []
         for shard in sorted(deltas):
             delta = deltas[shard]
             lists = (block_indptr(delta, n), *(delta.entries[name] for name in PAIR_DTYPE.names or ()))
             stores.append(self.component.as_prototypes(lists, n_labels))
-        if self.form.alone and stores:  # one shard alone has pruned by itself
+        if self.form.alone and stores:  # a single shard has already pruned
             indptr, *columns = stores[0].arrays()
         else:
             indptr, *columns = self.component.pruned(merge_prototypes(base, stores, n_labels))
@@ -66,12 +66,12 @@ class PairMerge(BlockMerge):
 
 
 class PairStore(BlockComponent):
-    """Pairs with a weight each. Every row has feature 0: labels that are frequent everywhere need no word."""
+    """Pairs with one weight each. Feature 0 is the bias, so that frequent labels need no particular word."""
 
     offset = 1
     entry = PAIR_DTYPE
     block_merge = PairMerge
-    prefix: ClassVar[str]  # of its arrays
+    prefix: ClassVar[str]  # of the names of its arrays
     may_be_dense: ClassVar[bool]
 
     @abstractmethod
@@ -80,43 +80,43 @@ class PairStore(BlockComponent):
 
     @abstractmethod
     def use(self, arrays: PairArrays, n_labels: int) -> None:
-        """Hold the pairs of some arrays."""
+        """Replace the state by the pairs of some arrays."""
 
     @classmethod
     def as_prototypes(cls, arrays: PairArrays, n_labels: int) -> Prototypes:
         """Return pairs as the store that can be merged."""
         indptr, *columns = arrays
-        labels, weights, slopes = (np.ascontiguousarray(column) for column in columns)  # of structured entries, too
-        return Prototypes.from_arrays(indptr, labels, weights, n_labels, slopes, may_be_dense=cls.may_be_dense)
+        labels, weights, grad_sq = (np.ascontiguousarray(column) for column in columns)  # fields are strided
+        return Prototypes.from_arrays(indptr, labels, weights, n_labels, grad_sq, may_be_dense=cls.may_be_dense)
 
     @classmethod
     def pruned(cls, arrays: PairArrays) -> PairArrays:
-        """Return what is left of merged pairs."""
+        """Return the pairs that remain after a merge."""
         return arrays
 
     def merge(self, parts: Sequence[Self], n_labels: int, *, base: bool = True, n_jobs: int = 1) -> None:  # noqa: ARG002
-        """Become what parts make together; see `Component.merge`."""
+        """Replace the state by the merge of `parts`; see `Component.merge`."""
         stores = [self.as_prototypes(part.arrays(), n_labels) for part in parts]
-        began = Prototypes(has_aux=True, may_be_dense=self.may_be_dense)
+        start = Prototypes(has_aux=True, may_be_dense=self.may_be_dense)
         if base:
-            began = self.as_prototypes(self.arrays(), n_labels)
-        merged = merge_prototypes(began, stores, n_labels)
-        several = base or sum(part.n_pairs > 0 for part in parts) > 1  # a model alone stays as it is
+            start = self.as_prototypes(self.arrays(), n_labels)
+        merged = merge_prototypes(start, stores, n_labels)
+        several = base or sum(part.n_pairs > 0 for part in parts) > 1  # a single model stays unchanged
         self.use(self.pruned(merged) if several else merged, n_labels)
 
     def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
-        """Return the same with other numbers; see `Component.renumbered`."""
-        indptr, found, weights, slopes = self.arrays()
+        """Return the same state with other numbers; see `Component.renumbered`."""
+        indptr, ids, weights, grad_sq = self.arrays()
         owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         n_features = len(indptr) - 1
         if features is not None:
             numbers = np.concatenate([[0], features[: n_features - 1].astype(np.int64) + 1])
             owners, n_features = numbers[owners], int(numbers[:n_features].max(initial=-1)) + 1
-        found = labels[found] if len(found) else found
-        order = np.lexsort((found, owners))
+        ids = labels[ids] if len(ids) else ids
+        order = np.lexsort((ids, owners))
         pointers = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n_features))]).astype(np.int64)
         other = self.fork(share=True)
-        other.use((pointers, found[order], weights[order], slopes[order]), n_labels)
+        other.use((pointers, ids[order], weights[order], grad_sq[order]), n_labels)
         return other
 
     def feature_bytes(self) -> NDArray[np.int64]:
@@ -127,14 +127,14 @@ class PairStore(BlockComponent):
 
     @property
     def merge_params(self) -> dict[str, Any]:
-        """What a merge must know of the ranker's parameters: nothing."""
+        """The ranker's parameters that a merge needs: none."""
         return {}
 
     def deltas(self, met: NDArray[np.bool_], spans: Sequence[Span]) -> Iterator[Delta]:
-        """Yield the pairs of the features that were met, and of the one that every row has."""
+        """Yield the pairs of the features in `met`, and of the bias."""
         met = np.concatenate([np.ones(self.offset, bool), met])
         indptr, *columns = self.arrays()
-        none, nobody = np.zeros(0), np.zeros(0, np.int64)
+        no_totals, no_counts = np.zeros(0), np.zeros(0, np.int64)
         for block, (start, last) in enumerate(spans):
             stop = min(last, len(indptr) - 1)
             chosen = np.flatnonzero(met[start:stop])
@@ -142,15 +142,16 @@ class PairStore(BlockComponent):
                 lengths = np.diff(indptr[start : stop + 1])
                 entries = as_entries([column[indptr[start] : indptr[stop]] for column in columns])
                 entries = entries[np.repeat(met[start:stop], lengths)]
-                yield Delta(block, chosen.astype(np.int32), lengths[chosen].astype(np.int32), none, nobody, entries)
+                counts = lengths[chosen].astype(np.int32)
+                yield Delta(block, chosen.astype(np.int32), counts, no_totals, no_counts, entries)
 
     @classmethod
     def stored_arrays(cls) -> dict[str, StoredArray]:
-        """Return how each of its arrays in the model directory is made of the parts."""
-        found = {f"{cls.prefix}_indptr": StoredArray("lengths", np.dtype("<i4"), np.dtype("<i8"))}
+        """Return how each of its arrays in the model directory is assembled from the parts."""
+        arrays = {f"{cls.prefix}_indptr": StoredArray("lengths", np.dtype("<i4"), np.dtype("<i8"))}
         for name in PAIR_DTYPE.names or ():
-            found[f"{cls.prefix}_{name}s"] = StoredArray("entries", PAIR_DTYPE, PAIR_DTYPE[name], name)
-        return found
+            arrays[f"{cls.prefix}_{name}s"] = StoredArray("entries", PAIR_DTYPE, PAIR_DTYPE[name], name)
+        return arrays
 
     # -- the model directory -----------------------------------------------------------------------
 
@@ -160,13 +161,13 @@ class PairStore(BlockComponent):
         return tuple(f"{cls.prefix}_{name}" for name in ("indptr", "labels", "weights", "slopes"))
 
     def state(self) -> dict[str, Source]:
-        """Return what was learnt in its canonical form."""
+        """Return what was learned in canonical form."""
         return dict(zip(self.array_names(), self.arrays(), strict=True))
 
     def restore(self, model: Model, n_labels: int) -> None:
-        """Take up what `state` gave, after checking it."""
-        indptr, labels, weights, slopes = (model.arrays[name] for name in self.array_names())
-        wrong = check_prototypes(indptr, labels, weights, n_labels, slopes)
+        """Restore the result of `state` after validating it."""
+        indptr, labels, weights, grad_sq = (model.arrays[name] for name in self.array_names())
+        wrong = check_prototypes(indptr, labels, weights, n_labels, grad_sq)
         if wrong:
             raise DamagedModel(f"the pairs are damaged: {wrong}")
-        self.use((indptr, labels, weights, slopes), n_labels)
+        self.use((indptr, labels, weights, grad_sq), n_labels)

@@ -1,4 +1,4 @@
-"""Prototypes: one weight vector a label, stored by feature; rules decide how a row changes them."""
+"""Prototypes: one weight vector per label, stored by feature; a rule decides how a row changes them."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -21,11 +21,11 @@ from abound.kernels.prototypes import Prototypes, check_prototypes
 from abound.store import Model
 from abound.store.directory import Source
 
-BYTES_A_PAIR = 8  # a label and a weight
+BYTES_PER_PAIR = 8  # a label and a weight
 
 
 class PrototypeWeights(Component):
-    """The prototypes of all labels, learnt by one rule."""
+    """The prototypes of all labels, learned by one rule."""
 
     kind = "prototypes"
     store: Prototypes
@@ -55,11 +55,11 @@ class PrototypeWeights(Component):
 
     def explain(self, row: Rows, label: int) -> Reasons:
         """Return the weights of a label on the features of a row, times their values."""
-        found = prototypes_explain(self.ranking_store, row.indices, row.data, label, self.settings.bias_value)
-        return Reasons(*found)
+        bias_value = self.settings.bias_value
+        return Reasons(*prototypes_explain(self.ranking_store, row.indices, row.data, label, bias_value))
 
     def merge(self, parts: Sequence[Self], n_labels: int, *, base: bool = True, n_jobs: int = 1) -> None:
-        """Raise: a mean of prototypes that learnt apart does not rank like either."""
+        """Raise: the mean of prototypes that learned independently does not rank like either."""
         raise NotImplementedError
 
     def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
@@ -73,19 +73,19 @@ class PrototypeWeights(Component):
 
     def feature_bytes(self) -> NDArray[np.int64]:
         """Return the bytes that each feature takes."""
-        return np.asarray(np.diff(self.store.arrays()[0]) * BYTES_A_PAIR, np.int64)
+        return np.asarray(np.diff(self.store.arrays()[0]) * BYTES_PER_PAIR, np.int64)
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features but the wanted ones."""
+        """Forget all features except the wanted ones."""
         self.store = self.store.kept(np.concatenate([[True] * self.offset, wanted]).astype(bool))
 
     def state(self) -> dict[str, Source]:
-        """Return what was learnt in its canonical form."""
+        """Return what was learned in canonical form."""
         indptr, labels, weights = self.store.arrays()
         return {"prototype_indptr": indptr, "prototype_labels": labels, "prototype_weights": weights}
 
     def restore(self, model: Model, n_labels: int) -> None:
-        """Take up what `state` gave, after checking it."""
+        """Restore the result of `state` after validating it."""
         indptr = model.take("prototype_indptr", np.int64, None)
         labels, weights = model.take("prototype_labels", np.int32, None), model.arrays["prototype_weights"]
         wrong = check_prototypes(indptr, labels, weights, n_labels)

@@ -1,4 +1,4 @@
-"""Batches of rows, as components take them: cut, selected and joined."""
+"""Batches of rows, as components take them: sliced, selected and joined."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -20,7 +20,7 @@ class Rows(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.indptr) - 1
 
     def row(self, number: int) -> "Rows":
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """The label numbers of each row, ascending: ids[indptr[i]:indptr[i+1]]."""
+    """The label numbers of each row, in ascending order: ids[indptr[i]:indptr[i+1]]."""
 
     indptr: NDArray[np.int64]
     ids: NDArray[np.int32]
@@ -46,7 +46,7 @@ def cut_lists(lists: Lists, start: int, stop: int) -> Lists:
 
 
 def cut(batch: Batch, start: int, stop: int, n_known: int | None = None) -> Batch:
-    """Return rows start .. stop-1 of a batch, before which so many labels are known."""
+    """Return rows start .. stop-1 of a batch; `n_known` labels are known before them."""
     rows, targets = batch.rows, batch.targets
     if start == 0 and stop == batch.n_rows:
         return batch
@@ -58,7 +58,7 @@ def cut(batch: Batch, start: int, stop: int, n_known: int | None = None) -> Batc
 
 
 def chosen_entries(indptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pointers of the chosen lists, put one after the other, and where each of their entries comes from."""
+    """Return the index pointers of the chosen lists, concatenated, and the source of each of their entries."""
     starts = indptr[chosen]
     lengths = indptr[chosen + 1] - starts
     pointers = np.zeros(len(chosen) + 1, np.int64)
@@ -67,7 +67,7 @@ def chosen_entries(indptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> tupl
 
 
 def select(batch: Batch, chosen: NDArray[np.int64]) -> Batch:
-    """Return the chosen rows of a batch, in the order of the choice."""
+    """Return the chosen rows of a batch, in the chosen order."""
     rows, targets = batch.rows, batch.targets
     indptr, entries = chosen_entries(rows.indptr, chosen)
     label_indptr, labels = chosen_entries(targets.indptr, chosen)
@@ -91,7 +91,7 @@ def join(batches: Sequence[Batch]) -> Batch:
 
 
 def join_pointers(pointers: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the pointers of lists of lists that are put one after the other."""
+    """Return the index pointers of several lists of lists, concatenated."""
     lengths = [np.diff(one) for one in pointers]
     joined = np.zeros(1 + sum(map(len, lengths)), np.int64)
     if lengths:
@@ -104,5 +104,5 @@ def _all(arrays: Sequence[NDArray[np.generic]], dtype: type = np.float64) -> NDA
 
 
 def empty_ranking(n_rows: int, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return arrays for the k best labels of rows and their scores; -1 stands for no label."""
+    """Return arrays for the k best labels of rows and their scores; -1 means no label."""
     return np.full((n_rows, k), -1, np.int32), np.zeros((n_rows, k))

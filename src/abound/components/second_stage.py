@@ -1,4 +1,4 @@
-"""The second stage: weights for pairs of a feature and a candidate, by which the best labels of the votes re-rank."""
+"""The second stage: weights for pairs of a feature and a candidate, which re-rank the best labels of the votes."""
 
 from typing import Self
 
@@ -16,7 +16,7 @@ from abound.store.directory import Source
 
 
 class SecondStage(PairStore):
-    """Pairs of candidates. They learn and rank with the votes, whose candidates they weigh: one kernel scores a row."""
+    """Pairs of candidates. They learn and rank together with the votes: one kernel scores a row."""
 
     kind = "second_stage"
     store: PairTables
@@ -27,7 +27,7 @@ class SecondStage(PairStore):
     def __init__(self) -> None:
         self.store = PairTables()
         self.scratch = Scratch(Votes)
-        self.prunes = True  # whether light pairs are dropped at the end of a training
+        self.prunes = True  # whether pairs with a negligible weight are dropped at the end of a training
         self._is_last = False
 
     @property
@@ -40,26 +40,26 @@ class SecondStage(PairStore):
         return self.store.arrays()
 
     def use(self, arrays: PairArrays, n_labels: int) -> None:  # noqa: ARG002
-        """Hold the pairs of some arrays."""
+        """Replace the state by the pairs of some arrays."""
         self.store = PairTables.from_arrays(*arrays)
 
     @classmethod
     def pruned(cls, arrays: PairArrays) -> PairArrays:
-        """Drop the pairs that weigh next to nothing, as tidying does."""
-        found: PairArrays = drop_small(*arrays)
-        return found
+        """Drop the pairs with a negligible weight."""
+        kept: PairArrays = drop_small(*arrays)
+        return kept
 
     def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
-        """Do nothing: it learns with the votes."""
+        """Do nothing: the second stage learns with the votes."""
 
     def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:  # noqa: ARG002
-        """Begin the mean of the last of several passes, so that its last rows weigh no more than the others."""
+        """Start averaging in the last of several passes, so that its last rows do not dominate."""
         self._is_last = last
         if last:
             self.store.reset_averages()
 
     def end_pass(self, n_rows: int) -> None:
-        """Keep the mean of the last pass."""
+        """Keep the average of the last pass."""
         if self._is_last and n_rows:
             self.store.average_weights(n_rows)
             if self.prunes:
@@ -73,33 +73,33 @@ class SecondStage(PairStore):
         self.scratch.give_back(votes)
 
     def rank(self, rows: Rows, n_labels: int, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
-        """Raise: it re-ranks what votes rank."""
+        """Raise: the second stage only re-ranks what the votes rank."""
         raise NotImplementedError
 
     def weights(self, row: Rows, label: int) -> tuple[NDArray[np.float64], float]:
-        """Return what each place of a row weighs for a label, and what every row has for it."""
+        """Return what each position of a row adds to a label's score, and the label's bias."""
         return pairs_explain(self.store, row.indices, row.data, label)
 
     def explain(self, row: Rows, label: int) -> Reasons:
-        """Return what a candidate weighs."""
+        """Return the reasons of a candidate's second-stage score."""
         weights, prior = self.weights(row, label)
         positions = np.flatnonzero(weights)
         return Reasons(positions, weights[positions], prior)
 
     def fork(self, *, share: bool = False) -> Self:
-        """Return a copy that learns apart and prunes nothing; see `Component.fork`."""
+        """Return a copy that learns independently and does not prune; see `Component.fork`."""
         forked = type(self)()
         forked.store, forked.prunes = self.store if share else self.store.copy(), False
         return forked
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features of the rows but the wanted ones."""
+        """Forget all features of the rows except the wanted ones."""
         self.store = self.store.kept(np.concatenate([[True] * self.offset, wanted]))
 
     def compact(self) -> None:
-        """Give spare room back."""
+        """Release unused memory."""
         self.store = self.store.copy()
 
     def state(self) -> dict[str, Source]:
-        """Return what was learnt in its canonical form, in parts: sorting all pairs at once would take long."""
+        """Return what was learned in canonical form, in parts: sorting all pairs in one step would take long."""
         return dict(zip(self.array_names(), TableParts(self.store).arrays(), strict=True))

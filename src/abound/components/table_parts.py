@@ -1,4 +1,4 @@
-"""The pairs of candidates as arrays that are made part by part."""
+"""The pairs of candidates as arrays that are built part by part."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from abound.kernels.pairs import PairTables
 from abound.store.directory import Blocks, Source
 
-PART_PAIRS = 1 << 17  # their tables are sorted in some ten milliseconds
-DTYPES = (np.dtype(np.int32), np.dtype(np.float32), np.dtype(np.float32))  # of labels, weights and slopes
+PART_PAIRS = 1 << 17  # sorted in about ten milliseconds
+DTYPES = (np.dtype(np.int32), np.dtype(np.float32), np.dtype(np.float32))  # of labels, weights and grad_sq
 
 
 class TableParts:
-    """Give the arrays of tables, whose pairs must be sorted for it, so that others get their turn in between.
+    """Build the sorted arrays of pair tables in parts, so that other threads can run in between.
 
-    A part is made when it is read first, and kept for the other arrays. The tables must stay as they are meanwhile.
+    A part is built when it is first read, and kept for the other arrays. The tables must not change meanwhile.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class TableParts:
         self._made: dict[int, tuple[NDArray[Any], ...]] = {}
 
     def arrays(self) -> tuple[Source, ...]:
-        """Return (indptr, labels, weights, slopes)."""
+        """Return (indptr, labels, weights, grad_sq)."""
         columns = (Blocks(dtype, self._tables.n_pairs, partial(self._parts, i)) for i, dtype in enumerate(DTYPES))
         return self._indptr, *columns
 

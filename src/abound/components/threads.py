@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 def bounds(n: int, parts: int) -> list[tuple[int, int]]:
-    """Return where each of so many contiguous ranges begins and ends.
+    """Return the start and end of `parts` contiguous ranges of n items.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def bounds(n: int, parts: int) -> list[tuple[int, int]]:
 
 
 def in_threads(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> list[Result]:
-    """Return the work on each item, in their order, done by so many threads."""
+    """Return the results of `work` for all items, in their order, computed by `n_jobs` threads."""
     if n_jobs == 1 or len(items) < 2:
         return [work(item) for item in items]
     with ThreadPoolExecutor(n_jobs) as threads:

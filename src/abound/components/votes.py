@@ -1,4 +1,4 @@
-"""Votes: an index of each feature's heaviest labels, with counts as weights, or with learned ratings beside them."""
+"""Votes: an index of each feature's heaviest labels, weighted by counts and optionally by learned ratings."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
@@ -39,24 +39,24 @@ from abound.kernels.votes import Votes
 from abound.store import Blocks, Model
 from abound.store.directory import Source
 
-# Above this total, single precision would begin to lose small increments of an edge's weight.
+# Above this total, single precision begins to lose small increments of an edge's weight.
 LONGEST_HORIZON = 65536.0
-# A shard halves nothing by itself, or its delta could not be told; the merge halves. This only keeps sums finite.
+# A shard does not halve weights, or its delta would be unknown; the merge does. This limit only keeps sums finite.
 SHARD_HORIZON = 2.0**60
-FEATURES_A_BLOCK = 1 << 17  # that are copied or saved at once
-RANGES_A_JOB = 16  # features are merged in so many ranges for each thread: the first ones have most of the edges
+FEATURES_PER_BLOCK = 1 << 17  # copied or saved in one step
+RANGES_PER_JOB = 16  # ranges of features per thread in a merge; the first ranges have most of the edges
 
 
 def limits(d_max: int | None, horizon: float | None) -> dict[str, Any]:
-    """Return how many edges of a feature vote, and at which total its weights are halved; None is the most there is."""
+    """Return how many edges of a feature vote, and the total at which its weights are halved; None is the maximum."""
     unlimited = np.iinfo(np.int64).max
     return {"d_max": unlimited if d_max is None else d_max, "horizon": LONGEST_HORIZON if horizon is None else horizon}
 
 
 class LearningParams(NamedTuple):
-    """How ratings and corrections are learnt; settings nearby do as well.
+    """Parameters for learning ratings and corrections; nearby values do as well.
 
-    A stream, which learns a row once, would like a kappa of 80, two passes one of 50.
+    A stream, which learns each row once, would prefer a kappa of 80, and two passes one of 50.
     """
 
     kappa: float = 65.0
@@ -67,18 +67,18 @@ class LearningParams(NamedTuple):
 
 
 class VoteMerge(BlockMerge):
-    """Merge the deltas of an index, a block at a time."""
+    """Merge the deltas of an index, one block at a time."""
 
     def open(self, base: Mapping[str, NDArray[Any]]) -> None:
-        """Note the arrays of the base."""
+        """Take the arrays of the base."""
         rated = self.component.rated
-        self.how = Pruning(rated=rated) if self.form.alone else Pruning(rated=rated, **self.form.params)
+        self.pruning = Pruning(rated=rated) if self.form.alone else Pruning(rated=rated, **self.form.params)
         self.indptr, self.edges = base["edge_indptr"], base["edges"].view(EDGE_DTYPE)
         self.totals, self.seen = base["feature_totals"], base[self.component.feature_stat[0]].view(np.int64)
         self.width = len(self.totals)
 
     def base(self, start: int, stop: int) -> EdgePool | None:
-        """Return what the base says of features start .. stop-1."""
+        """Return features start .. stop-1 of the base."""
         stop = min(stop, self.width)
         if self.form.alone or start >= stop:
             return None
@@ -88,7 +88,7 @@ class VoteMerge(BlockMerge):
         return EdgePool.from_arrays(indptr, edges, self.totals[start:stop], self.seen[start:stop])
 
     def merge(self, block: int, start: int, stop: int, deltas: dict[int, Delta]) -> Delta:
-        """Merge what shards say of a block; shards that say nothing have left it as it was."""
+        """Merge the deltas of a block; a shard without one has not changed it."""
         n = stop - start
         present = np.zeros((self.form.n_shards, n), np.uint8)
         pools = [EdgePool()] * self.form.n_shards
@@ -97,7 +97,7 @@ class VoteMerge(BlockMerge):
             totals, seen = np.zeros(n), np.zeros(n, np.int64)
             totals[delta.features], seen[delta.features] = delta.totals, delta.seen
             pools[shard] = EdgePool.from_arrays(block_indptr(delta, n), delta.entries, totals, seen)
-        merged = merge_features(self.base(start, stop), pools, 0, n, self.form.n_labels, self.how, present)
+        merged = merge_features(self.base(start, stop), pools, 0, n, self.form.n_labels, self.pruning, present)
         lengths, totals, seen, edges = merged
         return Delta(block, np.arange(n, dtype=np.int32), lengths.astype(np.int32), totals, seen, edges)
 
@@ -106,12 +106,12 @@ class VoteIndex(BlockComponent):
     """What both indexes share: a pool of edges."""
 
     store: EdgePool
-    settings: Any  # as the kernels read them; the ranker sets them
-    settings_key: Any = None  # the parameters that they were made of, where the ranker notes them
+    settings: Any  # set by the ranker
+    settings_key: Any = None  # the parameters that `settings` was made from, if the ranker keeps them
     rated: ClassVar[bool]
-    slots_per_edge: ClassVar[int]  # of the pool that an edge takes
+    slots_per_edge: ClassVar[int]  # slots of the pool per edge
     edge: ClassVar[np.dtype[Any]]
-    feature_stat: ClassVar[tuple[str, np.dtype[Any]]]  # what is kept of a feature beside its total: its array and type
+    feature_stat: ClassVar[tuple[str, np.dtype[Any]]]  # name and type of the array of values per feature
     rank_kernel: ClassVar[Callable[..., None]]
     scores_kernel: ClassVar[Callable[..., None]]
     entry = EDGE_DTYPE
@@ -129,26 +129,26 @@ class VoteIndex(BlockComponent):
         return self.store.n_edges // self.slots_per_edge
 
     def compact(self) -> None:
-        """Give spare room back; what is ranked and learnt stays the same."""
+        """Release unused memory; ranking and learning do not change."""
         self.store = self.store.compacted()
 
     def cut_to(self, d_max: int | None, stored: int | None) -> None:
-        """Drop what an index that was stored with a larger d_max never ranks by."""
+        """Drop the edges beyond a `d_max` that is smaller than the stored one."""
         if d_max is not None and (stored is None or d_max < stored):
             self.store = self.store.compacted(
                 d_max * self.slots_per_edge
-            )  # a copy: the map is let go, the rest never read
+            )  # a copy: the file is unmapped, and the rest is never read
 
     def feature_bytes(self) -> NDArray[np.int64]:
         """Return the bytes that each feature takes."""
         return np.asarray(np.diff(self.store.headers()[0]) * EDGE_DTYPE.itemsize, np.int64)
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features but the wanted ones, which are numbered anew in their order."""
+        """Forget all features except the wanted ones, which are renumbered in their order."""
         indptr, totals, seen = self.store.headers()
         wanted, lengths = wanted[: len(totals)], np.diff(indptr)
         edges, at = np.empty(int(lengths[wanted].sum()), EDGE_DTYPE), 0
-        for part in self._blocks(len(wanted)):  # in parts: a second whole copy might not fit
+        for part in self._blocks(len(wanted)):  # in parts: a second full copy might not fit into memory
             kept = self.store.edges(part.start, part.stop)
             kept = kept[np.repeat(wanted[part], lengths[part])]
             edges[at : at + len(kept)] = kept
@@ -158,14 +158,14 @@ class VoteIndex(BlockComponent):
 
     @staticmethod
     def _blocks(n_features: int) -> Iterator[slice]:
-        for start in range(0, n_features, FEATURES_A_BLOCK):
-            yield slice(start, min(start + FEATURES_A_BLOCK, n_features))
+        for start in range(0, n_features, FEATURES_PER_BLOCK):
+            yield slice(start, min(start + FEATURES_PER_BLOCK, n_features))
 
     def _edges(self, start: int, stop: int) -> NDArray[Any]:
         return self.store.edges(start, stop).view(self.edge)
 
     def count_edges(self, labels: NDArray[np.int32], start: int, stop: int) -> int | None:
-        """Return how many edges features start .. stop-1 have to any of some labels; None after the last feature."""
+        """Return the number of edges from features start .. stop-1 to some labels; None after the last feature."""
         if start >= self.store.n_features:
             return None
         edges = self._edges(start, min(stop, self.store.n_features))
@@ -174,7 +174,7 @@ class VoteIndex(BlockComponent):
     def weights(
         self, start: int, stop: int, d_max: int | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Return the lengths of the lists of features start .. stop-1, labels, and what a unit of a feature votes."""
+        """Return list lengths of features start .. stop-1, labels, and the vote per unit of a feature."""
         limit = np.iinfo(np.int32).max if d_max is None else d_max * self.slots_per_edge
         indptr, totals, seen = self.store.headers(limit)
         lengths = np.diff(indptr[start : stop + 1]) // self.slots_per_edge
@@ -202,7 +202,7 @@ class VoteIndex(BlockComponent):
         self.scratch.give_back(votes)
 
     def scores(self, rows: Rows, n_labels: int, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the scores of some labels for each row, NaN for one that gets no vote."""
+        """Return the scores of some labels for each row, NaN for a label without a vote."""
         votes, out = self.scratch.take(), np.empty((rows.n_rows, len(labels)))
         self.scores_kernel(self.store, votes, self.settings, Batch(rows), n_labels, labels, out)
         self.scratch.give_back(votes)
@@ -211,41 +211,41 @@ class VoteIndex(BlockComponent):
     # -- shards and merging ------------------------------------------------------------------------
 
     def pruning(self) -> Pruning:
-        """Return how the index is cut down after a merge."""
+        """Return how the index is pruned after a merge."""
         s = self.settings
         return Pruning(rated=self.rated, w_min=s.w_min, horizon=s.horizon, leak=s.leak)
 
     def fork(self, *, share: bool = False) -> Self:
-        """Return a copy that learns apart; see `Component.fork`."""
+        """Return a copy that learns independently; see `Component.fork`."""
         forked = type(self)()
         forked.settings, forked.store = self.settings, self.store
-        if not share:  # one shard alone, without a base, is merged by copying its lists; other threads go on meanwhile
-            as_it_is = Pruning(rated=False)
-            forked.store = merge_pools(None, [self.store], 0, as_it_is) if self.store.n_features else EdgePool()
+        if not share:  # merging a single pool without a base copies its lists, while other threads continue
+            no_pruning = Pruning(rated=False)
+            forked.store = merge_pools(None, [self.store], 0, no_pruning) if self.store.n_features else EdgePool()
         return forked
 
     def merge(self, parts: Sequence[Self], n_labels: int, *, base: bool = True, n_jobs: int = 1) -> None:
-        """Become what parts make together; see `Component.merge`."""
+        """Replace the state by the merge of `parts`; see `Component.merge`."""
         pools = [part.store for part in parts]
         self.store = merge_pools(self.store if base else None, pools, n_labels, self.pruning(), n_jobs)
 
     def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:  # noqa: ARG002
-        """Return the same with other numbers; see `Component.renumbered`."""
+        """Return the same state with other numbers; see `Component.renumbered`."""
         n = self.store.n_features
         features = np.arange(n, dtype=np.int32) if features is None else features
         if np.array_equal(features[:n], np.arange(n)) and np.array_equal(labels, np.arange(len(labels))):
             return self
-        found = self.fork(share=True)
-        found.store = renumber(self.store, features, labels, rated=self.rated)
-        return found
+        other = self.fork(share=True)
+        other.store = renumber(self.store, features, labels, rated=self.rated)
+        return other
 
     @property
     def merge_params(self) -> dict[str, Any]:
-        """What a merge must know of the ranker's parameters, as JSON."""
+        """The ranker's parameters that a merge needs, as JSON."""
         return {"w_min": self.settings.w_min, "horizon": self.settings.horizon, "leak": bool(self.settings.leak)}
 
     def deltas(self, met: NDArray[np.bool_], spans: Sequence[Span]) -> Iterator[Delta]:
-        """Yield the lists of the features that were met, for each block that has any."""
+        """Yield the lists of the features in `met`, for each block that has any."""
         indptr, totals, seen = self.store.headers()
         for block, (start, last) in enumerate(spans):
             stop = min(last, self.store.n_features)
@@ -262,7 +262,7 @@ class VoteIndex(BlockComponent):
 
     @classmethod
     def stored_arrays(cls) -> dict[str, StoredArray]:
-        """Return how each of its arrays in the model directory is made of the parts."""
+        """Return how each of its arrays in the model directory is assembled from the parts."""
         name, feature_stat = cls.feature_stat
         whole, real = np.dtype("<i8"), np.dtype("<f8")
         return {
@@ -273,7 +273,7 @@ class VoteIndex(BlockComponent):
         }
 
     def state(self) -> dict[str, Source]:
-        """Return what was learnt in its canonical form."""
+        """Return what was learned in canonical form."""
         indptr, totals, seen = self.store.headers()
         edges = Blocks(
             self.edge, self.n_edges, lambda: (self._edges(b.start, b.stop) for b in self._blocks(self.store.n_features))
@@ -287,7 +287,7 @@ class VoteIndex(BlockComponent):
         }
 
     def restore(self, model: Model, n_labels: int) -> None:
-        """Take up what `state` gave, after checking it."""
+        """Restore the result of `state` after validating it."""
         names = ("edge_indptr", "edges", "feature_totals", self.feature_stat[0])
         indptr, edges, totals, seen = (model.arrays[name] for name in names)
         wrong = (check_rated if self.rated else check_arrays)(indptr, edges, totals, seen, n_labels)
@@ -299,7 +299,7 @@ class VoteIndex(BlockComponent):
 
 
 class PlainVotes(VoteIndex):
-    """The index of the paper: a label's weight is how often a feature was seen with it."""
+    """The index of the paper: a label's weight is how often a feature occurred with it."""
 
     kind = "votes"
     rated, slots_per_edge, edge, feature_stat = False, 1, EDGE_DTYPE, ("feature_seen", np.dtype("<i8"))
@@ -321,13 +321,13 @@ class PlainVotes(VoteIndex):
 
 
 class RatedVotes(VoteIndex):
-    """The index with a learned rating for each feature and a correction for each edge; it may have a second stage."""
+    """The index with a learned rating per feature and a correction per edge, and optionally a second stage."""
 
     kind = "rated_votes"
     rated, slots_per_edge, edge, feature_stat = True, 2, RATED_DTYPE, ("feature_ratings", RATING_DTYPE)
     rank_kernel, scores_kernel = staticmethod(rated_rank), staticmethod(rated_scores)
     settings: RatedSettings
-    prunes = True  # whether light pairs of the second stage are dropped while they learn
+    prunes = True  # whether second-stage pairs with a negligible weight are dropped during learning
 
     def __init__(self) -> None:
         super().__init__()
@@ -338,13 +338,13 @@ class RatedVotes(VoteIndex):
         return (None if self.second_stage is None else self.second_stage.store,)
 
     def fork(self, *, share: bool = False) -> Self:
-        """Return a copy that learns apart and prunes nothing; see `Component.fork`."""
+        """Return a copy that learns independently and does not prune; see `Component.fork`."""
         forked = super().fork(share=share)
         forked.prunes = False
         return forked
 
     def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
-        """Learn rows in order, in place; the second stage learns from the candidates of each."""
+        """Learn rows in order, in place; the second stage learns from the candidates of each row."""
         votes, how = self.scratch.take(), (position.again, *self._second_stage, position.n_before, self.prunes)
         rated_learn(self.store, votes, self.settings, batch, n_labels, *how)
         self.scratch.give_back(votes)
@@ -354,9 +354,9 @@ class RatedVotes(VoteIndex):
         rated_lift(self.store, self.settings, row.indices, row.data, label)
 
     def explain(self, row: Rows, label: int) -> Reasons:
-        """Return the votes for a label, and what a candidate weighs."""
+        """Return the votes for a label, including the second stage."""
         positions, votes, _ = rated_explain(self.store, self.settings, row.indices, row.data, label)
-        if self.second_stage is None or not len(positions):  # what gets no vote is not weighed
+        if self.second_stage is None or not len(positions):  # a label without votes is not a candidate
             return Reasons(positions, votes)
         weights, prior = self.second_stage.weights(row, label)
         both = SECOND_STAGE_WEIGHT * weights
@@ -375,13 +375,13 @@ class RatedVotes(VoteIndex):
 def merge_pools(
     base: EdgePool | None, shards: Sequence[EdgePool], n_labels: int, pruning: Pruning, n_jobs: int = 1
 ) -> EdgePool:
-    """Return the index that shards make together which all began with `base`; see `kernels/merge.pyx`."""
+    """Return the merge of indexes that all began with `base`; see `kernels/merge.pyx`."""
     n_features = max((pool.n_features for pool in (*shards, *([] if base is None else [base]))), default=0)
 
     def merge_range(part: Span) -> Any:
         return merge_features(base, list(shards), *part, n_labels, pruning)
 
-    parts = in_threads(merge_range, bounds(n_features, RANGES_A_JOB * n_jobs), n_jobs)
+    parts = in_threads(merge_range, bounds(n_features, RANGES_PER_JOB * n_jobs), n_jobs)
     lengths, totals, seen = (np.concatenate([part[i] for part in parts]) for i in range(3))
     indptr = np.zeros(n_features + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
@@ -390,7 +390,7 @@ def merge_pools(
 
     def put(number: int) -> None:
         target = edges[offsets[number] : offsets[number + 1]]
-        target.view(np.int64)[:] = parts[number][3].view(np.int64)  # numbers are copied without the GIL
+        target.view(np.int64)[:] = parts[number][3].view(np.int64)  # integers are copied without the GIL
 
     in_threads(put, range(len(parts)), n_jobs)
     return EdgePool.from_arrays(indptr, edges, totals, seen)

@@ -1,4 +1,4 @@
-"""The rankers as scikit-learn estimators: the classes that a person imports."""
+"""The rankers as scikit-learn estimators: the classes that users import."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ from abound.rankers.rocchio import RocchioRanker
 
 
 class Estimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """What makes a ranker an estimator: parameters by name, cloning, tags."""
+    """The scikit-learn interface of a ranker: parameters by name, cloning, tags."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         tags.target_tags.required = True
-        # Votes are made for many sparse features; the checks' blobs of two dense ones are not that.
+        # Votes are designed for many sparse features, unlike the two dense features of scikit-learn's checks.
         tags.classifier_tags.poor_score = True
         return tags
 
@@ -64,5 +64,5 @@ def estimator_class(kind: str) -> type[Ranker]:
     'FeatureFocus'
     """
     bare = ranker_class(kind)
-    known = [found for found in Estimator.__subclasses__() if issubclass(found, bare)]
+    known = [estimator for estimator in Estimator.__subclasses__() if issubclass(estimator, bare)]
     return known[0] if known else type(bare.__name__, (bare, Estimator), {"__doc__": bare.__doc__})

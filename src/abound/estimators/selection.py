@@ -1,6 +1,6 @@
-"""Which columns to keep: those that some label's Rocchio prototype weighs most.
+"""Feature selection: keep the columns with the highest Rocchio weight for some label.
 
-It stands here and not in `text` because it takes labels in every form that a ranker takes.
+It is here and not in `text` because it takes labels in every form that a ranker takes.
 """
 
 from typing import Any, Self
@@ -18,19 +18,19 @@ from abound.rankers.validation import check_number
 
 
 class RocchioSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Keep the columns that matter most for some label, by its Rocchio weights.
+    """Keep the columns with the highest Rocchio weights for some label.
 
-    A column's weight for a label is `positive` times its mean in the rows that have the label, less `negative` times
-    its mean in the others. Each label keeps its heaviest columns of positive weight; what any label keeps is kept.
+    A column's weight for a label is `positive` times its mean in the rows that have the label, minus `negative` times
+    its mean in the others. Each label selects its heaviest columns of positive weight; the union is kept.
 
     Parameters
     ----------
     positive, negative : float
-        How much the mean of the rows with, and of those without the label counts.
+        The weights of the means of the rows with and without the label.
     least : int
-        How many columns a label keeps at least, if it has as many of positive weight.
+        The minimum number of columns that a label selects, if it has as many of positive weight.
     share : float
-        The share of its columns of positive weight that a label keeps, if that is more.
+        The share of its columns of positive weight that a label selects, if that is more.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class RocchioSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return super().transform(X)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Return rows of kept columns at their width before, with zeros in the columns between."""
+        """Return rows of kept columns at their original width, with zeros in the other columns."""
         check_sparse(X)
         return super().inverse_transform(X)
 
@@ -123,13 +123,13 @@ def _indicator(Y: Any, n_rows: int) -> "sp.csr_array[Any]":
 def rocchio_weights(
     X: "sp.csr_array[Any]", Y: "sp.csr_array[Any]", positive: float, negative: float
 ) -> "sp.csr_array[Any]":
-    """Return the positive Rocchio weights, a row for each label; a label without rows has none.
+    """Return the positive Rocchio weights, one row per label; a label without rows has none.
 
     Only columns that occur in a label's own rows can have a positive weight, so nothing dense is built.
     """
     inside = sp.csr_array(Y.T @ X)
     n_inside = np.asarray(Y.sum(axis=0)).ravel()
-    n_outside = np.maximum(X.shape[0] - n_inside, 1)  # a label of every row has no others: their sum is 0
+    n_outside = np.maximum(X.shape[0] - n_inside, 1)  # if every row has the label, the sum over the others is 0
     owners = np.repeat(np.arange(inside.shape[0]), np.diff(inside.indptr))
     outside = np.asarray(X.sum(axis=0)).ravel()[inside.indices] - inside.data
     inside.data = positive * inside.data / n_inside[owners] - negative * outside / n_outside[owners]

@@ -1,4 +1,4 @@
-"""Targets in order: a rank for a row, and bands for a ranked list."""
+"""Ordinal targets: ranks for rows, and bands for ranked lists."""
 
 import importlib
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from abound.ordinal.base import OrdinalEstimator
 
-# Where each kind lives; imported when asked for, because scikit-learn comes with it.
+# Module and class of each kind, imported on use, because they import scikit-learn.
 _KINDS = {
     "prank": ("prank", "PRank"),
     "widrow-hoff": ("baselines", "WidrowHoff"),
@@ -24,5 +24,5 @@ def ordinal_class(kind: str) -> "type[OrdinalEstimator]":
     'PRank'
     """
     module, name = _KINDS[kind]
-    found: type[OrdinalEstimator] = getattr(importlib.import_module(f"abound.ordinal.{module}"), name)
-    return found
+    estimator: type[OrdinalEstimator] = getattr(importlib.import_module(f"abound.ordinal.{module}"), name)
+    return estimator

@@ -1,4 +1,4 @@
-"""The contract of the ordinal learners: rows in, a rank a row out, learning a row at a time."""
+"""The interface of the ordinal learners: rows in, one rank per row out, learning one row at a time."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -19,36 +19,36 @@ from abound.store.directory import Source
 
 
 class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Give each row one of several ordered ranks.
+    """Assign each row one of several ordered ranks.
 
-    A subclass gives the steps that carry an underscore; ranks, validation and saving are here.
+    A subclass implements the abstract methods; ranks, validation and saving are here.
     """
 
     kind: ClassVar[str]  # the learner's name in model directories
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
 
-    # -- what a subclass gives -----------------------------------------------------------------------
+    # -- for subclasses ------------------------------------------------------------------------------
 
     @abstractmethod
     def _check_params(self) -> None:
-        """Raise on a parameter that cannot be used."""
+        """Raise on an invalid parameter."""
 
     @abstractmethod
     def _reset(self) -> None:
-        """Forget everything but the parameters."""
+        """Forget everything except the parameters."""
 
     @abstractmethod
     def _insert_rank(self, at: int, n_known: int) -> None:
-        """Make room for a new rank at this number among so many known ones."""
+        """Insert a new rank with number `at` among `n_known` known ones."""
 
     @abstractmethod
     def _ensure_features(self, n: int) -> None:
-        """Make room for so many columns."""
+        """Allocate n columns."""
 
     @abstractmethod
     def _learn(self, rows: Rows, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Learn rows in order; return the rank number that each had before it was learnt."""
+        """Learn rows in order; return the rank number of each before it was learned."""
 
     @abstractmethod
     def _predict(self, rows: Rows) -> NDArray[np.int32]:
@@ -56,11 +56,11 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
 
     @abstractmethod
     def _state(self) -> dict[str, Source]:
-        """Return what was learnt, beside the ranks, in its canonical form."""
+        """Return what was learned, besides the ranks, in canonical form."""
 
     @abstractmethod
     def _restore(self, model: Model) -> None:
-        """Take up what `_state` gave, after checking it."""
+        """Restore the result of `_state` after validating it."""
 
     # -- learning ------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Ranks: numbers, or texts with `ranks` to say their order.
+            Ranks: numbers, or strings whose order `ranks` gives.
 
         Returns
         -------
@@ -83,21 +83,21 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
             for _ in range(getattr(self, "passes", 1)):
                 self._learn_counted(rows, ranks)
         except ValueError:
-            del self.scale_  # half of the rows are learnt: that is no state to predict from
+            del self.scale_  # the rows are only partly learned: not a state to predict from
             raise
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Iterable[Any] | None = None) -> Self:
-        """Learn more rows, in order; a row at a time gives the same state as all at once.
+        """Learn more rows, in order; learning row by row gives the same state as learning all rows in one call.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             A sparse X may have columns beyond the known ones; a dense one must keep its width.
         y : array-like of shape (n_samples,)
-            Ranks; unknown ones find their place among the known.
+            Ranks; unknown ones are inserted among the known ones.
         classes : iterable, optional
-            Ranks to make known without an example.
+            Ranks to add without an example.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
         return self
 
     def predict_learn(self, X: Any, y: Any, classes: Iterable[Any] | None = None) -> NDArray[Any]:
-        """Predict each row, then learn it; return what was predicted: progressive validation.
+        """Predict each row before learning it, and return the predictions: progressive validation.
 
         The parameters are those of `partial_fit`. All ranks of y become known before the first row.
         """
@@ -131,12 +131,12 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
 
     def _take(self, X: Any, y: Any, *, whole: bool) -> tuple[Rows, NDArray[np.int32]]:
         width = self.n_features_in_
-        rows = self._rows(X, learn=True, is_checked_later=whole and self._meets_bad_values)
+        rows = self._rows(X, learn=True, is_checked_later=whole and self._rejects_nonfinite)
         try:
             targets = validate_targets(y, rows.n_rows, whole=whole)
             self._extend(targets)
         except BaseException:
-            self.n_features_in_ = width  # nothing was learnt of the new columns
+            self.n_features_in_ = width  # the new columns were not learned
             raise
         self._ensure_features(self.n_features_in_)
         return rows, self.scale_.numbers(targets)
@@ -152,8 +152,8 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
         return predicted
 
     @property
-    def _meets_bad_values(self) -> bool:
-        """Whether `_learn` itself refuses what is not finite, so that `fit` need not look at every value first."""
+    def _rejects_nonfinite(self) -> bool:
+        """Whether `_learn` itself rejects values that are not finite, so that `fit` need not check them first."""
         return False
 
     def _rows(self, X: Any, *, learn: bool, is_checked_later: bool = False) -> Rows:
@@ -177,12 +177,12 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
                     f"{self.n_features_in_} features as input"
                 )
             self.n_features_in_ = X.shape[1]
-            # Every entry as if it were a stored one: no zero need be looked for, and none changes a sum.
+            # Every entry is treated as stored: zeros need not be searched for, and do not change a sum.
             n_rows, width = X.shape
             indptr = np.arange(n_rows + 1, dtype=np.int64) * width
             return Rows(indptr, np.tile(np.arange(width, dtype=np.int32), n_rows), X.ravel())
         check_width(X)
-        # Made anew from copies: what somebody has noted on a matrix, such as that it is canonical, need not be so.
+        # Rebuilt from copies: flags on a matrix, such as that it is canonical, may be wrong.
         X = sp.csr_array((X.data, X.indices, X.indptr), X.shape, copy=True)
         X.sum_duplicates()
         if learn:
@@ -195,12 +195,12 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
         """Return the rank of each row, one of the values of y."""
         check_is_fitted(self, "scale_")
         if not len(self.scale_):
-            raise ValueError("no rank was ever learnt, so none can be predicted")
+            raise ValueError("no rank has been learned, so none can be predicted")
         return self.scale_.values[self._predict(self._rows(X, learn=False))]
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The ranks known so far, lowest first."""
+        """The known ranks, lowest first."""
         if not hasattr(self, "scale_"):
             raise AttributeError(f"{type(self).__name__} has no ranks before fit or partial_fit")
         return self.scale_.values
@@ -209,21 +209,21 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        # The checks' classes are blobs in no order, which one direction cannot always tell apart.
+        # The classes in scikit-learn's checks are unordered blobs, which one direction cannot always separate.
         tags.classifier_tags.poor_score = True
         return tags
 
     # -- saving --------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Source]:
-        """Return everything that was learnt, by name."""
+        """Return everything that was learned, by name."""
         check_is_fitted(self, "scale_")
         values, offsets = encode_names(self.scale_.values.tolist())
         seen = np.array([self.n_rows_seen_], np.int64)
         return {"rank_values": values, "rank_offsets": offsets, "rows_seen": seen, **self._state()}
 
     def content(self) -> dict[str, Any]:
-        """Return what the manifest says beside the kind and the files."""
+        """Return the entries of the manifest besides the kind and the files."""
         params = self.get_params(deep=False)
         if params.get("ranks") is not None:
             params["ranks"] = np.asarray(params["ranks"]).tolist()
@@ -234,7 +234,7 @@ class OrdinalEstimator(Stored, ClassifierMixin, BaseEstimator):  # type: ignore[
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
-        """Build an estimator from a model directory that was read, with some parameters replaced."""
+        """Build an estimator from a loaded model directory, with some parameters replaced."""
         try:
             estimator = cls(**model.content["params"])
             estimator._check_params()

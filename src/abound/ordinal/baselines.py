@@ -1,6 +1,6 @@
-"""What PRank is held against: regression rounded to a rank, and a prototype for every rank.
+"""Baselines for PRank: regression rounded to a rank, and one prototype per rank.
 
-Their loops are plain Python: they are there to compare with, a few microseconds a row.
+Their loops are plain Python: they serve for comparison, and take a few microseconds per row.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from abound.store.directory import Source
 
 
 class Baseline(OrdinalEstimator):
-    """What both baselines share: a matrix of weights, a row for each thing that is scored."""
+    """What both baselines share: a matrix of weights, one row for each score."""
 
     passes: int
 
@@ -41,7 +41,7 @@ class Baseline(OrdinalEstimator):
         return predicted
 
     def _each(self, rows: Rows) -> Iterator[tuple[Any, NDArray[np.float64]]]:
-        """Yield columns and values of each row; those of a dense one are a slice."""
+        """Yield columns and values of each row; for dense rows, the columns are a slice."""
         bounds, width = rows.indptr.tolist(), self._weights.shape[1]
         dense = len(rows.data) == width * rows.n_rows and all(b == i * width for i, b in enumerate(bounds))
         for start, stop in itertools.pairwise(bounds):
@@ -49,7 +49,7 @@ class Baseline(OrdinalEstimator):
 
     @abstractmethod
     def _step(self, columns: Any, values: NDArray[np.float64], rank: int) -> int:
-        """Learn one row; return the rank number that it had before."""
+        """Learn one row; return its rank number before."""
 
     def _scores(self, rows: Rows) -> NDArray[np.float64]:
         import scipy.sparse as sp
@@ -66,23 +66,23 @@ class Baseline(OrdinalEstimator):
 
     @abstractmethod
     def _n_scored(self) -> int:
-        """Return how many things are scored."""
+        """Return the number of scores."""
 
 
 class WidrowHoff(Baseline):
     """Learn a rank's number by online least squares, and predict the nearest rank.
 
-    With a constant rate and no penalty this is what scikit-learn's SGDRegressor does in one pass; here it predicts
-    ranks, and each row before it is learnt.
+    With a constant rate and no penalty, scikit-learn's SGDRegressor does the same in one pass. This class predicts
+    ranks, and predicts each row before learning it.
 
     Parameters
     ----------
     rate : float
-        The learning rate; a step never goes beyond the row's own rank, so long rows do not make it diverge.
+        The learning rate; a step never overshoots the row's rank, so that rows with a large norm do not diverge.
     intercept : bool
-        Whether a constant is learnt too, at the same rate.
+        Whether to learn an intercept, at the same rate.
     passes : int
-        How often `fit` goes through the rows.
+        The number of passes of `fit` over the rows.
     ranks : sequence, optional
         All ranks in their order.
 
@@ -112,13 +112,13 @@ class WidrowHoff(Baseline):
         self.intercept_ = 0.0
 
     def _insert_rank(self, at: int, n_known: int) -> None:
-        """Do nothing: a number is predicted, whatever the ranks are."""
+        """Do nothing: the prediction is a number, whatever the ranks are."""
 
     def _n_scored(self) -> int:
         return 1
 
     def _nearest(self, scores: Any) -> Any:
-        # Ranks count from 1, as the paper's do: that is where a regression without a constant starts from.
+        # Ranks count from 1, as in the paper: a regression without an intercept starts from there.
         return np.clip(np.floor(scores - 0.5), 0, len(self.scale_) - 1)
 
     def _step(self, columns: Any, values: NDArray[np.float64], rank: int) -> int:
@@ -148,15 +148,15 @@ class WidrowHoff(Baseline):
 
 
 class MulticlassPerceptron(Baseline):
-    """Keep a prototype for every rank and predict the one that scores highest: ranks without an order.
+    """Keep one prototype per rank and predict the one that scores highest; the order of the ranks is ignored.
 
-    The ultraconservative update of Crammer and Singer: after a mistake the true rank's prototype is moved to the row,
-    and all that scored at least as high are moved away from it by equal parts.
+    The ultraconservative update of Crammer and Singer: after a mistake, the true rank's prototype moves towards the
+    row, and all that scored at least as high move away from it in equal parts.
 
     Parameters
     ----------
     passes : int
-        How often `fit` goes through the rows.
+        The number of passes of `fit` over the rows.
     ranks : sequence, optional
         All ranks in their order.
 
@@ -180,7 +180,7 @@ class MulticlassPerceptron(Baseline):
     def _reset(self) -> None:
         self._weights = np.zeros((0, 0))
 
-    def _insert_rank(self, at: int, n_known: int) -> None:  # noqa: ARG002  the contract's
+    def _insert_rank(self, at: int, n_known: int) -> None:  # noqa: ARG002  part of the interface
         self._weights = np.insert(self._weights, at, 0.0, axis=0)
 
     def _n_scored(self) -> int:
@@ -188,7 +188,7 @@ class MulticlassPerceptron(Baseline):
 
     def _step(self, columns: Any, values: NDArray[np.float64], rank: int) -> int:
         scores = self._weights[:, columns] @ values
-        predicted = int(scores.argmax())  # the lowest of those that tie
+        predicted = int(scores.argmax())  # the lowest rank of a tie
         wrong = scores >= scores[rank]
         wrong[rank] = False
         n_wrong = int(wrong.sum())
@@ -203,7 +203,7 @@ class MulticlassPerceptron(Baseline):
         return np.asarray(self._scores(rows).argmax(axis=1), np.int32)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of every rank: one column a rank, or the second less the first if there are two."""
+        """Return the score of every rank: one column per rank, or the second minus the first if there are two."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self, "scale_")

@@ -1,8 +1,8 @@
-"""How sure a ranked label is: log-odds of being accepted, learnt online from features that have no scale of their own.
+"""The confidence in a ranked label: log-odds of being accepted, learned online from features without a scale.
 
-A score counts by where it stands: among the scores seen so far, among the scores of its row, and against the scores
-with which the same label was accepted and rejected before. So any ranker's scores will do, and a change of their unit
-or origin changes nothing.
+A score is judged by its position among all scores seen so far, among the scores of its row, and relative to the scores
+with which the same label was accepted and rejected before. So the scores of any ranker can be used, and a change of
+their unit or origin changes nothing.
 """
 
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-N_VIEWS = 3  # ways to look at a score: against all scores, against its row, by its rank
+N_VIEWS = 3  # features of a score: relative to all scores, relative to its row, and its rank
 N_FEATURES = 10
-PRIOR = 3.0  # labels' own figures are mixed with so many of the average label
-HORIZON = 400.0  # feedback on a label after which its figures are halved, so that they follow a drift
-SCORES_REMEMBERED = 5000.0  # top scores that origin and unit are taken over
+PRIOR = 3.0  # pseudo-counts of the average label in each label's statistics
+HORIZON = 400.0  # feedback on a label after which its statistics are halved, so that they follow a drift
+SCORES_REMEMBERED = 5000.0  # top scores over which origin and unit are averaged
 LARGEST = 10.0  # features are clipped to this
 FIRST_RATE = 0.15
 REJECTED, ACCEPTED = 0, 1
@@ -30,7 +30,7 @@ class Views(NamedTuple):
 
 
 class RowShape(NamedTuple):
-    """What of rankings does not change while learning: scores, and how they lie in their row."""
+    """The parts of rankings that do not change during learning: scores, and their positions in their row."""
 
     scores: NDArray[np.float64]
     ranked: NDArray[np.bool_]
@@ -40,7 +40,7 @@ class RowShape(NamedTuple):
 
     @classmethod
     def of(cls, scores: NDArray[np.float64], ranked: NDArray[np.bool_]) -> "RowShape":
-        """Look at rankings of shape (n_rows, k); a score's share is of what the row has above its last score."""
+        """Describe rankings of shape (n_rows, k); a score's share is relative to the row's sum above its last score."""
         last = np.where(ranked, scores, np.inf).min(axis=1, keepdims=True, initial=np.inf)
         above = np.where(ranked, scores - np.where(np.isfinite(last), last, 0.0), 0.0)
         total, n_ranked = above.sum(axis=1, keepdims=True), ranked.sum(axis=1, keepdims=True)
@@ -67,12 +67,12 @@ class Prepared(NamedTuple):
 class Confidence:
     """Log-odds that a ranked label is accepted.
 
-    Its state is `arrays()`; a label's number is its place in the arrays that start with ``label``.
+    The state is `arrays()`; a label's number is its index in the arrays whose names start with ``label``.
     """
 
     def __init__(self) -> None:
         self.weights = np.zeros(N_FEATURES)
-        self.weights[0], self.weights[1] = -0.5, 1.0  # a label's own record is the first guess
+        self.weights[0], self.weights[1] = -0.5, 1.0  # the initial weights use a label's acceptance rate
         self.squares = np.ones(N_FEATURES)
         self.scores = np.zeros(3)  # count, mean and mean distance from the mean, of top scores
         self.totals = np.ones((2, 1 + N_VIEWS))  # feedback by outcome: count, and sum of each view
@@ -85,29 +85,29 @@ class Confidence:
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:
         """Return the state."""
-        used = int(np.max(np.flatnonzero(self.label_counts.any(axis=1)), initial=-1)) + 1  # room to grow is no state
+        used = int(np.max(np.flatnonzero(self.label_counts.any(axis=1)), initial=-1)) + 1  # without unused capacity
         return {name: getattr(self, name)[: used if name.startswith("label") else None] for name in self.ARRAYS}
 
     def restore(self, arrays: dict[str, NDArray[np.float64]]) -> None:
-        """Take up a state, after checking it."""
+        """Restore a state after validating it."""
         fresh = Confidence()
         for name in self.ARRAYS:
-            found, wanted = arrays[name], getattr(fresh, name)
+            array, wanted = arrays[name], getattr(fresh, name)
             grows = name.startswith("label")
-            if found.dtype != np.float64 or found.shape[grows:] != wanted.shape[grows:]:
+            if array.dtype != np.float64 or array.shape[grows:] != wanted.shape[grows:]:
                 raise ValueError(f"{name} of the bands has a wrong type or shape")
-            if not np.all(np.isfinite(found)):
-                raise ValueError(f"{name} of the bands has values that are no finite numbers")
-            setattr(self, name, np.array(found))
+            if not np.all(np.isfinite(array)):
+                raise ValueError(f"{name} of the bands has values that are not finite")
+            setattr(self, name, np.array(array))
         if len(self.label_counts) != len(self.label_sums):
-            raise ValueError("the bands' records of labels do not fit together")
+            raise ValueError("the bands' label arrays differ in length")
         if np.any(self.label_counts < 0) or np.any(self.spread < 0) or self.spread[0] == 0:
-            raise ValueError("the bands' records of labels have counts below 0")
+            raise ValueError("the bands' label arrays have counts below 0")
         if np.any(self.totals[:, 0] < 1) or np.any(self.squares < 1) or self.scores[0] < 0 or self.scores[2] < 0:
-            raise ValueError("the bands' sums have values that no feedback gives")
+            raise ValueError("the bands' sums have values that feedback cannot produce")
 
     def ensure_labels(self, n: int) -> None:
-        """Make room for so many labels."""
+        """Allocate n labels."""
         if n > len(self.label_counts):
             n = max(n, 2 * len(self.label_counts))
             missing = n - len(self.label_counts)
@@ -117,14 +117,14 @@ class Confidence:
     # -- features ------------------------------------------------------------------------------------
 
     def _views(self, row: "RowShape") -> Views:
-        unit = self.scores[2] if self.scores[2] > 0 else np.inf  # before there is a unit, nothing is to be seen
+        unit = self.scores[2] if self.scores[2] > 0 else np.inf  # without a unit, all views are 0
         seen = np.where(row.ranked, row.scores - self.scores[1], 0.0) / unit
         return Views(
             np.maximum(np.minimum(seen, LARGEST), -LARGEST), row.share, row.place, np.minimum(row.gap / unit, LARGEST)
         )
 
     def prepare(self, labels: NDArray[np.int64], row: "RowShape") -> "Prepared":
-        """Return the features of known labels, with what `learn` needs besides; of one row or of many."""
+        """Return the features of known labels, and what else `learn` needs; for one row or many."""
         views = self._views(row)
         counts, sums = self.label_counts[labels], self.label_sums[labels]
         average = self.totals[:, 1:] / self.totals[:, :1]
@@ -140,9 +140,9 @@ class Confidence:
         features[..., 8], features[..., 9] = views.gap, record * views.share
         values = features[..., 5:8]
         variance = np.maximum(self.spread[1:] / self.spread[0], 1e-6)
-        # What Fisher's discriminant says of each view, for this label.
-        telling = (accepted - rejected) * (values - (accepted + rejected) / 2) / variance
-        features[..., 2:5] = np.maximum(np.minimum(telling, LARGEST), -LARGEST)
+        # Fisher's linear discriminant of each view, for this label.
+        discriminant = (accepted - rejected) * (values - (accepted + rejected) / 2) / variance
+        features[..., 2:5] = np.maximum(np.minimum(discriminant, LARGEST), -LARGEST)
         return Prepared(features, rejected, accepted, features @ self.weights)
 
     # -- learning ------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class Confidence:
         self._count(labels, outcomes, features[:, 5:8], means)
 
     def _see_scores(self, top: float, last: float) -> None:
-        """Take one more top score into the origin and the unit of scores."""
+        """Update the origin and the unit of scores by one top score."""
         count, mean, distance = self.scores.tolist()
         count = min(count + 1, SCORES_REMEMBERED)
         if count == 1:

@@ -24,46 +24,46 @@ from abound.store import Model
 from abound.store.directory import Source
 from abound.store.model import is_sorted
 
-HIGHEST_DEGREE = 100  # of a polynomial; beyond, its values are no finite numbers
+HIGHEST_DEGREE = 100  # of a polynomial; above it, values overflow
 WEIGHT, SUM = 0, 1  # the columns of weights and thresholds; a mean is weight - sum / rows
 SUPPORT = ("support_indptr", "support_indices", "support_data", "support_steps", "support_born")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PRank(OrdinalEstimator):
-    """Rank rows on an ordinal scale, learnt online: a score, and thresholds that cut scores into ranks.
+    """Rank rows on an ordinal scale, learned online: a score, and thresholds that divide scores into ranks.
 
-    A row whose score is on the wrong side of some thresholds moves these towards the score and the score towards
-    them. Thresholds stay in order, and on rows that some rule ranks with margin g and that are no longer than R, the
-    ranks' errors sum to at most (k - 1)(R^2 + 1) / g^2.
+    If a row's score is on the wrong side of some thresholds, these move towards the score and the score towards them.
+    Thresholds stay in order. If some linear rule ranks all rows with margin g, and their norms are at most R, the rank
+    errors sum to at most (k - 1)(R^2 + 1) / g^2.
 
     Parameters
     ----------
     average : bool
-        Predict by the mean of all weights and thresholds there were, which is steadier than the last ones. Learning
-        goes on from the last ones either way, and a kernel whose budget is full predicts by them.
+        Predict by the mean of the weights and thresholds over all rows, which is more stable than the last ones.
+        Learning always continues from the last ones, and a kernel whose budget is full predicts by them.
     margin : float
-        A threshold that a score does not clear by more than this is learnt too.
+        A threshold is also updated if the score is on its right side by no more than this.
     passes : int
-        How often `fit` goes through the rows.
+        The number of passes of `fit` over the rows.
     kernel : {"linear", "poly", "rbf"}
         "poly" is (gamma x.x' + coef0)^degree, "rbf" is exp(-gamma |x - x'|^2).
     degree, gamma, coef0 : int, float, float
         The kernel's parameters.
     budget : int or None
-        The most rows that a kernel keeps; the oldest leave first.
+        The maximum number of support vectors; the oldest are removed first.
     ranks : sequence, optional
-        All ranks in their order, for texts whose order is not the alphabet's. Without, ranks may appear at any time:
-        one between others is empty at first, one at an end begins beyond all that was seen.
+        All ranks in their order, for strings that are not in alphabetical order. Without it, ranks may appear at any
+        time: one between others is empty at first, one at an end begins beyond all scores seen.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_ranks,)
         The ranks, lowest first.
     coef_ : ndarray of shape (n_features,)
-        The weights in use; only the linear kernel has them.
+        The weights that predict; only for the linear kernel.
     thresholds_ : ndarray of shape (n_ranks - 1,)
-        A score below the first is of the lowest rank.
+        A score below the first threshold has the lowest rank.
 
     References
     ----------
@@ -100,19 +100,19 @@ class PRank(OrdinalEstimator):
         if self.budget is not None:
             check_whole("budget", self.budget, 1)
             if self.kernel == "linear":
-                raise ValueError("budget is for kernels that keep rows; the linear kernel keeps none")
+                raise ValueError("budget needs kernel='poly' or 'rbf'; the linear kernel keeps no rows")
 
     def _reset(self) -> None:
         self._weights = np.zeros((0, 2))
         self._thresholds = np.zeros((0, 2))
-        self._span = np.array([math.inf, -math.inf])  # of the scores seen
+        self._span = np.array([math.inf, -math.inf])  # lowest and highest score seen
         self.n_updates_ = 0
         self._support: SupportRows | None = None
         if self.kernel != "linear":
             budget = UNLIMITED if self.budget is None else self.budget
             self._support = SupportRows(self.kernel, self.gamma, self.coef0, self.degree, budget)
 
-    # -- ranks and columns that come late ------------------------------------------------------------
+    # -- new ranks and columns -----------------------------------------------------------------------
 
     def _ensure_features(self, n: int) -> None:
         if self._support is None and n > len(self._weights):
@@ -130,8 +130,8 @@ class PRank(OrdinalEstimator):
     def _beyond(self, at: int) -> float:
         """Return a whole number that no score and no threshold has ever passed at this end.
 
-        Thresholds are moved only towards scores, and no further than to one beyond the margin; so those that come at
-        an end are in order with the others, and their means with the others' means.
+        Thresholds move only towards scores, and at most to one beyond the margin. So new thresholds at an end are in
+        order with the others, and their means with the other means.
         """
         if self.n_updates_ == 0:
             return 0.0
@@ -143,7 +143,7 @@ class PRank(OrdinalEstimator):
     # -- learning and predicting ---------------------------------------------------------------------
 
     @property
-    def _meets_bad_values(self) -> bool:
+    def _rejects_nonfinite(self) -> bool:
         return self._support is None
 
     def _learn(self, rows: Rows, ranks: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -153,7 +153,7 @@ class PRank(OrdinalEstimator):
             n_updates = prank_learn(*rows, ranks, self._weights, b, span, margin, n, predicted)
             if n_updates < 0:
                 assert_all_finite(rows.data, input_name="X", estimator_name="PRank")
-                raise ValueError("values of X are so large that a score is no finite number; scale X first")
+                raise ValueError("values of X are so large that a score is not finite; scale X first")
             self.n_updates_ += n_updates
         else:
             self.n_updates_ += prank_kernel_learn(self._support, *rows, ranks, b, span, margin, n, predicted)
@@ -161,7 +161,7 @@ class PRank(OrdinalEstimator):
 
     @property
     def _is_mean(self) -> bool:
-        """Whether the means are used; those of rows that have left a full budget are not known."""
+        """Whether the means are used; with a full budget they are unknown, because rows were removed."""
         is_full = self.budget is not None and self.n_support_ >= self.budget
         return self.average and self.n_rows_seen_ > 0 and not is_full
 
@@ -182,7 +182,7 @@ class PRank(OrdinalEstimator):
         return np.searchsorted(self.thresholds_, self._scores(rows), side="right").astype(np.int32)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of each row, to be held against `thresholds_`.
+        """Return the score of each row, to be compared with `thresholds_`.
 
         Returns
         -------
@@ -195,19 +195,19 @@ class PRank(OrdinalEstimator):
     def coef_(self) -> NDArray[np.float64]:
         """The weights that predict."""
         if not hasattr(self, "_weights") or self._support is not None:
-            raise AttributeError(f"coef_ is there after fit and for kernel='linear', not for {self.kernel!r}")
+            raise AttributeError(f"coef_ exists after fit with kernel='linear', not with {self.kernel!r}")
         return self._in_use(self._weights)
 
     @property
     def thresholds_(self) -> NDArray[np.float64]:
         """The thresholds that predict, in order."""
         if not hasattr(self, "_thresholds"):
-            raise AttributeError("thresholds_ is there after fit or partial_fit")
+            raise AttributeError("thresholds_ exists after fit or partial_fit")
         return self._in_use(self._thresholds)
 
     @property
     def n_support_(self) -> int:
-        """Rows that the kernel keeps."""
+        """The number of support vectors."""
         return 0 if self._support is None else len(self._support)
 
     # -- saving --------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class PRank(OrdinalEstimator):
         thresholds = model.take("thresholds", np.float64, max(0, len(self.scale_) - 1), 2)
         self._span = model.take("score_span", np.float64, 2, finite=False)
         if not is_sorted(thresholds[:, WEIGHT]) or np.isnan(self._span).any():
-            raise DamagedModel("the thresholds are not in order, or the span of scores is no numbers")
+            raise DamagedModel("the thresholds are not in order, or the span of scores is NaN")
         self._thresholds = thresholds
         (self.n_updates_,) = model.take_counts("updates", 1)
         if self._support is None:
@@ -236,11 +236,11 @@ class PRank(OrdinalEstimator):
         indptr, indices, data, steps, born = (model.take(*of, None) for of in zip(SUPPORT, types, strict=True))
         fits = len(indptr) and indptr[0] == 0 and indptr[-1] == len(indices) == len(data) and is_sorted(indptr)
         if not fits or not len(steps) == len(born) == len(indptr) - 1 or np.any(indices < 0):
-            raise DamagedModel("the supporting rows do not fit together")
+            raise DamagedModel("the arrays of the support vectors do not match")
         if np.any(born < 0) or np.any(born > self.n_rows_seen_) or np.any(abs(steps) > len(thresholds)):
-            raise DamagedModel("a supporting row was learnt at no time, or in no step that there is")
+            raise DamagedModel("a support vector has an invalid row number or step")
         if np.any(indices >= self.n_features_in_):
-            raise DamagedModel("the supporting rows have columns that the model does not know")
+            raise DamagedModel("the support vectors have unknown columns")
         budget = UNLIMITED if self.budget is None else self.budget
         self._support = SupportRows.from_arrays(
             self.kernel, self.gamma, self.coef0, self.degree, budget, indptr, indices, data, steps, born

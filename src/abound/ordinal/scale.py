@@ -1,4 +1,4 @@
-"""The ranks that a person uses, in their order, and the numbers that the kernels use."""
+"""The user's ranks in their order, and their numbers in the kernels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from abound.matrices import check_sparse
 from abound.store.names import Name
 
-MANY = 50  # so many values, most of them seen once, are measurements and no ranks
-FEW = 10_000  # whole numbers that span no more than this are looked up in a table
+MAX_RANKS = 50  # more distinct values than this, most of them seen once, are measurements, not ranks
+MAX_TABLE = 10_000  # integers in a smaller range are looked up in a table
 
 
 class Scale:
-    """Ordered values: numbers in their own order, texts in alphabetical order, or anything in an order that is given.
+    """Ordered values: numbers in numerical order, strings in alphabetical order, or anything in a given order.
 
     Examples
     --------
@@ -38,28 +38,28 @@ class Scale:
         return len(self.values)
 
     def extend(self, values: NDArray[Any]) -> list[int]:
-        """Make values known; return where new ones were inserted, to be applied one after the other."""
+        """Add values; return where the new ones were inserted, to be applied one after the other."""
         _check_finite(values)
-        found = _distinct(values)
-        new = np.setdiff1d(found, self.values) if len(self) else found
+        distinct = _distinct(values)
+        new = np.setdiff1d(distinct, self.values) if len(self) else distinct
         if len(new) == 0:
             return []
         if self.is_given:
             known = ", ".join(map(str, self.values.tolist()))
             raise ValueError(f"y holds {new.tolist()[0]!r}, which is not among the given ranks {known}")
         if len(self) and (self.values.dtype.kind in "US") != (new.dtype.kind in "US"):
-            raise ValueError("ranks must be all numbers or all texts; give `ranks` to order a mixture")
+            raise ValueError("ranks must be all numbers or all strings; give `ranks` to order a mixture")
         self.values = np.union1d(self.values, new) if len(self) else new
         return [int(at) for at in np.searchsorted(self.values, new)]
 
     def restore(self, names: Sequence[Name]) -> None:
-        """Take up the values of a scale that was saved; values that no scale has raise ValueError."""
+        """Restore the values of a saved scale; raise ValueError if they are not valid."""
         values = np.array(names)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise ValueError("the ranks are not all finite numbers")
         if self.is_given:
             fits = values.tolist() == self.values.tolist()
-        else:  # texts and numbers at once have become texts, which are not those that were saved
+        else:  # a mixture of strings and numbers has become strings, unlike the saved values
             fits = values.tolist() == list(names) == np.unique(values).tolist()
         if not fits:
             raise ValueError("the model's ranks are not in their order")
@@ -68,7 +68,7 @@ class Scale:
 
     def numbers(self, values: NDArray[Any]) -> NDArray[np.int32]:
         """Return the number of each value, from 0; all must be known."""
-        if self.values.dtype.kind == values.dtype.kind == "i" and _spread(self.values) < FEW:
+        if self.values.dtype.kind == values.dtype.kind == "i" and _spread(self.values) < MAX_TABLE:
             low = int(self.values.min())
             table = np.zeros(_spread(self.values) + 1, np.int32)
             table[self.values - low] = np.arange(len(self))
@@ -80,7 +80,7 @@ class Scale:
 
 def _check_finite(values: NDArray[Any]) -> None:
     if values.dtype.kind in "fc" and not np.isfinite(values).all():
-        raise ValueError("ranks must be finite numbers or texts, got NaN or infinity")
+        raise ValueError("ranks must be finite numbers or strings, got NaN or infinity")
 
 
 def _spread(values: NDArray[Any]) -> int:
@@ -88,15 +88,15 @@ def _spread(values: NDArray[Any]) -> int:
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the values that occur, sorted; whole numbers near each other are counted, which is fastest."""
-    if len(values) and values.dtype.kind == "i" and _spread(values) < FEW:
+    """Return the distinct values, sorted; integers in a small range are counted, which is fastest."""
+    if len(values) and values.dtype.kind == "i" and _spread(values) < MAX_TABLE:
         low = values.min()
         return np.asarray(np.flatnonzero(np.bincount(values - low)) + low, values.dtype)
     return np.unique(values)
 
 
 def validate_targets(y: Any, n_rows: int, *, whole: bool) -> NDArray[Any]:
-    """Return y as one value a row; with `whole`, refuse what can only be measurements."""
+    """Return y as one value per row; with `whole`, reject values that can only be measurements."""
     from sklearn.utils.validation import assert_all_finite, column_or_1d
 
     if y is None:
@@ -108,14 +108,14 @@ def validate_targets(y: Any, n_rows: int, *, whole: bool) -> NDArray[Any]:
     assert_all_finite(y, input_name="y")
     if len(y) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(y)}")
-    if whole and y.dtype.kind == "f" and len(np.unique(y)) > max(MANY, n_rows // 2) and np.any(y != np.floor(y)):
+    if whole and y.dtype.kind == "f" and len(np.unique(y)) > max(MAX_RANKS, n_rows // 2) and np.any(y != np.floor(y)):
         raise ValueError("Unknown label type: continuous. y must hold ranks that repeat; cut measurements into ranks")
     return np.asarray(y)
 
 
 def _plain(y: NDArray[Any]) -> NDArray[Any]:
-    """Turn Python objects into an array of numbers or of texts."""
+    """Convert Python objects to an array of numbers or of strings."""
     kinds = {isinstance(value, str) for value in y.tolist()}
     if kinds == {True, False}:
-        raise ValueError("ranks must be all numbers or all texts; give `ranks` to order a mixture")
+        raise ValueError("ranks must be all numbers or all strings; give `ranks` to order a mixture")
     return np.array(y.tolist())

@@ -4,7 +4,7 @@ import importlib
 
 from abound.rankers.base import Ranker
 
-# Where each kind lives: its bare ranker, and its estimator, which brings scikit-learn along. Imported when asked for.
+# Module and class of each kind. Estimators, which import scikit-learn, are in `abound.estimators`.
 _KINDS = {
     "cascade": ("abound.rankers.cascade", "CascadeRanker"),
     "feature-focus": ("abound.rankers.feature_focus", "FeatureFocusRanker"),
@@ -20,7 +20,7 @@ __all__ = ["KINDS", "Ranker", "known_kinds", "ranker_class", "register"]
 
 
 def ranker_class(kind: str) -> type[Ranker]:
-    """Return the class of a kind of ranker; `abound.estimators.estimator_class` has its scikit-learn estimator.
+    """Return the class of a kind of ranker; `abound.estimators.estimator_class` returns its scikit-learn estimator.
 
     Examples
     --------
@@ -30,17 +30,17 @@ def ranker_class(kind: str) -> type[Ranker]:
     if kind not in _KINDS:
         raise ValueError(f"unknown ranker {kind!r}; known are {', '.join(_KINDS)}")
     module, name = _KINDS[kind]
-    found: type[Ranker] = getattr(importlib.import_module(module), name)
-    return found
+    ranker: type[Ranker] = getattr(importlib.import_module(module), name)
+    return ranker
 
 
 def known_kinds() -> list[str]:
-    """Return every kind, registered ones included."""
+    """Return every kind, including registered ones."""
     return list(_KINDS)
 
 
 def register(ranker: type[Ranker]) -> type[Ranker]:
-    """Make a ranker of your own known by its kind; it can decorate the class.
+    """Register a custom ranker by its kind; can be used as a class decorator.
 
     Every process that loads its models must import its module first.
     """

@@ -1,12 +1,12 @@
-"""The one place that decides whether labels are few or many."""
+"""Decide whether labels are few or many."""
 
 from typing import Literal
 
-TRIAL_ROWS = 5000  # a stream with few labels for so long is taken to have few for good
+TRIAL_ROWS = 5000  # a stream that still has few labels after this many rows is treated as having few
 
 
 def few_or_many(n_labels: int, n_rows: int, few_labels: int) -> Literal["few", "many", "open"]:
-    """Tell whether so many labels of so many rows are few or many, or whether that is still open.
+    """Tell whether `n_labels` labels after `n_rows` rows are few or many, or whether that is still open.
 
     Examples
     --------
@@ -21,5 +21,5 @@ def few_or_many(n_labels: int, n_rows: int, few_labels: int) -> Literal["few", "
 
 
 def rows_until_decided(n_rows: int) -> int:
-    """Return how many more rows a stream of few labels learns, at the least one, before they are taken to be few."""
+    """Return how many more rows, at least one, a stream with few labels learns before it is decided."""
     return max(1, TRIAL_ROWS - n_rows)

@@ -1,4 +1,4 @@
-"""The contract of every ranker: rows in, ranked labels out, learning a row at a time."""
+"""The interface of every ranker: rows in, ranked labels out, learning one row at a time."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,30 +28,30 @@ FORMS = get_args(TargetForm)
 
 
 class Ranker(Composed):
-    """Rank labels by what was learnt from rows.
+    """Rank labels by what was learned from rows.
 
-    A subclass says which components it is made of; labels, validation, training, merging and saving are here, and
-    scikit-learn's face is put on in `abound.estimators`. Rows may be dense or sparse and hold no negative value. Labels
-    are one name a row, a list of names a row, or an indicator matrix; both labels and columns may appear at any call of
+    A subclass defines its components; labels, validation, training, merging and saving are here. `abound.estimators`
+    adds the scikit-learn interface. Rows may be dense or sparse and must not have negative values. Labels are one name
+    per row, a list of names per row, or an indicator matrix. New labels and columns may appear in any call of
     `partial_fit`.
     """
 
     feature_names_in_: NDArray[np.object_]
-    learns_wrong: ClassVar[bool] = False  # whether it can be told which labels are wrong
-    passes_: int | None = None  # that `fit` makes through the rows
-    _form: TargetForm = "names"  # of the last labels that were learnt
+    learns_wrong: ClassVar[bool] = False  # whether it can learn from wrong labels
+    passes_: int | None = None  # passes of `fit` over the rows
+    _form: TargetForm = "names"  # of the last learned labels
 
-    # -- what a subclass gives ---------------------------------------------------------------------
+    # -- for subclasses ----------------------------------------------------------------------------
 
     def check_params(self) -> None:
-        """Raise on a parameter that cannot be used."""
+        """Raise on an invalid parameter."""
 
-    def plan(self, n_rows: int) -> Plan:  # noqa: ARG002 -- the cascade looks at it
-        """Return how `fit` goes through so many rows, all of whose labels are known: one online pass."""
+    def plan(self, n_rows: int) -> Plan:  # noqa: ARG002 -- the cascade uses it
+        """Return how `fit` visits `n_rows` rows, whose labels are all known: in one online pass."""
         return Plan(shards=self.n_shards, n_jobs=self.n_jobs)
 
     def choose_form(self, n_rows: int) -> None:
-        """Take the form in which so many rows are learnt from scratch; all their labels are known."""
+        """Choose the form in which `n_rows` rows are learned from scratch; all their labels are known."""
 
     def learn(self, batch: Batch) -> None:
         """Learn rows in order, as one online pass; all their labels are known."""
@@ -59,27 +59,27 @@ class Ranker(Composed):
             component.learn(batch, len(self.labels_))
 
     def insist(self, batch: Batch) -> None:
-        """Learn rows that were just learnt on, until their labels stand first and wrong ones do not, if it can."""
+        """Repeat rows that were just learned until their labels rank first and wrong ones do not, if supported."""
 
     def count_learned(self, n_rows: int) -> None:
-        """Count rows that are learnt elsewhere."""
+        """Count rows that are learned elsewhere."""
 
     def source(self, batch: Batch) -> RowSource:
-        """Return the rows of a matrix in the order in which `fit` visits them: as they are, unless overridden."""
+        """Return the rows of a matrix in the order in which `fit` visits them: unchanged, unless overridden."""
         return MatrixRows(batch)
 
     def own_state(self) -> dict[str, Source]:
-        """Return what was learnt beside labels and components."""
+        """Return what was learned besides labels and components."""
         return {}
 
     def restore(self, model: Model) -> None:
-        """Take up the components of a model directory, after checking them."""
+        """Restore the components of a model directory after validating them."""
         self.set_components(self.build())
         for component in self.components:
             component.restore(model, len(self.labels_))
 
     def take_form_of(self, rankers: Sequence[Self]) -> None:
-        """Take the form that a merge of some rankers has; all their labels are known."""
+        """Choose the form of a merge of some rankers; all their labels are known."""
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ class Ranker(Composed):
         classes: Iterable[Any] | None = None,
         wrong: Sequence[Iterable[Any]] | None = None,
     ) -> Self:
-        """Learn more rows, in order; a row at a time gives the same state as all at once.
+        """Learn more rows, in order; learning row by row gives the same state as learning all rows in one call.
 
         Parameters
         ----------
@@ -118,10 +118,10 @@ class Ranker(Composed):
         Y : sequence of names, sequence of lists of names, or indicator matrix
             The labels of each row; unknown ones are new labels.
         classes : iterable of names, optional
-            Labels to make known without an example.
+            Labels to add without an example.
         wrong : sequence of lists of names, optional
-            Labels that are known to be wrong for each row, and only these: a row may have them without having any in
-            Y. Not every ranker can learn from them.
+            Labels that are known to be wrong for each row. A row may have wrong labels and no labels in Y. Not every
+            ranker can learn from them.
 
         Returns
         -------
@@ -138,12 +138,12 @@ class Ranker(Composed):
         self.check_wrong(Y, wrong)
         batch = self.encode(X, Y)
         if len(wrong) != batch.n_rows:
-            raise ValueError(f"X has {batch.n_rows} rows but there are wrong labels for {len(wrong)}")
+            raise ValueError(f"X has {batch.n_rows} rows but wrong has {len(wrong)}; give one list per row")
         self.learn(Batch(batch.rows, batch.targets, self.labels_.known(wrong)))
         return self
 
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
-        """Learn all rows from scratch, after the names of labels."""
+        """Learn all rows from scratch, after the names of the labels."""
         self.choose_form(source.n_rows)
         if names is not None:
             self.learn(names)
@@ -152,25 +152,25 @@ class Ranker(Composed):
         train(self, source, plan)
 
     def reset(self) -> None:
-        """Forget everything but the parameters."""
+        """Forget everything except the parameters."""
         self.labels_ = LabelIndex()
         self.n_rows_seen_ = 0
         self.n_features_in_ = 0
         self.set_components(self.build())
 
     def check_wrong(self, Y: Any, wrong: Sequence[Iterable[Any]]) -> None:
-        """Raise if wrong labels cannot be learnt, before anything is."""
+        """Raise if wrong labels cannot be learned, before anything is learned."""
         if not self.learns_wrong:
             raise ValueError(f"a {self.kind} ranker cannot learn from wrong labels; a cascade can")
         if target_form(Y) != "lists":
-            raise TypeError("wrong labels go with lists of labels for each row, which may be empty")
+            raise TypeError("wrong labels need Y as a list of labels for each row, which may be empty")
         for right, rejected in zip(Y, wrong, strict=False):
             both = {plain_name(name) for name in right} & {plain_name(name) for name in rejected}
             if both:
-                raise ValueError(f"label {sorted(both, key=str)[0]!r} is said to be right and wrong for the same row")
+                raise ValueError(f"label {sorted(both, key=str)[0]!r} is both right and wrong for the same row")
 
     def encode(self, X: Any, Y: Any) -> Batch:
-        """Check rows that are to be learnt, and make their labels and columns known."""
+        """Validate rows for learning, and add their labels and columns to the known ones."""
         if Y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         width = self.n_features_in_
@@ -178,11 +178,11 @@ class Ranker(Composed):
         try:
             return self.make_batch(rows, Y, target_form(Y), self.n_features_in_)
         except BaseException:
-            self.n_features_in_ = width  # nothing was learnt of the new columns
+            self.n_features_in_ = width  # the new columns were not learned
             raise
 
     def make_batch(self, rows: Rows, Y: Any, form: TargetForm, n_features: int, *, count: bool = True) -> Batch:
-        """Make the labels and columns of rows that are to be learnt known, and count them; return them as a batch."""
+        """Add the labels and columns of rows to the known ones, count them, and return the rows as a batch."""
         targets = self.labels_.encode(Y, rows.n_rows, learn=True)
         if count:
             self.count(targets)
@@ -196,17 +196,17 @@ class Ranker(Composed):
 
     @property
     def form(self) -> TargetForm:
-        """How the last labels that were learnt were given."""
+        """The form in which the last learned labels were given."""
         return self._form
 
     def set_columns(self, n_features: int, form: TargetForm, names: NDArray[np.object_] | None = None) -> None:
-        """Know so many columns, perhaps by name, and how labels are given."""
+        """Set the number of columns, optionally their names, and the form of the labels."""
         self.n_features_in_, self._form = n_features, form
         if names is not None:
             self.feature_names_in_ = names
 
     def rows_of(self, X: Any, *, learn: bool = False) -> Rows:
-        """Return rows as components take them, after checking them; with `learn`, new columns become known."""
+        """Validate rows and return them as components take them; with `learn`, new columns become known."""
         rows = canonical_rows(X)
         if rows is None:
             X = as_csr(self, X, learn=learn)
@@ -223,9 +223,9 @@ class Ranker(Composed):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; columns that were never learnt have no say.
+            Rows; unknown columns are ignored.
         k : int
-            How many labels a row; a row that gets fewer is padded.
+            Labels per row; a row with fewer is padded.
 
         Returns
         -------
@@ -237,28 +237,28 @@ class Ranker(Composed):
         return self.rank_rows(self.rows_of(X, learn=False), int(k))
 
     def rank_rows(self, rows: Rows, k: int) -> Ranking:
-        """Rank the best labels of rows that were validated."""
+        """Rank the best labels of validated rows."""
         labels, scores = empty_ranking(rows.n_rows, min(k, max(1, len(self.labels_))))
         self.head.rank(rows, len(self.labels_), labels, scores)
         return Ranking(labels, scores, self.labels_.names)
 
     def score_rows(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the scores of some labels for rows that were validated; see `Component.scores`."""
+        """Return the scores of some labels for validated rows; see `Component.scores`."""
         return self.head.scores(rows, len(self.labels_), labels)
 
     def explain_row(self, row: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-        """Return the features of a single row that vote for a label, their votes, and the prior of the label."""
+        """Return the features of a single row that vote for a label, their votes, and the label's bias."""
         positions, votes, prior = self.head.explain(row, label)
         return row.indices[positions].astype(np.int64), votes, prior
 
     def predict(self, X: Any) -> Any:
-        """Return the best label of each row, in the form of the last Y that was learnt.
+        """Return the best label of each row, in the form of the last learned Y.
 
-        A row that gets no vote has the most frequent label.
+        A row without votes gets the most frequent label.
 
         Returns
         -------
-        ndarray of names, or an indicator matrix with one label a row
+        ndarray of names, or an indicator matrix with one label per row
         """
         best = self._best(X)
         if self._form in ("names", "lists"):
@@ -272,19 +272,19 @@ class Ranker(Composed):
     def _best(self, X: Any) -> NDArray[np.int64]:
         best = self.rank(X, 1).indices[:, 0]
         if not len(self.labels_):
-            raise ValueError("no label was ever learnt, so none can be predicted")
+            raise ValueError("no label has been learned, so none can be predicted")
         return np.where(best < 0, np.argmax(self.label_counts), best)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of rows whose best label is one of theirs: accuracy, where each has one."""
+        """Return the share of rows whose best label is one of theirs; with one label per row, this is accuracy."""
         best = self._best(X)
         truth = self.labels_.encode(y, len(best), learn=False)
         owners = np.repeat(np.arange(len(best)), np.diff(truth.indptr))
-        hits = np.bincount(owners, best[owners] == truth.ids, len(best))  # a label is one of a row's or not: 1 or 0
+        hits = np.bincount(owners, best[owners] == truth.ids, len(best))  # 1 or 0: a row has a label at most once
         return float(np.average(hits, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     def explain(self, X: Any, label: Any) -> Explanation:
-        """Return the exact votes for a label from one row.
+        """Return the exact votes of one row for a label.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class Ranker(Composed):
         Returns
         -------
         Explanation
-            Its votes sum to the label's score.
+            The bias and the votes sum to the label's score.
         """
         self.check_fitted()
         rows = self.rows_of(X, learn=False)
@@ -303,19 +303,19 @@ class Ranker(Composed):
         try:
             number = self.labels_.id_of(label)
         except KeyError:
-            raise ValueError(f"label {label!r} is not known; it must have been learnt before") from None
+            raise ValueError(f"label {label!r} is not known; give a label that was learned") from None
         features, votes, prior = self.explain_row(rows, number)
         return Explanation(self.labels_.names[number], features, votes, prior)
 
     def truth(self, Y: Any) -> "sp.csr_array[Any]":
-        """Return true labels as an indicator over label numbers, for the metrics.
+        """Return true labels as an indicator matrix over label numbers, for the metrics.
 
-        Labels that the ranker has never seen get columns of their own after the known ones.
+        Unknown labels get columns after the known ones.
         """
         import scipy.sparse as sp
 
         self.check_fitted()
-        target_form(Y)  # raises on what has no rows
+        target_form(Y)  # raises if there are no rows
         n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
         targets = self.labels_.encode(Y, n_rows, learn=False)
         width = max(len(self.labels_), int(targets.ids.max(initial=-1)) + 1)
@@ -325,20 +325,20 @@ class Ranker(Composed):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels known so far, sorted."""
+        """The known labels, sorted."""
         self.check_fitted()
         return self._as_array(sorted(self.labels_.names, key=lambda name: (isinstance(name, str), name)))
 
     @staticmethod
     def _as_array(names: list[Name]) -> NDArray[Any]:
-        if len({isinstance(name, str) for name in names}) > 1:  # numpy would turn 1 into "1"
+        if len({isinstance(name, str) for name in names}) > 1:  # numpy would convert 1 to "1"
             array = np.empty(len(names), object)
             array[:] = names
             return array
         return np.array(names)
 
     def check_fitted(self) -> None:
-        """Raise if nothing was ever learnt."""
+        """Raise if nothing has been learned."""
         if not hasattr(self, "labels_"):
             from sklearn.exceptions import NotFittedError
 
@@ -346,16 +346,16 @@ class Ranker(Composed):
 
     @property
     def label_counts(self) -> NDArray[np.int64]:
-        """How many rows each label had, by label number."""
+        """The number of rows of each label, by label number."""
         return self.labels_.counts[: len(self.labels_)]
 
     # -- saving ------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Source]:
-        """Return everything that was learnt, by name."""
+        """Return everything that was learned, by name."""
         self.check_fitted()
         names, offsets = encode_names(self.labels_.names)
-        found: dict[str, Source] = {
+        arrays: dict[str, Source] = {
             "label_names": names,
             "label_offsets": offsets,
             "label_counts": self.label_counts,
@@ -363,8 +363,8 @@ class Ranker(Composed):
             **self.own_state(),
         }
         for component in self.components:
-            found |= component.state()
-        return found
+            arrays |= component.state()
+        return arrays
 
     @classmethod
     def param_names(cls) -> list[str]:
@@ -376,7 +376,7 @@ class Ranker(Composed):
         return {name: getattr(self, name) for name in self.param_names()}
 
     def content(self) -> dict[str, Any]:
-        """Return what the manifest says beside the kind and the files."""
+        """Return the entries of the manifest besides the kind and the files."""
         columns: Mapping[str, Any] = {"n_features_in": self.n_features_in_, "form": self._form}
         if hasattr(self, "feature_names_in_"):
             columns = {**columns, "feature_names": list(self.feature_names_in_)}
@@ -384,7 +384,7 @@ class Ranker(Composed):
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
-        """Build a ranker from a model directory that was read, with some parameters replaced."""
+        """Build a ranker from a loaded model directory, with some parameters replaced."""
         try:
             ranker = cls(**model.content["params"])
             ranker.check_params()
@@ -406,7 +406,7 @@ class Ranker(Composed):
             counts, (ranker.n_rows_seen_,) = model.arrays["label_counts"], model.take_counts("rows_seen", 1)
             fits = counts.dtype == np.int64 and counts.shape == (len(names),)
             if not fits or np.any(counts < 0) or np.any(counts > ranker.n_rows_seen_):
-                raise DamagedModel("the labels' counts do not fit their names, or the rows that were seen")
+                raise DamagedModel("the label counts do not match the names, or exceed the number of rows")
             ranker.labels_ = LabelIndex.restore(names, counts)
             ranker.restore(model)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
@@ -415,7 +415,7 @@ class Ranker(Composed):
 
 
 def require_rankers(models: Sequence[Any]) -> list[Ranker]:
-    """Return models that are rankers, or raise TypeError."""
+    """Return the models as rankers; raise TypeError if one is not a ranker."""
     for model in models:
         if not isinstance(model, Ranker):
             raise TypeError(f"merge takes taggers or rankers, got {type(model).__name__}")

@@ -1,4 +1,4 @@
-"""A ranker as an ordered list of components: everything here is a loop over them."""
+"""A ranker as an ordered list of components: each method loops over them."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,23 +16,23 @@ C = TypeVar("C", bound=Component)
 
 
 class Composed(Stored):
-    """What is made of components: their memory, their training in parts, their shards."""
+    """An object made of components: their memory, training in parts, and shards."""
 
     labels_: LabelIndex
-    shard_params: ClassVar[Mapping[str, Any]] = {}  # parameters that shards have instead
+    shard_params: ClassVar[Mapping[str, Any]] = {}  # parameters that shards override
     n_jobs: int = 1
     shards: int | None = None
 
-    # -- what a subclass gives ---------------------------------------------------------------------
+    # -- for subclasses ----------------------------------------------------------------------------
 
     @abstractmethod
     def build(self) -> Sequence[Component]:
-        """Return its components, in order, as they are before anything is learnt."""
+        """Return its components, in order, before anything is learned."""
 
     def configure(self) -> None:
-        """Give the components what the parameters say now; called before they are used."""
+        """Set the components by the current parameters; called before they are used."""
 
-    def learners(self, *, again: bool) -> Sequence[Component]:  # noqa: ARG002 -- the cascade looks at it
+    def learners(self, *, again: bool) -> Sequence[Component]:  # noqa: ARG002 -- the cascade uses it
         """Return the components that learn in the first pass, or in a later one."""
         return self.components
 
@@ -40,16 +40,16 @@ class Composed(Stored):
 
     @property
     def components(self) -> list[Component]:
-        """What it is made of, in order."""
+        """The components, in order."""
         self.configure()
         return list(self._components.values())
 
     def component(self, kind: type[C]) -> C | None:
-        """Return the component of a class as it was configured last, if it has one."""
+        """Return the component of a class as it was last configured, or None."""
         return cast("C | None", self._components.get(kind.kind))
 
     def set_components(self, components: Sequence[Component]) -> None:
-        """Be made of some components from now on."""
+        """Replace the components."""
         self._components = {component.kind: component for component in components}
 
     @property
@@ -63,7 +63,7 @@ class Composed(Stored):
 
     @property
     def nbytes_(self) -> int:
-        """Bytes of memory that what was learnt of features holds."""
+        """Bytes of memory of everything learned about features."""
         return sum(component.nbytes for component in self.components)
 
     @property
@@ -73,61 +73,61 @@ class Composed(Stored):
 
     @property
     def n_pairs_(self) -> int:
-        """The number of (feature, label) pairs with a weight of their own."""
+        """The number of (feature, label) pairs with a weight."""
         return sum(component.n_pairs for component in self.components)
 
     @property
     def n_stored(self) -> int:
-        """How many features there is room for in what was learnt."""
+        """The number of stored features."""
         return max((component.n_features - component.offset for component in self.components), default=0)
 
     @property
     def has_second_stage(self) -> bool:
-        """Whether the best labels are re-ranked by weights of their own."""
+        """Whether a second stage re-ranks the best labels."""
         return any(not component.ranks for component in self.components)
 
     def drop_second_stage(self) -> bool:
-        """Leave out what only re-ranks the best labels, to save memory; return whether there was any."""
-        found = [component for component in self.components if component.ranks]
-        dropped = len(found) < len(self._components)
-        self.set_components(found)
+        """Remove the second stage to save memory; return whether there was one."""
+        ranking = [component for component in self.components if component.ranks]
+        dropped = len(ranking) < len(self._components)
+        self.set_components(ranking)
         return dropped
 
     def compact(self) -> None:
-        """Give spare room back; what is ranked and learnt stays the same."""
+        """Release unused memory; ranking and learning do not change."""
         for component in self.components:
             component.compact()
 
     def feature_bytes(self) -> NDArray[np.int64]:
         """Return the bytes that each feature takes."""
-        found = [component.feature_bytes() for component in self.components]
-        held = np.zeros(max(map(len, found), default=0), np.int64)
-        for taken in found:
-            held[: len(taken)] += taken
-        return held
+        sizes = [component.feature_bytes() for component in self.components]
+        total = np.zeros(max(map(len, sizes), default=0), np.int64)
+        for part in sizes:
+            total[: len(part)] += part
+        return total
 
     def keep_features(self, wanted: NDArray[np.bool_]) -> None:
-        """Forget all features but the wanted ones, which are numbered anew in their order."""
+        """Forget all features except the wanted ones, which are renumbered in their order."""
         for component in self.components:
             component.keep(wanted)
 
     def count_edges(self, labels: NDArray[np.int32], start: int, stop: int) -> int | None:
-        """Return how many edges features start .. stop-1 have to any of some labels; None after the last feature."""
-        found = [component.count_edges(labels, start, stop) for component in self.components]
-        counts = [count for count in found if count is not None]
+        """Return the number of edges from features start .. stop-1 to some labels; None after the last feature."""
+        parts = [component.count_edges(labels, start, stop) for component in self.components]
+        counts = [count for count in parts if count is not None]
         return sum(counts) if counts else None
 
     # -- training ----------------------------------------------------------------------------------
 
     @property
     def n_shards(self) -> int:
-        """Ranges of the rows that `fit` learns apart and merges."""
+        """The number of row ranges that `fit` learns independently and merges."""
         return self.n_jobs if self.shards is None else self.shards
 
     def learn_parts(self, parts: Iterable[Batch], n_rows: int, *, again: bool, last: bool) -> None:
-        """Learn the rows of one shard in place, piece by piece, so many in all.
+        """Learn the `n_rows` rows of one shard in place, piece by piece.
 
-        `again` is a later pass, and `last` the last of several.
+        `again` marks a later pass, `last` the last of several.
         """
         learners, before = self.learners(again=again), 0
         for component in learners:
@@ -140,14 +140,14 @@ class Composed(Stored):
             component.end_pass(before)
 
     def fork(self, *, share: bool = False) -> Self:
-        """Return a ranker that begins here and learns apart; with `share`, this one gives its memory up to it."""
+        """Return a ranker that starts here and learns independently; with `share`, it takes over this one's memory."""
         shard = object.__new__(type(self))
         shard.__dict__.update(self.__dict__, **self.shard_params)
         shard.set_components([component.fork(share=share) for component in self.components])
         return shard
 
     def merge_shards(self, shards: Sequence[Self]) -> None:
-        """Become what shards make together that all began here."""
+        """Replace the state by the merge of shards that all began here."""
         for component in self.components:
             parts = [part for shard in shards if (part := shard.component(type(component))) is not None]
             component.merge(parts, len(self.labels_), n_jobs=self.n_jobs)

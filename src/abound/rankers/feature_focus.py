@@ -1,4 +1,4 @@
-"""The feature-focus index: each feature votes for the few labels that it was seen with."""
+"""The feature-focus index: each feature votes for the few labels that it occurred with."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,45 +26,45 @@ RATINGS = ("seen", "none", "learned")
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FeatureFocusRanker(Ranker):
-    """Rank labels by the votes of features, learnt by the feature streaming update.
+    """Rank labels by the votes of features, learned by the feature streaming update.
 
-    Every feature keeps the few labels that it was seen with, weighted by how often; a row's labels are ranked by
-    the sum of its features' votes. A row is learnt only where a true label does not win by `margin`.
+    Every feature keeps the few labels that it occurred with, weighted by how often. A row's labels are ranked by the
+    sum of its features' votes. A row is learned only for the true labels that do not win by `margin`.
 
     Parameters
     ----------
     margin : float or None
-        A true label that beats every other by more than this is not learnt again; None learns always.
+        A true label that beats every other by more than this is not learned again; None always learns.
     w_min : float
         An edge whose share of its feature falls below this is dropped.
     d_max : int or None
-        The heaviest edges of a feature that vote; None lets all of them.
+        The number of heaviest edges per feature that vote; None lets all of them vote.
     passes : int
-        How often `fit` goes through the rows.
+        The number of passes of `fit` over the rows.
     rating : {"seen", "none", "learned"}
-        "seen" lets a feature vote at full strength only from its tenth sighting on. "learned" learns one number for
-        each feature, by which its votes are multiplied; every row is learnt then, whatever the margin.
+        "seen" lets a feature vote at full strength only from its tenth occurrence on. "learned" learns one factor per
+        feature that scales its votes; then every row is learned, whatever the margin.
     leak : bool
-        Whether the weight of dropped edges stays in a feature's total, which damps words that fit everything.
+        Whether the weight of dropped edges stays in a feature's total, which damps words that occur with every label.
     boolean : bool
-        Take every positive value as 1.
+        Whether every positive value counts as 1.
     candidates : int or None
-        A true label that is not among so many best ones is taken to score 0.
+        A true label that does not rank among this many best labels counts as scored 0.
     horizon : float or None
-        The total at which a feature's weights are halved, so that it can follow a drifting stream; None is the
-        longest history that single precision can keep.
+        The total at which a feature's weights are halved, so that the index follows a drifting stream; None is the
+        longest history that single precision allows.
     n_jobs : int
-        Threads that `fit` uses. What is learnt does not depend on it, unless `shards` is None.
+        The number of threads of `fit`. The result does not depend on it, unless `shards` is None.
     shards : int or None
-        Ranges of the rows that `fit` learns apart, each from the same starting model, and merges after every pass;
-        None takes as many as threads.
+        The number of row ranges that `fit` learns independently, each from the same model, and merges after every
+        pass; None is the number of threads.
 
     Attributes
     ----------
     n_edges_ : int
         Edges in the index.
     classes_ : ndarray
-        The labels known so far, sorted.
+        The known labels, sorted.
 
     References
     ----------
@@ -94,7 +94,7 @@ class FeatureFocusRanker(Ranker):
     shards: int | None = None
 
     def check_params(self) -> None:
-        """Raise on a parameter that cannot be used."""
+        """Raise on an invalid parameter."""
         if self.margin is not None:
             check_number("margin", self.margin, 0.0, LARGEST_VALUE)
         check_number("w_min", self.w_min, 0.0, 0.99)
@@ -109,7 +109,7 @@ class FeatureFocusRanker(Ranker):
             raise ValueError(f"rating must be 'seen', 'none' or 'learned', got {self.rating!r}")
 
     def build(self) -> list[PlainVotes | RatedVotes]:
-        """Return its index; the form of the edges stays when the parameter is set anew after learning."""
+        """Return its index; its kind of edges stays if the parameter is changed after learning."""
         return [RatedVotes() if self.rating == "learned" else PlainVotes()]
 
     @property
@@ -119,7 +119,7 @@ class FeatureFocusRanker(Ranker):
         return votes
 
     def configure(self) -> None:
-        """Give the index what the parameters say now."""
+        """Set the index by the current parameters."""
         shared = {"w_min": self.w_min, "leak": self.leak, "boolean": self.boolean, **limits(self.d_max, self.horizon)}
         if self._votes.rated:
             self._votes.settings = RatedSettings(step=0.0, learning=LearningParams(), **shared)
@@ -130,15 +130,15 @@ class FeatureFocusRanker(Ranker):
             self._votes.settings = IndexSettings(margin=margin, max_rank=max_rank, rating=rating, **shared)
 
     def plan(self, n_rows: int) -> Plan:
-        """Return how `fit` goes through the rows."""
+        """Return how `fit` visits the rows."""
         return super().plan(n_rows)._replace(passes=self.passes)
 
     def check_rating(self) -> None:
-        """Raise if the parameter was set to another form of edges than was learnt."""
+        """Raise if the parameter does not match the kind of edges that was learned."""
         rated = self._votes.rated
         if rated != (self.rating == "learned"):
-            learnt = "'learned'" if rated else "another"
-            raise ValueError(f"rating is {self.rating!r}, but what was learnt has {learnt} rating; fit from scratch")
+            learned = "with" if rated else "without"
+            raise ValueError(f"rating is {self.rating!r}, but the model was fitted {learned} 'learned'; call fit again")
 
     def learn(self, batch: Batch) -> None:
         """Learn rows in order, as one online pass."""
@@ -146,12 +146,12 @@ class FeatureFocusRanker(Ranker):
         super().learn(batch)
 
     def take_form_of(self, rankers: Sequence[Self]) -> None:
-        """Check that all rankers have the form of edges that their parameters say."""
+        """Check that the edges of all rankers match their parameters."""
         for ranker in rankers:
             ranker.check_rating()
 
     def restore(self, model: Model) -> None:
-        """Take up the index of a model directory, after checking it."""
+        """Restore the index of a model directory after validating it."""
         self.set_components([RatedVotes() if RatedVotes.feature_stat[0] in model.arrays else PlainVotes()])
         self.check_rating()
         super().restore(model)

@@ -1,4 +1,4 @@
-"""The baseline that looks at no feature: the most frequent labels first."""
+"""The baseline that ignores features: the most frequent labels first."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from abound.rankers.ranking import Ranking
 
 
 class FrequencyRanker(Ranker):
-    """Rank labels by the share of learnt rows that had them, the same for every row.
+    """Rank labels by the share of learned rows that had them, the same for every row.
 
     Every ranker counts the rows of its labels, so it needs no component.
 
@@ -43,5 +43,5 @@ class FrequencyRanker(Ranker):
         return np.tile(shares, (rows.n_rows, 1))
 
     def explain_row(self, row: Rows, label: int) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:  # noqa: ARG002
-        """Return no votes: no feature has a say."""
+        """Return no votes: features are ignored."""
         return np.zeros(0, np.int64), np.zeros(0), float(self.label_counts[label] / self.n_rows_seen_)

@@ -1,4 +1,4 @@
-"""Rows that `fit` sets aside, to choose by what was not learnt."""
+"""Rows that `fit` holds out to choose a parameter."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def split(batch: Batch, share: float, random_state: int | None) -> tuple[Batch, 
 
 
 def held_out_score(ranker: Ranker, held: Batch, measure: str = "nDCG@5", k: int = 5) -> float:
-    """Return a measure of a ranker's rankings of rows that were held out."""
+    """Return a metric of a ranker's rankings of held-out rows."""
     import scipy.sparse as sp
 
     from abound.metrics import judge, metric
@@ -26,5 +26,5 @@ def held_out_score(ranker: Ranker, held: Batch, measure: str = "nDCG@5", k: int 
     targets = held.targets
     ones: Any = np.ones(len(targets.ids), np.int8)
     truth = sp.csr_array((ones, targets.ids, targets.indptr), shape=(held.n_rows, len(ranker.labels_)))
-    found, at = metric(measure)
-    return found.reduce(found.rows(judge(truth, ranker.rank_rows(held.rows, k)), at))
+    definition, at = metric(measure)
+    return definition.reduce(definition.rows(judge(truth, ranker.rank_rows(held.rows, k)), at))

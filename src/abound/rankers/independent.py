@@ -1,4 +1,4 @@
-"""The index whose features do not look at each other: exact shares of labels, cut at a threshold."""
+"""The index of independent features: exact shares of labels, cut at a threshold."""
 
 from typing import Any, Self
 
@@ -17,17 +17,17 @@ HELD_OUT = 0.2
 
 
 class IndependentRanker(Ranker):
-    """Rank by the conditional shares P(label | feature), each feature counted on its own (IND).
+    """Rank by the conditional shares P(label | feature), counted independently per feature (IND).
 
     Parameters
     ----------
     p_ind : float or None
-        Shares below this are dropped. None chooses it in `fit`, from a fixed list, as the one that ranks a held-out
-        fifth of the rows best.
+        Shares below this are dropped. With None, `fit` chooses from a fixed list the value that ranks a held-out fifth
+        of the rows best.
     d_max : int or None
-        The heaviest edges of a feature that vote; None lets all of them.
+        The number of heaviest edges per feature that vote; None lets all of them vote.
     random_state : int, RandomState or None
-        Draws the held-out rows.
+        The seed for the choice of the held-out rows.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class IndependentRanker(Ranker):
         self.random_state = random_state
 
     def check_params(self) -> None:
-        """Raise on a parameter that cannot be used."""
+        """Raise on an invalid parameter."""
         if self.p_ind is not None:
             check_number("p_ind", self.p_ind, 0.0, 1.0)
         if self.d_max is not None:
@@ -72,7 +72,7 @@ class IndependentRanker(Ranker):
         return counts
 
     def configure(self) -> None:
-        """Give the component what the parameters say now."""
+        """Set the component by the current parameters."""
         self._counts.n_columns = self.n_features_in_
         how = {**limits(self.d_max, float("inf")), "margin": float("inf"), "max_rank": UNLIMITED}
         self._counts.settings = IndexSettings(w_min=0.0, leak=True, rating=False, boolean=True, **how)
@@ -89,7 +89,7 @@ class IndependentRanker(Ranker):
         return self
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None, wrong: Any = None) -> Self:
-        """Count more rows; see `Ranker.partial_fit`. The threshold stays."""
+        """Count more rows; see `Ranker.partial_fit`. The threshold does not change."""
         super().partial_fit(X, Y, classes, wrong)
         self._counts.make_index()
         return self

@@ -1,4 +1,4 @@
-"""Label names and the numbers that the kernels know them by."""
+"""Label names and their numbers in the kernels."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 TargetForm: TypeAlias = Literal["names", "lists", "dense", "sparse"]
-LONGEST_NUMBER = 4096  # bits of a label that is a whole number; Python refuses to read far longer ones
+LONGEST_NUMBER = 4096  # largest number of bits of an integer label; Python refuses to parse far longer ones
 
 
 def plain_name(name: Any) -> Name:
-    """Return a name as Python's own string or number."""
+    """Return a name as a Python string or number."""
     if isinstance(name, np.generic):
         name = name.item()
     if not isinstance(name, str | int | float):
@@ -56,26 +56,26 @@ class LabelIndex:
 
     @classmethod
     def restore(cls, names: Sequence[Name], counts: NDArray[np.int64]) -> "LabelIndex":
-        """Build a book from what was saved of one."""
-        book = cls()
-        book.names, book.counts = list(names), counts.copy()
-        book._ids = {name: i for i, name in enumerate(book.names)}
-        return book
+        """Build an index from saved names and counts."""
+        index = cls()
+        index.names, index.counts = list(names), counts.copy()
+        index._ids = {name: i for i, name in enumerate(index.names)}
+        return index
 
     def __len__(self) -> int:
         return len(self.names)
 
     def add(self, names: Iterable[Any]) -> None:
-        """Make labels known without an example."""
-        for plain in [plain_name(name) for name in names]:  # all are looked at before the first is known
+        """Add labels without an example."""
+        for plain in [plain_name(name) for name in names]:  # all are validated before the first is added
             if self._ids.setdefault(plain, len(self.names)) == len(self.names):
                 self.names.append(plain)
         self._widen()
 
     def rename(self, old: Name, new: Name) -> None:
-        """Give a label another name, which no label may have yet; its number stays."""
+        """Give a label a new name that no label has yet; its number stays."""
         if new in self._ids:
-            raise ValueError(f"label {new!r} is known already")
+            raise ValueError(f"label {new!r} already exists")
         number = self._ids.pop(old)
         self.names[number], self._ids[new] = new, number
 
@@ -83,11 +83,11 @@ class LabelIndex:
         return plain_name(name) in self._ids
 
     def id_of(self, name: Any) -> int:
-        """Return a label's number; an unknown one raises KeyError."""
+        """Return a label's number; raise KeyError if it is unknown."""
         return self._ids[plain_name(name)]
 
     def _widen(self) -> None:
-        if len(self.names) > len(self.counts):  # by half as much again: appending stays cheap
+        if len(self.names) > len(self.counts):  # grow by half, so that appending stays cheap
             wider = np.zeros(max(len(self.names), len(self.counts) * 3 // 2), np.int64)
             wider[: len(self.counts)] = self.counts
             self.counts = wider
@@ -95,8 +95,8 @@ class LabelIndex:
     def encode(self, Y: Any, n_rows: int, *, learn: bool) -> Targets:
         """Return the label numbers of each row.
 
-        With `learn`, unknown labels become known; without, each gets a number beyond the known ones, so that it
-        still counts as a label that a ranking has missed. All columns of an indicator matrix become known.
+        With `learn`, unknown labels become known. Otherwise each gets a number beyond the known ones, so that it still
+        counts as a label that a ranking has missed. All columns of an indicator matrix become known.
         """
         if not learn:
             return self._copy().encode(Y, n_rows, learn=True)
@@ -105,17 +105,17 @@ class LabelIndex:
             targets = self._encode(Y)
             if len(targets.indptr) - 1 != n_rows:
                 raise ValueError(f"X has {n_rows} rows but Y has {len(targets.indptr) - 1}; give labels for each row")
-        except BaseException:  # whatever an iterable of somebody else's may raise
+        except BaseException:  # a caller's iterable may raise anything
             self._forget_from(n_known)
             raise
         self._widen()
         return targets
 
     def _copy(self) -> "LabelIndex":
-        """Return a book that may be written in without changing this one."""
-        book = LabelIndex()
-        book.names, book._ids = list(self.names), dict(self._ids)
-        return book
+        """Return a copy that can be changed independently."""
+        index = LabelIndex()
+        index.names, index._ids = list(self.names), dict(self._ids)
+        return index
 
     def _encode(self, Y: Any) -> Targets:
         form = target_form(Y)
@@ -129,12 +129,12 @@ class LabelIndex:
         y = column_or_1d(Y, warn=True) if not isinstance(Y, list | tuple) else np.asarray(Y)
         if y.dtype.kind in "fc" or y.dtype == object:
             check_classification_targets(y)
-        # A list mixed of texts and numbers keeps them apart only as it was given.
+        # A list of mixed strings and numbers keeps its types only in its original form.
         given = Y if isinstance(Y, list | tuple) else y.tolist()
         return self._encode_lists([(name,) for name in given])
 
     def _forget_from(self, number: int) -> None:
-        """Forget labels from a number on, which nothing was learnt about."""
+        """Forget labels from a number on; nothing was learned about them."""
         for name in self.names[number:]:
             del self._ids[name]
         del self.names[number:]
@@ -144,15 +144,15 @@ class LabelIndex:
         indptr, ids, n_known = [0], [], len(names)
         for row in rows:
             if isinstance(row, str):
-                raise TypeError(f"labels must be a list for each row, got the text {row!r} among lists")
-            found = []
+                raise TypeError(f"labels must be a list for each row, got the string {row!r} among lists")
+            numbers = []
             for name in row:
                 plain = name if type(name) is str else plain_name(name)
                 i = known.setdefault(plain, len(names))
                 if i == len(names):
                     names.append(plain)
-                found.append(i)
-            ids.extend(found if len(found) == 1 else sorted(set(found)))
+                numbers.append(i)
+            ids.extend(numbers if len(numbers) == 1 else sorted(set(numbers)))
             indptr.append(len(ids))
         return Targets(np.array(indptr, np.int64), np.array(ids, np.int32), n_known)
 
@@ -165,10 +165,10 @@ class LabelIndex:
         return Targets(Y.indptr.astype(np.int64), ids[np.lexsort((ids, rows))], len(self.names))
 
     def known(self, rows: Sequence[Iterable[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return the numbers of those labels of each row that are known."""
-        found = [sorted({self._ids[plain] for plain in map(plain_name, row) if plain in self._ids}) for row in rows]
-        indptr = np.cumsum([0, *map(len, found)]).astype(np.int64)
-        return indptr, np.array([number for row in found for number in row], np.int32)
+        """Return the numbers of the known labels of each row."""
+        numbers = [sorted({self._ids[plain] for plain in map(plain_name, row) if plain in self._ids}) for row in rows]
+        indptr = np.cumsum([0, *map(len, numbers)]).astype(np.int64)
+        return indptr, np.array([number for row in numbers for number in row], np.int32)
 
     def count(self, targets: Targets) -> None:
         """Add rows to the counts of their labels."""

@@ -1,4 +1,4 @@
-"""MMP category ranking: prototypes that move until every relevant label ranks above every other."""
+"""MMP category ranking: prototypes that are updated until every relevant label ranks above every other."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,41 +16,41 @@ from abound.training.source import RowSource
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MMPRanker(PrototypeRanker):
-    """Rank labels by prototypes learnt with the multiclass multilabel perceptron.
+    """Rank labels by prototypes learned with the multiclass multilabel perceptron.
 
-    A row's relevant labels should all score higher than every other label. Where they do not, each relevant label
-    moves towards the row, each label above it away, in proportion to the pairs that stand wrong.
+    A row's relevant labels should all score higher than every other label. Otherwise each relevant label moves towards
+    the row and each label above it moves away, in proportion to the number of wrongly ordered pairs.
 
     Parameters
     ----------
     loss : {1, 2, 3}
-        What a row's update is divided by: 1, the number of wrong pairs, which aims at perfect rankings; 2, nothing,
-        which aims at few wrong pairs; 3, the number of all pairs, which aims at a small share of them.
+        The divisor of a row's update. 1: the number of wrong pairs, which aims at perfect rankings; 2: no divisor,
+        which aims at few wrong pairs; 3: the number of all pairs, which aims at a small share of wrong pairs.
     margin : float
         A relevant label must beat the others by more than this; 0 is the paper's.
     rivals : int or None
-        Only so many of the highest-scoring other labels are compared with the relevant ones; None is the paper's, and
-        spreads an update thinly where labels are many.
+        The number of highest-scoring other labels that are compared with the relevant ones. None compares all, as in
+        the paper, and spreads an update thinly if there are many labels.
     passes : int
-        How often `fit` goes through the rows at the most; from the second time on in random order.
+        The maximum number of passes of `fit` over the rows; from the second pass on, in random order.
     averaged : bool
-        Whether `fit` keeps the mean of the weights after each row of its last pass. Rows learnt later are added to it
+        Whether `fit` averages the weights over the rows of its last pass. Rows learned later are added to the average
         at full step.
     candidates : {"all", "touched"}
-        "all" lets every known label take part, as in the paper. "touched" leaves out labels without a weight on any
-        feature of the row, unless they are relevant, and is what scales to many labels.
+        "all" scores every known label, as in the paper. "touched" leaves out labels without a weight on any feature of
+        the row, unless they are relevant, and scales to many labels.
     early_stopping : float or None
         A share of the rows that `fit` holds out; it stops when another pass ranks them no better and keeps the best
         weights. None learns all rows in all passes.
     random_state : int or None
-        Orders the rows of later passes, and chooses those that are held out.
+        The seed of the order of later passes, and of the choice of held-out rows.
 
     Attributes
     ----------
     n_pairs_ : int
         (feature, label) pairs with a weight.
     passes_ : int
-        The passes after which `fit` kept the weights.
+        The number of passes after which `fit` kept the weights.
 
     References
     ----------
@@ -76,7 +76,7 @@ class MMPRanker(PrototypeRanker):
     random_state: int | None = 0
 
     def check_params(self) -> None:
-        """Raise on a parameter that cannot be used."""
+        """Raise on an invalid parameter."""
         self.check_candidates()
         if isinstance(self.loss, bool | float) or self.loss not in (1, 2, 3):
             raise ValueError(f"loss must be 1, 2 or 3, got {self.loss!r}")
@@ -88,26 +88,26 @@ class MMPRanker(PrototypeRanker):
             check_number("early_stopping", self.early_stopping, 0.0, 0.9)
 
     def settings(self) -> PrototypeSettings:
-        """Return how the kernels rank and learn."""
+        """Return the settings of the kernels."""
         rivals = UNLIMITED if self.rivals is None else self.rivals
         return PrototypeSettings(
             rule=f"mmp{self.loss}", all_labels=self.candidates == "all", margin=self.margin, rivals=rivals
         )
 
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
-        """Learn all rows from scratch, after the names of labels, until another pass ranks held-out rows no better."""
+        """Learn all rows from scratch, after the label names, until another pass does not rank held-out rows better."""
         held, batch = None, source.whole()
         if self.early_stopping:
             batch, held = split(batch, self.early_stopping, self.random_state)
         best, best_score = Prototypes(may_be_dense=self.candidates == "all"), -1.0
         passes = self.passes_over(batch, names, self.passes, self.averaged, self.random_state)
-        for done, learnt in enumerate(passes, 1):
+        for done, store in enumerate(passes, 1):
             if held is not None:
-                self.use(learnt)
+                self.use(store)
                 score = held_out_score(self, held)
                 if score <= best_score:
                     break
                 best_score = score
-            best = learnt if self.averaged or held is None else learnt.kept(np.ones(learnt.n_features, bool))
+            best = store if self.averaged or held is None else store.kept(np.ones(store.n_features, bool))
             self.passes_ = done
         self.use(best)

@@ -1,4 +1,4 @@
-"""One binary perceptron a label: the baseline of the category rankers."""
+"""One binary perceptron per label: the baseline of the category rankers."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,19 +12,19 @@ from abound.training.source import RowSource
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PerceptronRanker(PrototypeRanker):
-    """Rank labels by perceptrons, each of which learns by itself whether a row has its label.
+    """Rank labels by independent perceptrons, one per label.
 
     Parameters
     ----------
     candidates : {"all", "touched"}
-        "all" lets every known label learn from every row. "touched" leaves out labels without a weight on any
-        feature of the row, unless it is theirs, and is what scales to many labels.
+        "all" lets every known label learn from every row. "touched" leaves out labels without a weight on any feature
+        of the row, unless the row has them, and scales to many labels.
     passes : int
-        How often `fit` goes through the rows; from the second time on in random order.
+        The number of passes of `fit` over the rows; from the second pass on, in random order.
     averaged : bool
-        Whether `fit` keeps the mean of the weights after each row of its last pass.
+        Whether `fit` averages the weights over the rows of its last pass.
     random_state : int or None
-        Orders the rows of later passes.
+        The seed of the order of later passes.
 
     References
     ----------
@@ -46,16 +46,16 @@ class PerceptronRanker(PrototypeRanker):
     random_state: int | None = 0
 
     def check_params(self) -> None:
-        """Raise on a parameter that cannot be used."""
+        """Raise on an invalid parameter."""
         self.check_candidates()
         check_whole("passes", self.passes, 1)
 
     def settings(self) -> PrototypeSettings:
-        """Return how the kernels rank and learn."""
+        """Return the settings of the kernels."""
         return PrototypeSettings(rule="perceptron", all_labels=self.candidates == "all")
 
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
-        """Learn all rows from scratch, after the names of labels."""
+        """Learn all rows from scratch, after the label names."""
         self.passes_ = self.passes
-        for learnt in self.passes_over(source.whole(), names, self.passes, self.averaged, self.random_state):
-            self.use(learnt)
+        for store in self.passes_over(source.whole(), names, self.passes, self.averaged, self.random_state):
+            self.use(store)

@@ -1,4 +1,4 @@
-"""What the rankers with one prototype a label share: their component, and passes over all rows."""
+"""What the rankers with one prototype per label share: their component, and passes over all rows."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -18,42 +18,43 @@ CANDIDATES = ("all", "touched")
 class PrototypeRanker(Ranker):
     """Rank labels by the product of their prototype with the row.
 
-    A subclass has `candidates`: "all" lets every label take part, as in the paper; "touched" only those with a
-    weight on a feature of the row and the row's own, which is what scales to many labels.
+    A subclass has `candidates`: "all" scores every label, as in the paper; "touched" scores only the labels with a
+    weight on a feature of the row and the row's own labels, and scales to many labels.
     """
 
     candidates: str
 
     def check_candidates(self) -> None:
-        """Raise unless `candidates` can be used."""
+        """Raise if `candidates` is invalid."""
         if self.candidates not in CANDIDATES:
             raise ValueError(f"candidates must be 'all' or 'touched', got {self.candidates!r}")
 
     @abstractmethod
     def settings(self) -> PrototypeSettings:
-        """Return how the kernels rank and learn."""
+        """Return the settings of the kernels."""
 
     def build(self) -> list[PrototypeWeights]:
         """Return its component."""
         return [PrototypeWeights(self.settings())]
 
     def configure(self) -> None:
-        """Give the component what the parameters say now."""
+        """Set the component by the current parameters."""
         prototypes = self.component(PrototypeWeights)
         assert prototypes is not None
         prototypes.settings = self.settings()
 
     def use(self, store: Prototypes) -> None:
-        """Rank by some prototypes from now on."""
+        """Replace the prototypes."""
         self.set_components([PrototypeWeights(self.settings(), store)])
 
     def passes_over(
         self, batch: Batch, names: Batch | None, passes: int, averaged: bool, random_state: int | None
     ) -> Iterator[Prototypes]:
-        """Learn the rows several times from scratch, and give what was learnt after each pass.
+        """Learn the rows several times from scratch, and yield the result of each pass.
 
-        Averaged, that is the mean of the weights after each row of that pass. The first pass keeps the rows' order, so
-        that it learns what a stream would; later ones go in random order, or the last label of sorted rows would win.
+        With `averaged`, the result is the mean of the weights over the rows of that pass. The first pass keeps the
+        rows' order, so that it learns what a stream would. Later passes use a random order; otherwise the last label of
+        sorted rows would win.
         """
         learning = Prototypes(has_aux=averaged, may_be_dense=self.candidates == "all")
         if names is not None:

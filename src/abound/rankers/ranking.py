@@ -1,4 +1,4 @@
-"""What a ranker answers with: ranked labels, and the reasons for one of them."""
+"""The results of a ranker: ranked labels, and the explanation of one of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Ranking:
     Attributes
     ----------
     indices : ndarray of shape (n_samples, k), int32
-        Label numbers in the order in which the ranker met them, padded with -1.
+        Label numbers, assigned in the order in which the ranker first saw the labels, padded with -1.
     scores : ndarray of shape (n_samples, k), float64
         Their scores, padded with 0.
     names : sequence of length n_labels or more
@@ -61,7 +61,7 @@ class Explanation:
     votes : ndarray of float64
         What each of them adds to the score.
     prior : float
-        What the score begins with, whatever the row.
+        The label's bias, which every row receives.
     """
 
     label: Name

@@ -1,4 +1,4 @@
-"""Rocchio's prototypes: what a label's rows have in common, less what the others have."""
+"""Rocchio's prototypes: the mean of a label's rows, minus a part of the mean of the other rows."""
 
 from abound.components.counts import RocchioSums
 from abound.rankers.base import Ranker
@@ -6,10 +6,10 @@ from abound.rankers.validation import check_number
 
 
 class RocchioRanker(Ranker):
-    """Rank labels by their closeness to the mean of their rows, less a part of the mean of the others.
+    """Rank labels by similarity to the mean of their rows, minus a part of the mean of the other rows.
 
-    Learning only adds sums; the prototypes are made from them at the first ranking after it, which takes time in
-    proportion to the whole model. Labels without a single word in common with a row are not ranked.
+    Learning only adds sums. The prototypes are computed from them at the first ranking after learning, which takes time
+    in proportion to the size of the model. Labels without a feature in common with a row are not ranked.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class RocchioRanker(Ranker):
         self.negative = negative
 
     def check_params(self) -> None:
-        """Raise on a parameter that cannot be used."""
+        """Raise on an invalid parameter."""
         check_number("positive", self.positive, 0.0)
         check_number("negative", self.negative, 0.0)
 
@@ -44,7 +44,7 @@ class RocchioRanker(Ranker):
         return [RocchioSums()]
 
     def configure(self) -> None:
-        """Give the component the parameters, and the counts of labels."""
+        """Pass the parameters and the label counts to the component."""
         sums = self.component(RocchioSums)
         assert sums is not None
         sums.weights = (self.positive, self.negative)

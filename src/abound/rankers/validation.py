@@ -1,7 +1,7 @@
-"""What a ranker is given: parameters and matrices, checked before a kernel sees them.
+"""Validation of parameters and matrices before a kernel uses them.
 
-Neither scipy nor scikit-learn is imported before a matrix comes in: they take longer to import than a model takes
-to load and to rank a text.
+Neither scipy nor scikit-learn is imported before a matrix is given: importing them takes longer than loading a model
+and ranking a text.
 """
 
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +22,7 @@ VALUES = (np.dtype(np.float64),)
 
 
 def check_number(name: str, value: Any, low: float, high: float = float("inf")) -> None:
-    """Raise ValueError unless `value` is a number from `low` to `high`."""
+    """Raise unless `value` is a number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not low <= value <= high:
@@ -31,14 +31,14 @@ def check_number(name: str, value: Any, low: float, high: float = float("inf")) 
 
 
 def check_whole(name: str, value: Any, low: int, high: int = UNLIMITED) -> None:
-    """Raise unless `value` is a whole number from `low` to `high`, which a kernel can take."""
+    """Raise unless `value` is a whole number from `low` to `high` that fits a kernel."""
     check_number(name, value, low, float("inf") if high == UNLIMITED else high)
     if not isinstance(value, int | np.integer) or value > high:
         raise TypeError(f"{name} must be a whole number of at most 64 bits, got {value!r}")
 
 
 def canonical_rows(X: Any) -> Rows | None:
-    """Return X as it is, if the kernels can take it so; full validation takes longer than to rank a row."""
+    """Return X unchanged if the kernels can take it as it is; full validation takes longer than ranking a row."""
     import scipy.sparse as sp
 
     if not isinstance(X, sp.csr_array | sp.csr_matrix) or X.ndim != 2 or X.shape[0] == 0:
@@ -56,9 +56,9 @@ def canonical_rows(X: Any) -> Rows | None:
 
 
 def as_csr(estimator: Any, X: Any, *, learn: bool) -> "sp.csr_array[Any]":
-    """Return any rows that scikit-learn knows as a canonical CSR matrix, or say what is wrong with them.
+    """Return rows of any form that scikit-learn accepts as a canonical CSR matrix; raise if they are not valid.
 
-    With `learn`, columns beyond those that the estimator knows are new features.
+    With `learn`, columns beyond the known ones are new features.
     """
     import scipy.sparse as sp
     from sklearn.utils.validation import _check_feature_names, check_array
@@ -70,14 +70,14 @@ def as_csr(estimator: Any, X: Any, *, learn: bool) -> "sp.csr_array[Any]":
     )
     sparse: bool = sp.issparse(X)
     if not learn and not sparse and X.shape[1] != estimator.n_features_in_:
-        # A dense matrix states its width; only a sparse one may leave its last columns out, or have more.
+        # Only a sparse matrix may omit its last columns, or have more.
         raise ValueError(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input"
         )
     if X.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"X must have fewer than 2**31 columns, got {X.shape[1]}")
-    # Made anew from copies: what somebody has noted on a matrix, such as that it is canonical, need not be so.
+    # Rebuilt from copies: flags on a matrix, such as that it is canonical, may be wrong.
     arrays: Any = (X.data, X.indices, X.indptr) if sparse else X
     X = sp.csr_array(arrays, shape=X.shape, copy=True)
     X.sum_duplicates()

@@ -1,4 +1,4 @@
-"""Documents of queries in, ranked documents out."""
+"""Rank the documents of queries."""
 
 from abound.retrieval.cutting_plane import Certificate
 from abound.retrieval.design import ThermometerTable

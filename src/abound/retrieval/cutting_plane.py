@@ -1,11 +1,11 @@
 """The 1-slack cutting plane: minimise 1/2 |w|^2 + C times a convex risk, with a certificate.
 
-Joachims, Finley and Yu, "Cutting-plane training of structural SVMs" (2009). A round asks for the tangent of the risk
-at w, adds it to the planes, and minimises the regularised maximum of the planes, a quadratic program with one
-variable a plane. Its value bounds the optimum from below, the objective at any w bounds it from above.
+Joachims, Finley and Yu, "Cutting-plane training of structural SVMs" (2009). Each round computes the tangent of the risk
+at w, adds it to the planes, and minimises the regularised maximum of the planes, a quadratic program with one variable
+per plane. Its value is a lower bound of the optimum, and the objective at any w is an upper bound.
 
-The minimum of few planes lies far out, and its tangents tell little about the risk near the optimum. So the next
-tangent is taken on the way from the best w so far to that minimum; both bounds hold wherever it is taken.
+With few planes, the minimum is far from the optimum, and tangents there say little about the risk near the optimum. So
+the next tangent is taken on the line from the best w so far to that minimum; both bounds hold at any point.
 """
 
 import time
@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from abound.retrieval.quadratic import solve_simplex_qp
 
 Floats = NDArray[np.float64]
-# The tangent of the risk at w: (loss, g), where the risk is at least loss - w . g, and equal to it at w.
+# The tangent of the risk at w: (loss, g), where the risk is at least loss - w . g, with equality at w.
 Tangent = Callable[[Floats], tuple[float, Floats]]
 
-STEP = 0.2  # how far on that way; on letor-agg all of it takes three to five times the rounds
-IDLE_ROUNDS = 20  # a plane that carries no weight for so many rounds is dropped
+STEP = 0.2  # relative step on that line; on letor-agg, a full step takes three to five times the rounds
+IDLE_ROUNDS = 20  # a plane with zero weight for this many rounds is dropped
 IDLE_WEIGHT = 1e-9
 
 
@@ -33,13 +33,13 @@ class Certificate:
     Attributes
     ----------
     primal : float
-        The objective that the solution reaches: an upper bound of the optimum.
+        The objective of the solution: an upper bound of the optimum.
     dual : float
         A lower bound of the optimum.
     rounds : int
-        How often the most violated rankings were looked for.
+        The number of searches for the most violated rankings.
     seconds : float
-        How long that took in all.
+        The total time.
     """
 
     primal: float
@@ -49,7 +49,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """How far from the optimum the solution is at the most."""
+        """The largest possible distance of the solution's objective from the optimum."""
         return self.primal - self.dual
 
     @property
@@ -59,7 +59,7 @@ class Certificate:
 
 
 class _Planes:
-    """The planes at hand, with their products."""
+    """The current planes and their products."""
 
     def __init__(self, n_features: int) -> None:
         self.losses = np.zeros(0)
@@ -77,7 +77,7 @@ class _Planes:
     def solve(self, C: float) -> tuple[Floats, float]:
         """Return the w that minimises the regularised maximum of the planes, and a lower bound of the optimum."""
         shares = solve_simplex_qp(C * self.products, self.losses)
-        # Whatever the solver's accuracy, shares made feasible here give a true lower bound.
+        # Feasible shares give a true lower bound, whatever the accuracy of the solver.
         shares = np.maximum(shares, 0.0)
         shares /= max(1.0, shares.sum())
         self.idle = np.where(shares > IDLE_WEIGHT, 0, self.idle + 1)
@@ -97,7 +97,7 @@ def minimize(tangent: Tangent, n_features: int, C: float, tol: float, max_rounds
     Returns
     -------
     w : ndarray of shape (n_features,)
-        The best solution met.
+        The best solution found.
     certificate : Certificate
     """
     begin = time.perf_counter()

@@ -1,7 +1,7 @@
-"""The three forms that rows may have while a ranking is learnt: dense, sparse, and thermometer bits by table.
+"""The three forms of rows during training: dense, sparse, and thermometer bits by table.
 
-A form gives the scores of a block of rows, and the weighted sum of the block. Blocks do not depend on the number of
-threads that work on them, and their sums are added in order: equal rows give equal bytes on one core and on many.
+Each form computes the scores of a block of rows, and the weighted sum of the block. Blocks do not depend on the number
+of threads, and their sums are added in order: equal rows give equal bytes on one core and on many.
 """
 
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Block(Protocol):
-    """Some rows, as the cutting plane needs them."""
+    """Some rows, as the cutting plane uses them."""
 
     def scores(self, w: Floats) -> Floats:
         """Return w . x of each row."""
@@ -30,7 +30,7 @@ class MatrixBlock:
 
     def __init__(self, X: Any) -> None:
         self._X = X
-        self._transposed = X.T  # a view; for CSR rows it is the CSC form of them
+        self._transposed = X.T  # a view; for CSR rows it is their CSC form
 
     def scores(self, w: Floats) -> Floats:
         """Return w . x of each row."""
@@ -42,14 +42,14 @@ class MatrixBlock:
 
 
 class ThermometerTable:
-    """Rows of thermometer bits, kept as one bin a column: what ``ThermometerFeatures(output="table")`` gives.
+    """Rows of thermometer bits, stored as one bin per column: the output of ``ThermometerFeatures(output="table")``.
 
-    Behaves as the sparse matrix of its bits where an estimator asks for shape, rows, or a dense or sparse copy.
+    Behaves like the sparse matrix of its bits for shape, row selection, and conversion to a dense or sparse matrix.
 
     Parameters
     ----------
     bins : ndarray of shape (n_rows, n_columns), int32
-        How many of its column's thresholds each value passes.
+        The number of its column's thresholds that each value exceeds.
     n_thresholds : ndarray of shape (n_columns,)
     """
 
@@ -91,7 +91,7 @@ class ThermometerTable:
         indices = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
         indices += np.repeat(np.tile(first_bit, len(self)), counts)
         indptr = np.concatenate([[0], np.cumsum(n_bits)])
-        if max(len(indices), self.shape[1]) <= np.iinfo(np.int32).max:  # many solvers take no wider indices
+        if max(len(indices), self.shape[1]) <= np.iinfo(np.int32).max:  # many solvers need 32-bit indices
             indices, indptr = indices.astype(np.int32), indptr.astype(np.int32)
         return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=self.shape)
 
@@ -116,7 +116,7 @@ class ThermometerTable:
         """Return the sum of the rows, each times its weight."""
         cells = np.zeros(self._starts[-1])
         thermometer_sum(self._cells, weights, 0, len(self), cells)
-        # A bit is had by the rows of its bin and of all bins above: the column's total less the bins below.
+        # A bit is set in the rows of its bin and of all bins above: the column's total minus the bins below.
         below = np.cumsum(cells) - cells
         totals = np.add.reduceat(cells, self._starts[:-1])
         bits = totals[self._columns] - (below - below[self._starts[:-1]][self._columns])
@@ -124,5 +124,5 @@ class ThermometerTable:
 
 
 def make_block(X: Any) -> Block:
-    """Return rows in the form that the cutting plane takes."""
+    """Return rows in the form that the cutting plane uses."""
     return X if isinstance(X, ThermometerTable) else MatrixBlock(X)

@@ -1,4 +1,4 @@
-"""A learnt ranking in the words of search engines."""
+"""Export a learned ranking to search engines."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ ENGINES = ("solr", "elasticsearch", "vespa")
 
 
 class _Parts(NamedTuple):
-    """What a model adds up: weights of columns, or of their thermometer bits."""
+    """The terms of a model's score: weights of columns, or of their thermometer bits."""
 
     names: list[str]
     weights: Floats
@@ -30,29 +30,29 @@ class _Parts(NamedTuple):
 def export_ranking(
     model: Any, engine: str, *, name: str = "abound", feature_names: Sequence[str] | None = None
 ) -> dict[str, Any] | str:
-    """Return what a search engine needs to give a learnt ranking's scores.
+    """Return the definition with which a search engine computes the scores of a learned ranking.
 
     Parameters
     ----------
     model : SVMMap, Reranker, or Pipeline of a ThermometerFeatures and an SVMMap
-        A fitted one that scores each document on its own, that is, without `per_query`.
+        A fitted model that scores each document independently, that is, without `per_query`.
     engine : {"solr", "elasticsearch", "vespa"}
         For Solr, the JSON of an ``org.apache.solr.ltr.model.LinearModel``; for Elasticsearch's learning-to-rank
         plugin, the body of ``_createmodel`` with a ``model/linear``; for Vespa, a ranking expression.
     name : str
         The model's name in the engine.
     feature_names : sequence of str, optional
-        The engine's names of the columns; for Vespa any expression will do, such as ``bm25(title)``.
+        The engine's names of the columns; for Vespa, any expression such as ``bm25(title)``.
 
     Returns
     -------
-    dict to be sent as JSON, or str for Vespa
+    dict to send as JSON, or str for Vespa
 
     Notes
     -----
-    A linear model of Solr or Elasticsearch knows no thresholds: each thermometer bit is a feature of its own there, to
-    be defined under the name that it has in the export, such as ``bm25>12.5``. Vespa compares by itself. Solr and
-    Elasticsearch get no intercept, which only loss="accuracy" has and which changes no order.
+    A linear model of Solr or Elasticsearch has no thresholds: each thermometer bit is a separate feature, which must be
+    defined under its name in the export, such as ``bm25>12.5``. Vespa compares with the thresholds itself. The exports
+    for Solr and Elasticsearch have no intercept. Only loss="accuracy" has one, and it does not change the order.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def export_ranking(
             "features": [{"name": feature} for feature in weights],
             "params": {"weights": weights},
         }
-    # The plugin reads the definition as a text that holds JSON.
+    # The plugin expects the definition as a string of JSON.
     return {"model": {"name": name, "model": {"type": "model/linear", "definition": json.dumps(weights)}}}
 
 
@@ -90,7 +90,7 @@ def _take_apart(model: Any, feature_names: Sequence[str] | None) -> _Parts:
         if not isinstance(thermometer, ThermometerFeatures):
             raise ValueError("a pipeline must be a ThermometerFeatures and an SVMMap to be exported")
     if not isinstance(ranker, SVMMap):
-        raise TypeError(f"an SVMMap, a Reranker or a Pipeline can be exported, got {type(model).__name__}")
+        raise TypeError(f"model must be an SVMMap, a Reranker or a Pipeline, got {type(model).__name__}")
     check_is_fitted(ranker)
     n_columns = ranker.n_features_in_ if thermometer is None else thermometer.n_features_in_
     if feature_names is None:
@@ -133,7 +133,7 @@ def _vespa(parts: _Parts) -> str:
 
 
 def _choices(name: str, sign: float, thresholds: list[float], steps: list[float]) -> str:
-    """Return nested choices that find a value's step in as many comparisons as the logarithm of the steps."""
+    """Return nested conditions that find a value's step in a logarithmic number of comparisons."""
     if not thresholds:
         return _number(steps[0])
     middle = len(thresholds) // 2

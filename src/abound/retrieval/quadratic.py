@@ -1,11 +1,11 @@
-"""The quadratic program of the cutting plane, handed to a solver."""
+"""The quadratic program of the cutting plane, solved by daqp."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-NO_BOUND = 1e30  # what the solver takes for infinity
+NO_BOUND = 1e30  # what the solver treats as infinity
 ACCURACY = 1e-9
 
 
@@ -26,7 +26,7 @@ def solve_simplex_qp(P: NDArray[np.float64], gain: NDArray[np.float64]) -> NDArr
     [1.0, 0.0]
     """
     n = len(gain)
-    # The first n bounds are those of x itself, the last is that of its sum.
+    # The first n bounds are those of x, the last is that of its sum.
     upper, lower = np.append(np.full(n, NO_BOUND), 1.0), np.append(np.zeros(n), -NO_BOUND)
     kinds = np.zeros(n + 1, np.int32)
     x, _, flag, _ = _solver().solve(

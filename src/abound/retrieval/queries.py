@@ -1,4 +1,4 @@
-"""Which rows belong to which query."""
+"""The assignment of rows to queries."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ class Queries:
     Attributes
     ----------
     order : ndarray of shape (n_rows,)
-        Row numbers, those of one query after those of another, each query's in the order given.
+        Row numbers, grouped by query; within a query, in the given order.
     indptr : ndarray of shape (n_queries + 1,)
         Where each query begins in `order`.
     names : ndarray of shape (n_queries,)
@@ -30,7 +30,7 @@ class Queries:
 
     @property
     def codes(self) -> NDArray[np.int64]:
-        """The query number of each row, in the order given."""
+        """The query number of each row, in the given order."""
         codes = np.empty(len(self.order), np.int64)
         codes[self.order] = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         return codes
@@ -42,7 +42,7 @@ def group_queries(qid: Any, n_rows: int) -> Queries:
     Parameters
     ----------
     qid : array-like of shape (n_rows,) or None
-        The query of each row, numbers or texts in any order; None is one query for all rows.
+        The query of each row, numbers or strings in any order; None means one query for all rows.
     n_rows : int
 
     Examples

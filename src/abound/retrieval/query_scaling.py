@@ -1,4 +1,4 @@
-"""Scores made comparable between queries."""
+"""Normalise scores within each query."""
 
 from typing import Any, Self
 
@@ -15,14 +15,14 @@ METHODS = ("minmax", "percentile", "standard")
 
 
 class QueryScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Normalise each column within each query; nothing is learnt from other queries.
+    """Normalise each column within each query; other queries have no influence.
 
     Parameters
     ----------
     method : {"minmax", "percentile", "standard"}
-        From 0 for the least score of the query to 1 for its largest; the share of the query's scores that are lower
-        (ties count half); or mean 0 and variance 1. A column that is constant in a query becomes 0, in percentiles
-        one half. A missing score (NaN) stays missing.
+        "minmax" scales from 0 for the lowest score of the query to 1 for the highest. "percentile" is the share of the
+        query's scores that are lower (ties count half). "standard" has mean 0 and variance 1. A column that is constant
+        in a query becomes 0, or 0.5 for "percentile". A missing score (NaN) stays missing.
 
     Examples
     --------
@@ -30,7 +30,7 @@ class QueryScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
     [0.0, 1.0, 0.0, 1.0]
     """
 
-    # Scikit-learn's routing passes qid on when it is asked to: see `set_transform_request`.
+    # scikit-learn's metadata routing passes qid on request: see `set_transform_request`.
     def __init__(self, method: str = "minmax") -> None:
         self.method = method
 
@@ -40,7 +40,7 @@ class QueryScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Note the columns; there is nothing else to learn."""
+        """Store the columns; there is nothing else to learn."""
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {self.method!r}")
         check_sparse(X)
@@ -60,7 +60,7 @@ class QueryScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
         ----------
         X : array-like of shape (n_documents, n_features)
         qid : array-like of shape (n_documents,), optional
-            The query of each document, in any order; without, all are documents of one query.
+            The query of each document, in any order; by default all documents belong to one query.
         """
         check_is_fitted(self, "fitted_")
         check_sparse(X)
@@ -71,18 +71,18 @@ class QueryScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sci
         return scaled
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns, which stay as they are."""
+        """Return the names of the columns, which do not change."""
         from sklearn.utils.validation import _check_feature_names_in
 
         return np.asarray(_check_feature_names_in(self, input_features), object)
 
 
 def _scale(method: str, rows: NDArray[np.float64], queries: Queries) -> NDArray[np.float64]:
-    """Normalise rows that stand in the order of their queries."""
+    """Normalise rows that are in the order of their queries."""
     starts, sizes = queries.indptr[:-1], np.diff(queries.indptr)
     if method == "percentile":
         missing = np.isnan(rows)
-        above_all = np.where(missing, np.inf, rows)  # where they change no other rank; omitting them takes much longer
+        above_all = np.where(missing, np.inf, rows)  # there they change no other rank; omitting them takes much longer
         parts = [slice(a, b) for a, b in zip(starts, queries.indptr[1:], strict=True)]
         ranks = np.concatenate([rankdata(above_all[part], axis=0) for part in parts])
         counts = np.maximum(np.add.reduceat(~missing, starts, axis=0, dtype=np.int64), 1)

@@ -1,4 +1,4 @@
-"""From raw scores of retrieval functions to a ranking: normalise, thermometer, SVM-map, in one model."""
+"""From raw scores of retrieval functions to a ranking: normalisation, thermometer and SVM-map in one model."""
 
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
@@ -24,19 +24,19 @@ from abound.store.model import is_sorted
 class Reranker(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Learn to rank documents of queries from the scores or ranks that retrieval functions gave them.
 
-    Does what a pipeline of `QueryScaler`, `ThermometerFeatures` and `SVMMap` does, knows each row's query on the way
-    without scikit-learn's routing, and is kept in one model directory.
+    Equivalent to a pipeline of `QueryScaler`, `ThermometerFeatures` and `SVMMap`, but passes on each row's query
+    without scikit-learn's metadata routing, and is saved in one model directory.
 
     Parameters
     ----------
     C, tol, loss, relevant_from, n_jobs
         See `SVMMap`.
     n_thresholds : int
-        Thermometer bits a column; 0 leaves the columns as they are.
+        Thermometer bits per column; 0 leaves the columns unchanged.
     per_query : None or {"minmax", "percentile", "standard"}
-        How columns are normalised within each query first.
+        How columns are first normalised within each query.
     lower_is_better : bool
-        Whether the columns are ranks, or otherwise best when small; a missing value is worse than any.
+        Whether smaller values are better, as for ranks; a missing value is worse than any other.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Reranker(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     @property
     def certificate_(self) -> Certificate:
-        """How close to the optimum the ranker is known to be."""
+        """The bounds of the ranker's distance from the optimum."""
         check_is_fitted(self, "ranker_")
         return self.ranker_.certificate_
 
@@ -109,13 +109,13 @@ class Reranker(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         return -given
 
     def decision_function(self, X: Any, qid: Any = None) -> Floats:
-        """Return the score of each document: the higher, the better; qid is needed with `per_query` only."""
+        """Return the score of each document, higher is better; qid is needed only with `per_query`."""
         check_is_fitted(self, "ranker_")
         X = self._scaled(X, qid)
         return self.ranker_.decision_function(X if self.thermometer_ is None else self.thermometer_.transform(X))
 
     def predict(self, X: Any, qid: Any = None) -> Floats:
-        """Return the score of each document, as rankers of other libraries do."""
+        """Return the score of each document, like rankers of other libraries."""
         return self.decision_function(X, qid)
 
     def rank(self, X: Any, qid: Any = None) -> list[RankedQuery]:
@@ -125,21 +125,21 @@ class Reranker(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: None = None) -> float:
         """Return the mean average precision over the queries that have a relevant document.
 
-        A Pipeline hands `sample_weight` on even when there is none; queries all weigh the same.
+        A Pipeline passes `sample_weight` even if there is none; all queries have the same weight.
         """
         if sample_weight is not None:
-            raise ValueError("sample_weight must be None: the mean is over queries, which weigh the same")
+            raise ValueError("sample_weight must be None: all queries have the same weight")
         scores = self.decision_function(X, qid)
         return evaluate_queries(y, scores, qid, ["MAP"], relevant_from=self.relevant_from)["MAP"]
 
     # -- saving ------------------------------------------------------------------------------------
 
     def content(self) -> dict[str, Any]:
-        """Return what the manifest says beside the kind and the files."""
+        """Return the entries of the manifest besides the kind and the files."""
         return {"params": plain_params(self.get_params())}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything that was learnt, by name."""
+        """Return everything that was learned, by name."""
         check_is_fitted(self, "ranker_")
         arrays: dict[str, NDArray[Any]] = dict(self.ranker_.arrays())
         if self.thermometer_ is not None:
@@ -150,7 +150,7 @@ class Reranker(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
-        """Build a reranker from a model directory that was read."""
+        """Build a reranker from a loaded model directory."""
         try:
             reranker = cls(**{**model.content["params"], **params})
             shared = {name: getattr(reranker, name) for name in ("C", "tol", "loss", "relevant_from", "n_jobs")}
@@ -162,9 +162,9 @@ class Reranker(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has
                 flat = model.take("thresholds", np.float64, None)
                 offsets = model.take("threshold_offsets", np.int64, None)
                 if offsets[0] != 0 or offsets[-1] != len(flat) or not is_sorted(offsets):
-                    raise ValueError("the thresholds do not fit their columns")
+                    raise ValueError("the thresholds do not match their columns")
                 if len(flat) != len(reranker.ranker_.coef_):
-                    raise ValueError("there is not one weight for each threshold")
+                    raise ValueError("the numbers of weights and thresholds differ")
                 falls = np.flatnonzero(np.diff(flat) < 0) + 1
                 if not np.isin(falls, offsets).all():
                     raise ValueError("the thresholds of a column are not in order")

@@ -41,21 +41,21 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     Parameters
     ----------
     C : float
-        How much the loss weighs against large weights.
+        The weight of the loss relative to the regularisation.
     tol : float
         Stop when the gap between objective and lower bound is at most this share of the objective.
     loss : {"map", "roc", "accuracy"}
         1 - average precision, 1 - ROC area, or the share of documents on the wrong side of a threshold, which is the
-        ordinary SVM; then, and only then, there is an intercept. Accuracy is averaged over queries too: without qid
-        it is taken over all documents alike.
+        ordinary SVM. Only "accuracy" has an intercept. Accuracy is averaged over queries, too; without qid, it is
+        averaged over all documents.
     relevant_from : float
         The smallest grade of a relevant document.
     class_weight : None or "balanced"
-        With loss="accuracy": whether a relevant document weighs as much as there are others to one relevant.
+        With loss="accuracy": whether relevant documents are weighted by the ratio of irrelevant to relevant ones.
     max_rounds : int
-        Stop after so many rounds, whatever the gap.
+        The maximum number of rounds, whatever the gap.
     n_jobs : int, optional
-        Threads, as joblib counts them. The result does not depend on it.
+        The number of threads, as in joblib. The result does not depend on it.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     certificate_ : Certificate
         primal, dual, gap, rounds and seconds.
     n_queries_ : int
-        Queries that have a relevant and another document; the others carry no constraint.
+        Queries that have a relevant and an irrelevant document; the others have no constraint.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         return tags
 
     def check_params(self) -> None:
-        """Raise ValueError or TypeError if a parameter is not what it may be."""
+        """Raise ValueError or TypeError on an invalid parameter."""
         for name, value in (("C", self.C), ("tol", self.tol), ("relevant_from", self.relevant_from)):
             if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
                 raise TypeError(f"{name} must be a number, got {value!r}")
@@ -105,7 +105,7 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if self.class_weight not in (None, "balanced"):
             raise ValueError(f"class_weight must be None or 'balanced', got {self.class_weight!r}")
         if self.class_weight is not None and self.loss != "accuracy":
-            raise ValueError(f"class_weight goes with loss='accuracy' only, got loss={self.loss!r}")
+            raise ValueError(f"class_weight needs loss='accuracy', got loss={self.loss!r}")
         if not isinstance(self.max_rounds, int | np.integer) or self.max_rounds < 1:
             raise ValueError(f"max_rounds must be a whole number of at least 1, got {self.max_rounds!r}")
 
@@ -120,7 +120,7 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         y : array-like of shape (n_documents,)
             Grades; those of `relevant_from` and more are relevant.
         qid : array-like of shape (n_documents,), optional
-            The query of each document, in any order; without, all are documents of one query.
+            The query of each document, in any order; by default all documents belong to one query.
 
         Returns
         -------
@@ -130,10 +130,10 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         check_sparse(y, "y")
-        X, y = self._checked(X, reset=True), column_or_1d(y, warn=True)
+        X, y = self._validate(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         if not len(y):
-            raise ValueError("there is nothing to learn: X has 0 rows; give one document at least")
+            raise ValueError("there is nothing to learn: X has 0 rows; give at least one document")
         if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
             raise ValueError("y must hold a finite grade for each row; Unknown label type otherwise")
         queries = group_queries(qid, X.shape[0])
@@ -163,7 +163,7 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         self.coef_, self.intercept_ = w[: X.shape[1]].copy(), float(w[X.shape[1] :].sum())
         return self
 
-    def _checked(self, X: Any, *, reset: bool) -> Any:
+    def _validate(self, X: Any, *, reset: bool) -> Any:
         if isinstance(X, ThermometerTable):
             if reset:
                 self.n_features_in_ = X.shape[1]
@@ -178,12 +178,12 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     # -- ranking -----------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the score of each document: the higher, the better."""
+        """Return the score of each document; higher is better."""
         check_is_fitted(self, "coef_")
-        return make_block(self._checked(X, reset=False)).scores(self.coef_) + self.intercept_
+        return make_block(self._validate(X, reset=False)).scores(self.coef_) + self.intercept_
 
     def predict(self, X: Any) -> Floats:
-        """Return the score of each document, as rankers of other libraries do."""
+        """Return the score of each document, like rankers of other libraries."""
         return self.decision_function(X)
 
     def rank(self, X: Any, qid: Any = None) -> list[RankedQuery]:
@@ -197,24 +197,24 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         Returns
         -------
         list of RankedQuery
-            In the order in which the queries first appear; of equal scores the earlier row comes first.
+            In the order in which the queries first appear; for equal scores, the earlier row comes first.
         """
         return rank_scores(self.decision_function(X), qid)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: None = None) -> float:
         """Return the mean average precision over the queries that have a relevant document.
 
-        A Pipeline hands `sample_weight` on even when there is none; queries all weigh the same.
+        A Pipeline passes `sample_weight` even if there is none; all queries have the same weight.
         """
         if sample_weight is not None:
-            raise ValueError("sample_weight must be None: the mean is over queries, which weigh the same")
+            raise ValueError("sample_weight must be None: all queries have the same weight")
         figures = evaluate_queries(y, self.decision_function(X), qid, ["MAP"], relevant_from=self.relevant_from)
         return figures["MAP"]
 
     # -- saving ------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what was learnt, by name, as a model directory holds it."""
+        """Return what was learned, by name, as stored in a model directory."""
         check_is_fitted(self, "coef_")
         certificate = self.certificate_
         return {
@@ -225,12 +225,12 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         }
 
     def state_hash(self) -> str:
-        """Return a hash of what was learnt."""
+        """Return a hash of what was learned."""
         arrays = self.arrays()
         return state_hash(self.kind, {name: arrays[name] for name in ("coef", "intercept")})
 
     def content(self) -> dict[str, Any]:
-        """Return what the manifest says beside the kind and the files."""
+        """Return the entries of the manifest besides the kind and the files."""
         content: dict[str, Any] = {"params": plain_params(self.get_params())}
         if hasattr(self, "feature_names_in_"):
             content["feature_names"] = [str(name) for name in self.feature_names_in_]
@@ -238,7 +238,7 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
-        """Build a ranker from a model directory that was read."""
+        """Build a ranker from a loaded model directory."""
         try:
             ranker = cls(**{**model.content["params"], **params})
             ranker.check_params()
@@ -256,7 +256,7 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
 
 
 def rank_scores(scores: Floats, qid: Any = None) -> list[RankedQuery]:
-    """Rank scored documents of queries; of equal scores the earlier row comes first.
+    """Rank scored documents of queries; for equal scores, the earlier row comes first.
 
     Examples
     --------
@@ -273,5 +273,5 @@ def rank_scores(scores: Floats, qid: Any = None) -> list[RankedQuery]:
 
 
 def plain_params(params: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON takes them."""
+    """Return parameters that JSON can represent."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}

@@ -1,4 +1,4 @@
-"""The tangent of SVM-map's risk: blocks of whole queries, their most violated rankings, and how they add up."""
+"""The tangent of SVM-map's risk: blocks of whole queries, their most violated rankings, and their sum."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self, cast
@@ -11,12 +11,12 @@ from abound.retrieval.design import Block, Floats, make_block
 from abound.retrieval.queries import Queries
 
 LOSSES = {"map": LOSS_MAP, "roc": LOSS_ROC, "accuracy": LOSS_ACCURACY}
-# Rows are shared out among threads in blocks of at least so many, and in no more blocks than this.
-BLOCK_ROWS, MOST_BLOCKS = 1024, 32
+# Rows are distributed to threads in blocks of at least BLOCK_ROWS, and in at most MAX_BLOCKS blocks.
+BLOCK_ROWS, MAX_BLOCKS = 1024, 32
 
 
 class Tangents:
-    """The tangent of the mean hinge of the queries, its blocks shared out among threads.
+    """The tangent of the mean hinge of the queries, with blocks distributed to threads.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class Tangents:
     queries : Queries
     loss : {"map", "roc", "accuracy"}
     n_active : int
-        Queries that the mean is taken over.
+        The number of queries in the mean.
     relevant_weight : float
-        How much a relevant document weighs in accuracy.
+        The weight of a relevant document in accuracy.
     n_threads : int
     """
 
@@ -63,7 +63,7 @@ class Tangents:
         """Return the mean loss of the most violated rankings, and the mean of their Psi(right) - Psi(violated)."""
         each = map if self._pool is None else self._pool.map
         losses, slopes = zip(*each(lambda block: self._violate(block, w), self._blocks), strict=True)
-        # Added in the blocks' order, whichever thread was first.
+        # Added in the order of the blocks, whichever thread ends first.
         return sum(losses) / self._n_active, np.asarray(sum(slopes) / self._n_active, np.float64)
 
     def _violate(self, block: "QueryBlock", w: Floats) -> tuple[float, Floats]:
@@ -89,9 +89,9 @@ class QueryBlock(NamedTuple):
 
 
 def cut(X: Any, relevant: NDArray[np.uint8], queries: Queries) -> list[QueryBlock]:
-    """Cut rows into blocks of whole queries; the number of threads has no say in it."""
+    """Divide rows into blocks of whole queries, independently of the number of threads."""
     order, indptr = queries.order, queries.indptr
-    at_least = max(BLOCK_ROWS, -(-len(order) // MOST_BLOCKS))
+    at_least = max(BLOCK_ROWS, -(-len(order) // MAX_BLOCKS))
     blocks, first = [], 0
     for q in range(1, len(indptr)):
         if indptr[q] - indptr[first] >= at_least or q == len(indptr) - 1:

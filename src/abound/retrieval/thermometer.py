@@ -10,24 +10,24 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from abound.matrices import check_sparse
 from abound.retrieval.design import ThermometerTable
 
-MOST_THRESHOLDS = 1_000_000  # a column; memory grows with them
+MAX_THRESHOLDS = 1_000_000  # per column; memory grows with it
 
 
 class ThermometerFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Turn each score into bits 1[score > t], with the t's learnt from the training rows.
+    """Turn each score into bits 1[score > t], with thresholds t learned from the training rows.
 
-    A missing score (NaN) has no bit. Where training rows miss a score, the first bit says that it is there at all.
+    A missing score (NaN) has no bits. If training rows lack a score, the first bit tells whether it is present.
     Section 4.1 of Yue et al., SIGIR 2007.
 
     Parameters
     ----------
     n_thresholds : int
-        Thresholds a column at the most; a column with fewer different values gets fewer.
+        The maximum number of thresholds per column; a column with fewer distinct values gets fewer.
     strategy : {"quantile", "uniform"}
-        Whether thresholds stand at quantiles, or evenly from the least to the largest score.
+        Whether thresholds are at quantiles, or evenly spaced from the lowest to the highest score.
     output : {"sparse", "table"}
-        Whether the bits are written out, or kept as one bin a column. `SVMMap` learns the same from both, and from
-        the table in a time that does not depend on the number of thresholds.
+        Whether the bits are explicit, or stored as one bin per column. `SVMMap` learns the same from both; with the
+        table, its time does not depend on the number of thresholds.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class ThermometerFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
     def _check_params(self) -> None:
-        if not isinstance(self.n_thresholds, int | np.integer) or not 1 <= self.n_thresholds <= MOST_THRESHOLDS:
+        if not isinstance(self.n_thresholds, int | np.integer) or not 1 <= self.n_thresholds <= MAX_THRESHOLDS:
             raise ValueError(
-                f"n_thresholds must be a whole number from 1 to {MOST_THRESHOLDS:,}, got {self.n_thresholds!r}"
+                f"n_thresholds must be a whole number from 1 to {MAX_THRESHOLDS:,}, got {self.n_thresholds!r}"
             )
         for name, known in (("strategy", ("quantile", "uniform")), ("output", ("sparse", "table"))):
             if getattr(self, name) not in known:

@@ -1,1 +1,1 @@
-"""How rankers are trained: the order of the rows, passes, shards and rounds, on one machine or on several."""
+"""Training of rankers: order of the rows, passes, shards and rounds, on one machine or several."""

@@ -12,23 +12,23 @@ from abound.training.source import RowSource
 
 
 class Trainable(Protocol):
-    """What a training needs of a ranker."""
+    """The methods of a ranker that training uses."""
 
     def learn_parts(self, parts: Iterable[Batch], n_rows: int, *, again: bool, last: bool) -> None:
-        """Learn the rows of one shard in place, piece by piece, so many in all."""
+        """Learn the `n_rows` rows of one shard in place, piece by piece."""
 
     def fork(self) -> Self:
-        """Return a ranker that begins here and learns apart."""
+        """Return a ranker that starts here and learns independently."""
 
     def merge_shards(self, shards: Sequence[Self]) -> None:
-        """Become what shards make together that all began here."""
+        """Replace the state by the merge of shards that all began here."""
 
 
 R = TypeVar("R", bound=Trainable)
 
 
 def train(ranker: Trainable, source: RowSource, plan: Plan) -> None:
-    """Go through the rows as planned; shards learn apart, each from where the ranker is, and are merged."""
+    """Visit the rows as planned; shards start from the ranker's state, learn independently, and are merged."""
     for round_ in schedule(source.n_rows, plan):
         if plan.shards == 1:
             learn_shard(ranker, source, round_, 0)

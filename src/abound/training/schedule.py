@@ -1,6 +1,6 @@
-"""Passes, rounds and shards: which rows are learnt when, the same on one machine and on several.
+"""Passes, rounds and shards: which rows are learned when, identically on one machine and on several.
 
-What is learnt depends on how the rows are cut, and on nothing else: not on the threads, not on which shard ends first.
+The result depends only on how the rows are divided, not on the threads or on which shard ends first.
 """
 
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ import numpy as np
 from abound.components.threads import bounds
 from abound.training.source import skip_shuffle
 
-# Ratings and corrections that a shard learns fit its own counts, not the merged ones: P@1 falls by .003 to .004 with
-# every doubling of the shards on 100,000 rows, less on more. Four merges in a pass win half of it back or more; two
-# shards are not worth their time.
+# Ratings and corrections that a shard learns match its own counts, not the merged ones. On 100,000 rows, P@1 falls by
+# 0.003 to 0.004 with every doubling of the shards; on more rows it falls less. Four merges per pass recover at least
+# half of it. For two shards they are not worth their time.
 FEW_SHARDS, ROUNDS_OF_MORE = 2, 4
 
 
@@ -21,11 +21,11 @@ class Plan(NamedTuple):
     """How a ranker is trained on some rows."""
 
     passes: int = 1
-    shards: int = 1  # ranges of the rows that are learnt apart and merged
-    rounds: int = 1  # how often shards are merged in a pass
-    shuffles: bool = False  # whether later passes visit the rows in another order than the first
+    shards: int = 1  # ranges of the rows that are learned independently and merged
+    rounds: int = 1  # merges of the shards per pass
+    shuffles: bool = False  # whether later passes visit the rows in a different order
     seed: int = 0
-    n_jobs: int = 1  # threads; what is learnt does not depend on them
+    n_jobs: int = 1  # threads; the result does not depend on them
 
 
 class Round(NamedTuple):
@@ -34,11 +34,11 @@ class Round(NamedTuple):
     again: bool  # a later pass
     last: bool  # the last of several
     spans: list[tuple[int, int]]  # the rows of each shard
-    orders: list[dict[str, Any]] | None  # states of the generators that shuffle them; None keeps the training order
+    orders: list[dict[str, Any]] | None  # generator states that shuffle the rows; None keeps the training order
 
 
 def default_rounds(shards: int) -> int:
-    """Return how often so many shards are merged in a pass.
+    """Return the default number of merges per pass for some shards.
 
     Examples
     --------
@@ -49,31 +49,31 @@ def default_rounds(shards: int) -> int:
 
 
 def rounds_of(n_rows: int, rounds: int, shards: int) -> list[list[tuple[int, int]]]:
-    """Return the ranges of rows of each round of a pass, one for each shard that gets any.
+    """Return the row ranges of each round of a pass, one for each shard that has rows.
 
     Examples
     --------
     >>> rounds_of(5, 2, 2)
     [[(0, 1), (1, 2)], [(2, 3), (3, 5)]]
     """
-    found = []
+    all_spans = []
     for first, last in bounds(n_rows, rounds):
         spans = [(first + start, first + stop) for start, stop in bounds(last - first, shards) if start < stop]
         if spans:
-            found.append(spans)
-    return found
+            all_spans.append(spans)
+    return all_spans
 
 
 def schedule(n_rows: int, plan: Plan) -> Iterator[Round]:
-    """Yield the turns of a training.
+    """Yield the rounds of a training.
 
-    The orders of later passes are drawn one after the other from one generator; only its states are handed out, so that
-    a shard can draw its own order elsewhere.
+    The orders of later passes are drawn one after the other from one generator. Only its states are passed on, so that
+    a shard can draw its order elsewhere.
     """
     random = np.random.default_rng(plan.seed)
-    cut = rounds_of(n_rows, 1 if plan.shards == 1 else plan.rounds, plan.shards)
+    rounds = rounds_of(n_rows, 1 if plan.shards == 1 else plan.rounds, plan.shards)
     for number in range(plan.passes):
-        for spans in cut:
+        for spans in rounds:
             orders = None
             if number and plan.shuffles:
                 orders = []

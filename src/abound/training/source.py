@@ -1,8 +1,8 @@
 """Rows that `fit` trains on: in a seeded random order, in pieces, from memory or from a file.
 
 Files are often sorted by label or by date. A learner that visits rows in that order forgets the first labels, so rows
-are visited in an order that depends on the seed and on the row's number only. What is learnt does not depend on how the
-rows are cut into pieces.
+are visited in an order that depends only on the seed and on the row's number. The result does not depend on how the
+rows are divided into pieces.
 """
 
 from abc import ABC, abstractmethod
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from abound.components.rows import cut, join, select
 from abound.kernels.batch import Batch
 
-BLOCK = 16_384  # rows that a later pass shuffles among themselves; blocks are visited in random order, too
-PIECE = 4_096  # rows of a matrix that are handed out at once
+BLOCK = 16_384  # rows that a later pass shuffles among themselves; the order of the blocks is random, too
+PIECE = 4_096  # rows of a matrix per piece
 
 
 def sort_keys(numbers: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
@@ -51,7 +51,7 @@ class RowSource(ABC):
 
     @abstractmethod
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
-        """Yield the rows at places start .. stop-1 of the training order, piece by piece."""
+        """Yield the rows at positions start .. stop-1 of the training order, piece by piece."""
 
     def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield the same rows in another random order: blocks, and the rows within each block, are shuffled."""
@@ -61,26 +61,26 @@ class RowSource(ABC):
             yield select(block, random.permutation(block.n_rows))
 
     def whole(self) -> Batch:
-        """Return all rows at once, for a ranker that cannot learn them piece by piece."""
+        """Return all rows in one batch, for a ranker that cannot learn them piece by piece."""
         return join(list(self.parts(0, self.n_rows)))
 
 
 def skip_shuffle(n_rows: int, random: np.random.Generator) -> None:
-    """Draw from the generator what `RowSource.shuffled` draws for so many rows."""
+    """Draw from the generator what `RowSource.shuffled` draws for `n_rows` rows."""
     sizes = np.diff([*range(0, n_rows, BLOCK), n_rows])
     for number in random.permutation(len(sizes)):
         random.permutation(sizes[number])
 
 
 class MatrixRows(RowSource):
-    """Rows in memory; `order` is their training order, or None for the order that they are in."""
+    """Rows in memory; `order` is their training order, or None to keep their order."""
 
     def __init__(self, batch: Batch, order: NDArray[np.int64] | None = None) -> None:
         self.n_rows = batch.n_rows
         self._batch, self._order = batch, order
 
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
-        """Yield the rows at places start .. stop-1 of the training order, piece by piece."""
+        """Yield the rows at positions start .. stop-1 of the training order, piece by piece."""
         if self._order is None:
             yield cut(self._batch, start, stop)
             return
@@ -88,5 +88,5 @@ class MatrixRows(RowSource):
             yield select(self._batch, self._order[first : min(first + PIECE, stop)])
 
     def whole(self) -> Batch:
-        """Return all rows at once."""
+        """Return all rows in one batch."""
         return self._batch if self._order is None else super().whole()
