@@ -167,7 +167,7 @@ def test_the_state_is_plain_arrays_that_restore_all():
         ("weights", np.zeros(2), "weights of the bands has a wrong type or shape"),
         ("weights", np.full(10, np.nan), "values that are not finite"),
         ("group_of", np.array([5]), "has an unknown group"),
-        ("label_counts", np.zeros((7, 2)), "records of labels do not fit"),
+        ("label_counts", np.zeros((7, 2)), "label arrays differ in length"),
     ],
 )
 def test_a_damaged_state_is_refused(name, array, message):

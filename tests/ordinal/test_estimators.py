@@ -98,7 +98,7 @@ def test_a_model_that_does_not_fit_together_is_refused(tmp_path):
         ({"margin": -1}, [1, 2], "margin must be between 0 and 1e\\+300, got -1"),
         ({"passes": 0}, [1, 2], "passes must be at least 1, got 0"),
         ({"kernel": "cosine"}, [1, 2], "kernel must be 'linear', 'poly' or 'rbf', got 'cosine'"),
-        ({"budget": 5}, [1, 2], "budget is for kernels that keep rows"),
+        ({"budget": 5}, [1, 2], "budget needs kernel='poly' or 'rbf'"),
         ({"ranks": [1, 1]}, [1, 2], "ranks must be a list of distinct values in their order"),
         ({"ranks": [1, 2]}, [1, 3], "y holds 3, which is not among the given ranks 1, 2"),
         ({}, [1, 2, 3], "X has 2 rows but y has 3"),

@@ -121,10 +121,10 @@ def test_ratings_are_learnt_from_the_beginning_or_not_at_all(first, then, tmp_pa
     ranker.save(tmp_path / "model")
     ranker.set_params(rating=then)
     assert list(ranker.rank(X, 7)) == expected
-    with pytest.raises(ValueError, match=f"rating is '{then}', but the model was fitted .* 'learned'; call fit again"):
+    with pytest.raises(ValueError, match=f"rating is '{then}', but the model was fitted .* rating='learned'; call fit"):
         ranker.partial_fit(X, Y)
     assert ranker.fit(X, Y).state_hash() == FeatureFocus(rating=then).fit(X, Y).state_hash()
-    with pytest.raises(DamagedModel, match=f"rating is '{then}', but what was learnt"):
+    with pytest.raises(DamagedModel, match=f"rating is '{then}', but the model was fitted"):
         load(tmp_path / "model", rating=then)
 
 

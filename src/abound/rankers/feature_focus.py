@@ -137,8 +137,8 @@ class FeatureFocusRanker(Ranker):
         """Raise if the parameter does not match the kind of edges that was learned."""
         rated = self._votes.rated
         if rated != (self.rating == "learned"):
-            learned = "with" if rated else "without"
-            raise ValueError(f"rating is {self.rating!r}, but the model was fitted {learned} 'learned'; call fit again")
+            learned = f"{'with' if rated else 'without'} rating='learned'"
+            raise ValueError(f"rating is {self.rating!r}, but the model was fitted {learned}; call fit again")
 
     def learn(self, batch: Batch) -> None:
         """Learn rows in order, as one online pass."""
