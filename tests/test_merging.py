@@ -157,7 +157,7 @@ def test_a_young_cascade_takes_the_side_of_an_old_one(monkeypatch):
     ("one", "other", "message"),
     [
         (FeatureFocus(), FeatureFocus(w_min=0.2), r"but these differ in w_min \(0.01 and 0.2\)"),
-        (FeatureFocus(), Frequency(), "but these are 'feature-focus' and 'frequency'"),
+        (FeatureFocus(), Frequency(), "got 'feature-focus' and 'frequency'"),
         (MMP(), MMP(), "rankers of kind 'mmp' cannot be merged"),
     ],
 )
