@@ -1,6 +1,6 @@
-"""Fail if something that is installed has a licence which the project does not accept, or none that can be told.
+"""Fail if an installed package has a licence that the project does not accept, or an unknown one.
 
-What is only used to check the project (test tools) counts too: a developer runs it.
+Development tools count as well.
 """
 
 import re
@@ -12,12 +12,12 @@ ACCEPTED = re.compile(
     r"|Public Domain|MIT-CMU|BlueOak|LGPL|LLVM|Boost|Public-Domain|PSF-2\.0|3-Clause|2-Clause|OFL)",
     re.IGNORECASE,
 )
-# Packages whose metadata say nothing, with the licence that their source carries.
+# Packages without a licence in their metadata, with the licence of their source.
 KNOWN = {"atheris": "Apache-2.0"}
 
 
 def licence_of(metadata) -> str:
-    """Return what a distribution says of its licence, in whichever field it says so."""
+    """Return the licence of a distribution, from any of the metadata fields that may contain it."""
     said = [metadata.get("License-Expression") or "", (metadata.get("License") or "")[:200]]
     said += [line for line in metadata.get_all("Classifier") or [] if line.startswith("License ::")]
     return " ; ".join(part.strip() for part in said if part and part != "UNKNOWN")

@@ -1,4 +1,4 @@
-"""Check that requirements/dev.txt has, with hashes, what pyproject.toml asks for in some groups and extras."""
+"""Check that requirements/dev.txt has all packages of some groups and extras of pyproject.toml, with hashes."""
 
 import re
 import sys
@@ -24,7 +24,7 @@ def main() -> int:
     locked = {canonicalize_name(name): (version, hashes) for name, version, hashes in ENTRY.findall(text)}
     problems = [f"{name} has no hash" for name, (_, hashes) in locked.items() if not hashes]
     if "://" in text:
-        problems.append("it names an address; packages are found where pip is told to look")
+        problems.append("it contains a URL; pip's configuration determines the index")
     for line in wanted:
         requirement = Requirement(line)
         version, _ = locked.get(canonicalize_name(requirement.name), (None, None))

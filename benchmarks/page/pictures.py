@@ -44,7 +44,7 @@ def correct(page: "Page") -> None:
     page.wait_for_timeout(500)
 
 
-def learnt(page: "Page") -> None:
+def learned(page: "Page") -> None:
     tag(page)
     page.keyboard.press("Escape")
     for key in ("r", "j", "j", "a", "s"):
@@ -53,7 +53,7 @@ def learnt(page: "Page") -> None:
     page.wait_for_timeout(300)
 
 
-def look_inside(page: "Page") -> None:
+def label_details(page: "Page") -> None:
     page.goto(page.url.partition("#")[0] + "#/label?name=11855")
     page.wait_for_selector(".votes tr")
     page.wait_for_timeout(300)
@@ -79,9 +79,9 @@ PICTURES: tuple[tuple[str, dict[str, Any], Callable[["Page"], None]], ...] = (
     ("tag-phone", {**PHONE, "color_scheme": "light"}, tag),
     ("why-phone", {**PHONE, "color_scheme": "dark"}, tap),
     ("correct", {**WIDE, "color_scheme": "light"}, correct),
-    ("inside", {**WIDE, "color_scheme": "light"}, look_inside),
+    ("label", {**WIDE, "color_scheme": "light"}, label_details),
     ("progress", {**WIDE, "color_scheme": "dark"}, progress),
-    ("learnt", {**WIDE, "color_scheme": "light"}, learnt),
+    ("learned", {**WIDE, "color_scheme": "light"}, learned),
 )
 
 
