@@ -1,1 +1,1 @@
-"""Each paper's tables and figures again, one command a paper."""
+"""Reproduce the tables and figures of each paper, with one command per paper."""

@@ -1,4 +1,4 @@
-"""Graded documents of queries: one recipe for each collection that document rankings are measured on."""
+"""Read the collections of graded documents on which document rankings are measured."""
 
 import lzma
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from benchmarks.sets import data_folder
 
 @dataclass
 class Collection:
-    """Documents of queries, one a row; a higher value is better, NaN is a document that a column does not have.
+    """Documents of queries, one per row; a higher value is better, NaN means that a column lacks the document.
 
     Attributes
     ----------

@@ -1,11 +1,11 @@
-"""The paper "A new family of online algorithms for category ranking" (Crammer and Singer, SIGIR 2002) again.
+"""Reproduce "A new family of online algorithms for category ranking" (Crammer and Singer, SIGIR 2002).
 
 python -m benchmarks.papers.mmp            tables 1 and 2, figures 3, 4 and 6, in a few minutes
-python -m benchmarks.papers.mmp --quick    a small part of it in seconds, to see that it runs
+python -m benchmarks.papers.mmp --quick    a small part in seconds, to check that it runs
 
-As in the paper, documents are counts of words on no stop-list, weighted by pivoted normalisation (slope .3) and
-restricted to the words that Rocchio selects, both by the training documents alone; online algorithms go once through
-them and keep their last weights. Our own rows, below the paper's, average the weights over three passes.
+As in the paper, documents are counts of words without stop words, weighted by pivoted normalisation (slope 0.3) and
+restricted to the words that Rocchio selects; both use the training documents only. Online algorithms make one pass and
+keep their last weights. Our own rows, below the paper's, average the weights over three passes.
 """
 
 import argparse
@@ -36,7 +36,7 @@ PROTOCOLS = {
 
 
 def report(corpus: corpora.Corpus, found: runs.Run, resamples: int) -> dict[str, Any]:
-    """Print a corpus's tables and whether the paper's orderings hold on it; return all of it."""
+    """Print the tables of a corpus and whether the paper's orderings hold on it; return the results."""
     figures = tables.figures_of(found)
     beside = tables.BESIDE.get(corpus.name, {})
     print(f"\n== {corpus.name}: {corpus.about}")
@@ -45,9 +45,9 @@ def report(corpus: corpora.Corpus, found: runs.Run, resamples: int) -> dict[str,
         f"a document, {found.distinct[1]:.1f} after selection"
     )
     if corpus.name == "rcv1-subsets":
-        print("In brackets the paper's figures on all of Reuters-2000, 521,439 training documents: another corpus.")
+        print("In parentheses: the paper's figures on another corpus, all of Reuters-2000, 521,439 training documents.")
     elif beside:
-        print("In brackets the paper's figures; those marked - are lost from the text that we have.")
+        print("In parentheses: the paper's figures; those marked - are missing from our copy of the paper.")
     for title, measures in tables.TABLES.items():
         print(f"\n{title}")
         print("\n".join(tables.table(measures, figures, beside)))
@@ -69,7 +69,7 @@ def report(corpus: corpora.Corpus, found: runs.Run, resamples: int) -> dict[str,
 
 
 def evidence(check: dict[str, Any]) -> str:
-    """Return what a check about the best system rests on."""
+    """Return the evidence for a check about the best system."""
     behind = check["evidence"].get("minus_best") if isinstance(check["evidence"], dict) else None
     if not behind:
         return ""
@@ -78,18 +78,18 @@ def evidence(check: dict[str, Any]) -> str:
 
 
 def distance(figures: dict[str, dict[str, float]], paper: dict[str, dict[str, float]]) -> float:
-    """Return how far figures are from the paper's on the whole: the mean of |log(ours / theirs)|."""
+    """Return the overall distance of figures from the paper's: the mean of |log(ours / theirs)|."""
     pairs = [(figures[name][measure], value) for name, row in paper.items() for measure, value in row.items()]
     return float(np.mean([abs(math.log(ours / theirs)) for ours, theirs in pairs]))
 
 
 def explain_differences(limit: int | None, n_folds: int, seeds: int) -> dict[str, Any]:
-    """Print the figures under the protocols that the paper's text leaves open, and which is nearest to its figures.
+    """Print the figures for the protocols that the paper's text leaves open, and which is nearest to its figures.
 
-    Each is run with several random orders, because the last weights of a single pass depend on the order.
+    Each runs with several random orders, because the last weights of a single pass depend on the order.
     """
-    print("\n== why ours differ: what the paper leaves open about folds and order, on Reuters-21578")
-    print(f"Means over {seeds} random orders, the smallest and the largest in brackets, then the paper's.")
+    print("\n== why our figures differ: what the paper leaves open about folds and order, on Reuters-21578")
+    print(f"Means over {seeds} random orders, the smallest and the largest in parentheses, then the paper's.")
     paper, result = tables.PAPER["reuters-21578"], {}
     for protocol, meaning in PROTOCOLS.items():
         found = []
@@ -109,10 +109,12 @@ def explain_differences(limit: int | None, n_folds: int, seeds: int) -> dict[str
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Run everything, print it, and write the result and the pictures."""
+    """Run everything, print the results, and write the result file and the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a small part of each corpus; writes only where told to")
-    parser.add_argument("--json", type=Path, help="where the result goes")
+    parser.add_argument(
+        "--quick", action="store_true", help="use a small part of each corpus; write only to given paths"
+    )
+    parser.add_argument("--json", type=Path, help="result file")
     parser.add_argument("--images", type=Path, help="the folder for the pictures")
     options = parser.parse_args(arguments)
     quick = options.quick
@@ -121,7 +123,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     limit, n_folds, resamples = (1200, 2, 50) if quick else (None, corpora.FOLDS, 1000)
 
     if quick:
-        print("a small part of each corpus, to see that it runs; the figures are not the paper's experiment")
+        print("a small part of each corpus, to check that it runs; the figures are not the paper's experiment")
     start = time.perf_counter()
     reuters = corpora.reuters("chance", limit, n_folds)
     sets = [reuters, corpora.rcv1(1, 900) if quick else corpora.rcv1()]

@@ -1,4 +1,4 @@
-"""The corpora of the category-ranking paper, or what is to be had in their place, as counts and label indicators."""
+"""Read the corpora of the category-ranking paper, or available substitutes, as counts and label indicators."""
 
 import functools
 import lzma
@@ -18,7 +18,7 @@ FOLDS = 5
 
 
 class Part(NamedTuple):
-    """Documents to learn from, in the order in which they are learnt, and documents to rank."""
+    """Training documents, in learning order, and documents to rank."""
 
     X_train: sp.csr_matrix
     Y_train: sp.csr_matrix
@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """Parts whose test documents are pooled; label numbers mean the same in all of them, or at least in each."""
+    """Parts whose test documents are pooled; label numbers are consistent within each part."""
 
     name: str
     about: str
@@ -37,14 +37,14 @@ class Corpus(NamedTuple):
 def plain_words(text: str) -> str:
     """Prepare a text as in section 4.1: lower case, a run of digits is one token, all else between words is space.
 
-    The paper leaves open what a discarded character leaves behind and whether each digit or each number becomes the
-    token; this reading has 49.6 distinct words a document, and the paper 49.
+    The paper leaves open what replaces a discarded character, and whether each digit or each number becomes the token.
+    This interpretation gives 49.6 distinct words per document; the paper has 49.
     """
     return re.sub(r"[0-9]+", "#", re.sub(r"[^a-z0-9]+", " ", text.lower()))
 
 
 def counted(texts: list[str]) -> sp.csr_matrix:
-    """Count words that are on no stop-list."""
+    """Count words without stop words."""
     counter = CountVectorizer(preprocessor=plain_words, tokenizer=str.split, token_pattern=None)
     counter.set_params(stop_words=sorted(ENGLISH_STOP_WORDS))
     return sp.csr_matrix(counter.fit_transform(texts), dtype=np.float64)
@@ -70,10 +70,10 @@ def reuters_documents(limit: int | None = None) -> tuple[sp.csr_matrix, sp.csr_m
 
 
 def folds(n_rows: int, protocol: str, n_folds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield training rows, in the order in which they are learnt, and test rows.
+    """Yield training rows, in learning order, and test rows.
 
-    "corpus order" has the folds of chance but learns the oldest document first; "runs" cuts the corpus into runs of
-    neighbouring documents and learns in random order; all else cuts folds from a random order and learns in that order.
+    "corpus order" uses random folds but learns the oldest document first. "runs" divides the corpus into runs of
+    neighbouring documents and learns in random order. All others take folds from a random order and learn in it.
     """
     shuffled = np.random.default_rng(seed).permutation(n_rows)
     for test in np.array_split(np.arange(n_rows) if protocol == "runs" else shuffled, n_folds):
@@ -93,10 +93,10 @@ RCV1_HALF = 3_000
 
 
 def rcv1(subsets: int = 5, limit: int = RCV1_HALF) -> Corpus:
-    """Return halves of subsets of RCV1, each learnt from its first two thirds, as the paper does with all of it.
+    """Return halves of subsets of RCV1, each trained on its first two thirds, as the paper does with all of it.
 
-    A file's first 3,000 rows and its last have the same words but number their topics differently: what one half
-    teaches is right for one row in twenty of the other, and for five in six of its own. So a half is a part.
+    The first and the last 3,000 rows of a file have the same words but number their topics differently: a model of one
+    half is right for one row in twenty of the other, and for five in six of its own. So each half is a part.
     """
     parts = []
     for path in sorted((sets.data_folder() / "rcv1-subsets").glob("*.svm.xz"))[:subsets]:

@@ -1,4 +1,4 @@
-"""Figures 3, 4 and 6 of the category-ranking paper."""
+"""Draw figures 3, 4 and 6 of the category-ranking paper."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from benchmarks.papers.mmp_runs import precision_and_recall
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-# Okabe and Ito's colours, which people who do not see all colours can tell apart; each has its own line, too.
+# Okabe and Ito's colours, which colour-blind people can distinguish; each system also has a line style.
 STYLES = {
     "Rocchio": ("#000000", ":"),
     "Perceptron": ("#D55E00", (0, (5, 2))),
@@ -29,10 +29,10 @@ def _plain(axes: Any) -> None:
 
 
 def label_counts(corpora: list[Corpus], path: Path, most: int = 10) -> None:
-    """Draw figure 3: how many documents have how many labels."""
+    """Draw figure 3: the distribution of the number of labels per document."""
     figure, panels = plt.subplots(1, len(corpora), figsize=(3.6 * len(corpora), 3), layout="constrained", squeeze=False)
     for axes, corpus in zip(panels[0], corpora, strict=True):
-        # The test documents of all parts are each document once where there are folds.
+        # With folds, the test documents of all parts contain each document once.
         counts = np.concatenate([np.diff(part.Y_test.indptr) for part in corpus.parts])
         shares = np.bincount(np.minimum(counts, most), minlength=most + 1)[1:] / len(counts)
         axes.bar(np.arange(1, most + 1), shares, color="#0072B2")
@@ -61,7 +61,7 @@ def round_averages(curves: dict[str, dict[str, np.ndarray]], title: str, path: P
 
 
 def precision_against_recall(judged: dict[str, dict[str, Judgement]], path: Path) -> None:
-    """Draw figure 6: mean precision against mean recall at every rank."""
+    """Draw figure 6: mean precision by mean recall at every rank."""
     figure, panels = plt.subplots(1, len(judged), figsize=(4.6 * len(judged), 4), layout="constrained", squeeze=False)
     for axes, (corpus, judgements) in zip(panels[0], judged.items(), strict=True):
         for name, (color, line) in STYLES.items():

@@ -1,4 +1,4 @@
-"""Learn and rank the corpora of the category-ranking paper, and hold the rankings against the truth."""
+"""Train and rank on the corpora of the category-ranking paper, and evaluate the rankings."""
 
 import time
 from typing import Any, NamedTuple
@@ -27,17 +27,17 @@ ONLINE = OF_THE_PAPER[1:]
 
 
 class Rows(NamedTuple):
-    """A part with weights in place of counts, over the selected words."""
+    """A part with weights instead of counts, over the selected words."""
 
     X_train: sp.csr_array
     X_test: sp.csr_array
     words: int
     selected: int
-    distinct: tuple[float, float]  # distinct words a training document before and after selection
+    distinct: tuple[float, float]  # distinct words per training document before and after selection
 
 
 class Run(NamedTuple):
-    """How the systems ranked the test documents of all parts."""
+    """The rankings of the test documents of all parts by each system."""
 
     judgements: dict[str, Judgement]
     seconds: dict[str, float]
@@ -47,7 +47,7 @@ class Run(NamedTuple):
 
 
 def represented(part: Part, select: bool = True) -> Rows:
-    """Weigh words by pivoted normalisation and select them with Rocchio's weights, by the training documents alone."""
+    """Weight words by pivoted normalisation and select them with Rocchio's weights, by the training documents only."""
     weights = PivotedWeights().fit(part.X_train)
     train, test = weights.transform(part.X_train), weights.transform(part.X_test)
     selector = RocchioSelector(share=0.025 if select else 1.0).fit(train, part.Y_train)
@@ -62,7 +62,7 @@ def represented(part: Part, select: bool = True) -> Rows:
 
 
 def run(corpus: Corpus, systems: tuple[str, ...] = tuple(SYSTEMS), select: bool = True) -> Run:
-    """Let each system learn each part and rank its test documents; the documents of all parts are judged together."""
+    """Train each system on each part and rank its test documents; the documents of all parts are evaluated together."""
     rows = [represented(part, select) for part in corpus.parts]
     truth = sp.csr_array(sp.vstack([part.Y_test for part in corpus.parts]))
     judgements, seconds = {}, {}
@@ -85,7 +85,7 @@ def measured(judgement: Judgement, measures: tuple[str, ...]) -> dict[str, float
 
 
 def round_averaged(part: Part) -> dict[str, dict[str, np.ndarray]]:
-    """Return, for figure 4, the mean of each loss over the rounds so far, before each round's document is learnt."""
+    """Return, for figure 4, the mean of each loss over the rounds so far, before the round's document is learned."""
     rows, n_labels = represented(part).X_train, part.Y_train.shape[1]
     truth = sp.csr_array(part.Y_train)
     curves: dict[str, dict[str, np.ndarray]] = {}

@@ -1,4 +1,4 @@
-"""The tables of the category-ranking paper with ours beside it, and whether its orderings hold."""
+"""Render the tables of the category-ranking paper with our figures, and check whether its orderings hold."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ TABLES = {
 MEASURES = TABLES["Table 1"] + TABLES["Table 2"]
 PERCENT = ("loss1", "loss3", "OneErr")  # printed times 100, as in the paper
 MORE_IS_BETTER = ("AvgP", "maxF1/size", "maxF1/corpus", "maxF1/row")
-# The rows of MMP l.1 and l.2 are lost from the text that we have of the paper, and Rocchio's of table 1.
+# The rows of MMP l.1 and l.2, and Rocchio's of table 1, are missing from our copy of the paper.
 PRINTED = ("OneErr", "Coverage", "AvgP", "maxF1/size", "loss1", "loss2", "loss3")
 PAPER = {
     "reuters-21578": {
@@ -33,7 +33,7 @@ PAPER_WORDS = {"words": 25_061, "selected": 3_468, "distinct": (49, 37)}
 
 
 def better(measure: str, first: float, second: float) -> bool:
-    """Tell whether one figure beats another."""
+    """Return whether one figure beats another."""
     return first > second if measure in MORE_IS_BETTER else first < second
 
 
@@ -51,7 +51,7 @@ def shown(measure: str, figure: float | None) -> str:
 
 
 def table(measures: tuple[str, ...], figures: dict[str, dict[str, float]], beside: dict[str, Any]) -> list[str]:
-    """Return the lines of a table; the paper's figure stands in brackets after ours."""
+    """Return the lines of a table; the paper's figure is in parentheses after ours."""
     heads = [f"{measure} x100" if measure in PERCENT else measure for measure in measures]
     lines = [" | ".join([f"{'':13}", *(f"{head:>16}" for head in heads)])]
     for name, row in figures.items():
@@ -64,7 +64,7 @@ def table(measures: tuple[str, ...], figures: dict[str, dict[str, float]], besid
 
 
 def spread_table(spread: dict[str, dict[str, list[float]]], beside: dict[str, Any]) -> list[str]:
-    """Return the lines of a table of means with the smallest and the largest figure, where the paper has one."""
+    """Return the lines of a table of means with the smallest and the largest figure, and the paper's if it has one."""
     lines = []
     for name, row in spread.items():
         cells = []
@@ -81,10 +81,10 @@ def spread_table(spread: dict[str, dict[str, list[float]]], beside: dict[str, An
 def against_the_best(
     judgements: dict[str, Judgement], figures: dict[str, dict[str, float]], systems: tuple[str, ...], resamples: int
 ) -> dict[str, dict[str, Any]]:
-    """Return, for each measure, the best of some systems and how far each other is from it, with paired intervals."""
+    """Return, for each measure, the best of some systems and the distance of the others, with paired intervals."""
     result: dict[str, dict[str, Any]] = {}
     for measure in MEASURES:
-        if measure == "maxF1/corpus":  # resampling its two curves takes longer than all the rest
+        if measure == "maxF1/corpus":  # resampling its two curves takes longer than everything else
             continue
         best = best_of(measure, figures, systems)
         behind = {
@@ -97,7 +97,7 @@ def against_the_best(
 
 
 def level_with_best(result: dict[str, Any], name: str) -> bool:
-    """Tell whether a system is the best, or its paired interval to the best holds 0."""
+    """Return whether a system is the best, or its paired interval to the best includes 0."""
     if result["best"] == name:
         return True
     _, low, high = result["minus_best"][name]
@@ -105,7 +105,7 @@ def level_with_best(result: dict[str, Any], name: str) -> bool:
 
 
 def orderings(found: Run, figures: dict[str, dict[str, float]], resamples: int) -> list[dict[str, Any]]:
-    """Hold the orderings that the paper reports against our figures."""
+    """Compare the orderings that the paper reports with our figures."""
     all_five = against_the_best(found.judgements, figures, OF_THE_PAPER, resamples)
     of_mmps = against_the_best(found.judgements, figures, MMPS, resamples)
     checks = []
@@ -128,7 +128,7 @@ def orderings(found: Run, figures: dict[str, dict[str, float]], resamples: int) 
 
 
 def limits(found: Run, figures: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
-    """Hold our figures on Reuters-21578 against the paper's own."""
+    """Compare our figures on Reuters-21578 with the paper's."""
     paper, checks = PAPER["reuters-21578"], []
     for name, measure in (("Perceptron", "OneErr"), ("MMP l.3", "Coverage"), ("MMP l.3", "loss2")):
         ours, theirs = figures[name][measure], paper[name][measure]

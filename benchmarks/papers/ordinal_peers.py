@@ -1,4 +1,4 @@
-"""PRank beside mord and scikit-learn on ordinal tasks from real data.
+"""Compare PRank with mord and scikit-learn on ordinal tasks from real data.
 
 python -m benchmarks.papers.ordinal_peers                 all tasks, all systems, three rounds
 python -m benchmarks.papers.ordinal_peers --show          print the table of the last run
@@ -22,7 +22,7 @@ from benchmarks.sets import CACHE
 
 SCRIPT = Path(__file__).parents[1] / "peers" / "systems" / "ordinal.py"
 OUTPUT = Path(__file__).parents[1] / "results" / "ordinal-peers.json"
-SYSTEMS = {  # and the environment that each runs in; None is ours
+SYSTEMS = {  # with the environment of each; None is ours
     "PRank": None,
     "PRank 1 pass": None,
     "mord LogisticAT": "mord",
@@ -35,7 +35,7 @@ SECONDS = 3 * 60  # a run that takes longer is listed as not finished
 
 
 def write_task(name: str) -> Path:
-    """Write a task's parts for the systems to read, unless they are there."""
+    """Write the parts of a task for the systems to read, unless they exist."""
     folder = CACHE.parent / "ordinal" / name
     if not (folder / "done").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def measure(source: Path, target: Path) -> dict[str, float]:
 
 
 def run_task(name: str, systems: list[str], rounds: int) -> dict[str, Any]:
-    """Run the systems in turn; what failed once is not tried again, and what was measured before is kept."""
+    """Run the systems in turn; do not retry failures, and keep earlier measurements."""
     source, outputs = write_task(name), CACHE.parent / "runs" / f"ordinal-{name}"
     X, y = sp.load_npz(source / "X_train-0.npz"), np.load(source / "y_train-0.npy")
     about = {"rows": X.shape[0], "features": X.shape[1], "ranks": len(np.unique(y))}
@@ -112,9 +112,9 @@ def main() -> None:
     )
     parser.add_argument("--tasks", default=",".join(TASKS), help="names, parted by commas")
     parser.add_argument("--systems", default=",".join(SYSTEMS), help="names, parted by commas")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each system runs, in turn")
-    parser.add_argument("--json", type=Path, default=OUTPUT, help="write the result here")
-    parser.add_argument("--show", action="store_true", help="print the result that was written before")
+    parser.add_argument("--rounds", type=int, default=3, help="number of runs of each system, in turn")
+    parser.add_argument("--json", type=Path, default=OUTPUT, help="result file")
+    parser.add_argument("--show", action="store_true", help="print the stored result")
     arguments = parser.parse_args()
     if arguments.show:
         show(json.loads(arguments.json.read_text()))

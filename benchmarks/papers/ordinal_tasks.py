@@ -1,4 +1,4 @@
-"""Ordinal tasks from real data: rows, ranks, and a split, the same for every system."""
+"""Build ordinal tasks from real data: rows, ranks, and a split, the same for every system."""
 
 import lzma
 from collections.abc import Callable, Iterator
@@ -13,11 +13,11 @@ from benchmarks.sets import data_folder, json_lines
 
 JOKES = 5  # targets of the jester task
 RANKERS = 21  # columns of the LETOR aggregation files
-DEEPEST, SHALLOWEST = 11, 4  # depths beyond are rare and count as these
+DEEPEST, SHALLOWEST = 11, 4  # greater depths are rare and count as this one
 
 
 class Part(NamedTuple):
-    """What one model is trained and tested on; ranks are whole numbers."""
+    """The training and test data of one model; ranks are integers."""
 
     X_train: "sp.csr_array"
     y_train: np.ndarray
@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
 
 def jester_parts() -> Iterator[Part]:
-    """Yield five random jokes, each to be predicted from a person's other ratings; a fifth of people is held out."""
+    """Yield five random jokes, each predicted from a person's other ratings; a fifth of the people is held out."""
     ratings, rng = jester(), np.random.default_rng(7)
     for target in rng.choice(ratings.shape[1], JOKES, replace=False):
         X, y = ratings.stream(int(target), rng)
@@ -35,7 +35,7 @@ def jester_parts() -> Iterator[Part]:
 
 
 def wordnet_depths() -> dict[str, int]:
-    """Return how far each noun's sense is from the root, by its shortest way."""
+    """Return the length of the shortest path of each noun sense to the root."""
     above = {s["id"]: s["hyper"] for s in json_lines("wordnet-hypernym/wordnet31.jsonl.xz") if s["id"][0] == "n"}
     depths: dict[str, int] = {}
 
@@ -51,7 +51,7 @@ def wordnet_depths() -> dict[str, int]:
 
 
 def wordnet_parts() -> Iterator[Part]:
-    """Yield one task: how deep in the hierarchy a noun's sense is, from the words of its gloss."""
+    """Yield one task: predict the depth of a noun sense in the hierarchy from the words of its gloss."""
     depths = wordnet_depths()
     senses = [s for s in json_lines("wordnet-hypernym/wordnet31.jsonl.xz") if s["id"] in depths]
     order = np.random.default_rng(0).permutation(len(senses))
@@ -64,7 +64,7 @@ def wordnet_parts() -> Iterator[Part]:
 
 
 def letor_rows(number: int) -> Iterator[tuple[int, list[float]]]:
-    """Yield grade and features of a partition: how high each ranker puts a document, and whether it has it at all."""
+    """Yield grade and features of a partition: the position of a document in each ranking, and whether it is in it."""
     with lzma.open(data_folder() / "letor-agg" / f"A{number}.txt.xz", "rt") as lines:
         for line in lines:
             grade, _, *fields = line.partition("#")[0].split()
@@ -74,7 +74,7 @@ def letor_rows(number: int) -> Iterator[tuple[int, list[float]]]:
 
 
 def letor_parts() -> Iterator[Part]:
-    """Yield one task: the grade of a document for a query; partitions 1 to 4 train, 5 tests."""
+    """Yield one task: predict the grade of a document for a query; partitions 1 to 4 train, 5 tests."""
     train = [row for number in (1, 2, 3, 4) for row in letor_rows(number)]
     test = list(letor_rows(5))
     order = np.random.default_rng(0).permutation(len(train))

@@ -1,10 +1,10 @@
-"""The pictures of PRank's paper: time-averaged rank loss against rounds, with 95% bands."""
+"""Draw the pictures of PRank's paper: time-averaged rank loss by round, with 95% bands."""
 
 from pathlib import Path
 from typing import Any
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-# Okabe and Ito's colours, told apart by the colour-blind; line styles tell them apart in print.
+# Okabe and Ito's colours, which colour-blind people can distinguish; line styles distinguish them in print.
 STYLES = {
     "PRank": ("#0072B2", "-"),
     "PRank, mean": ("#009E73", "-."),

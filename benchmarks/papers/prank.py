@@ -1,9 +1,9 @@
-"""PRank's paper, run again: Crammer and Singer, "Pranking with ranking", NIPS 2001.
+"""Reproduce PRank's paper: Crammer and Singer, "Pranking with ranking", NIPS 2001.
 
 python -m benchmarks.papers.prank synthetic              100 sequences of 7,000 points, kernel (x.x'+1)^2
-python -m benchmarks.papers.prank jester                 people's ratings of a joke from their other ratings
-python -m benchmarks.papers.prank movielens ratings.csv  the same as in the paper on a file of your own
-python -m benchmarks.papers.prank speed                  a million sparse rows against a bare dot-product pass
+python -m benchmarks.papers.prank jester                 predict people's ratings of a joke from their other ratings
+python -m benchmarks.papers.prank movielens ratings.csv  the experiment of the paper on your own file
+python -m benchmarks.papers.prank speed                  a million sparse rows, compared with dot products only
 """
 
 import argparse
@@ -31,7 +31,7 @@ Stream = tuple[Any, np.ndarray]  # rows and their ranks
 
 
 def progressive_mean(learner: PRank, X: Any, y: np.ndarray) -> np.ndarray:
-    """Predict by the mean of all hypotheses so far, a few rows at a time, then learn them."""
+    """Predict with the mean of all hypotheses so far, a few rows at a time, then learn the rows."""
     predicted = []
     for start in range(0, len(y), CHUNK):
         rows = slice(start, start + CHUNK)
@@ -48,7 +48,7 @@ def losses(predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def choose_rate(streams: Iterable[Stream], ranks: list[int], intercept: bool) -> tuple[float, dict[str, float]]:
-    """Return Widrow-Hoff's rate of the least loss on held-out streams, and the loss of every rate."""
+    """Return Widrow-Hoff's learning rate with the lowest loss on held-out streams, and the loss of every rate."""
     streams = list(streams)
     figures = {}
     for rate in RATES:
@@ -71,7 +71,7 @@ def curve(runs: list[np.ndarray], at: np.ndarray) -> dict[str, list[float]]:
 
 
 def paired(runs: dict[str, list[np.ndarray]], first: str, second: str) -> dict[str, float]:
-    """Return first less second in time-averaged loss, with its 95% band over repeats."""
+    """Return first minus second in time-averaged loss, with its 95% band over repeats."""
     return band([float(a.mean() - b.mean()) for a, b in zip(runs[first], runs[second], strict=True)])
 
 
@@ -96,7 +96,7 @@ def explicit(X: np.ndarray) -> np.ndarray:
 
 
 def synthetic(repeats: int = 100, n: int = 7_000) -> dict[str, Any]:
-    """Run the learners over the sequences; PRank with the kernel, the others on its explicit features."""
+    """Run the learners on the sequences: PRank with the kernel, the others on its explicit features."""
     held_out = np.random.default_rng(1)
     ranks = [1, 2, 3, 4, 5]
     streams = [(explicit(X), y) for X, y in (synthetic_stream(held_out, n) for _ in range(3))]
@@ -130,7 +130,7 @@ def synthetic(repeats: int = 100, n: int = 7_000) -> dict[str, Any]:
 
 
 def collaborative(ratings: Ratings, targets: np.ndarray, rounds: int, seed: int = 0) -> dict[str, Any]:
-    """Predict each target online over so many rounds, and in batch from four fifths of its rows."""
+    """Predict each target online for a number of rounds, and in batch mode from four fifths of its rows."""
     rng, ranks, features = np.random.default_rng(seed), ratings.ranks, ratings.features()
     held_out, targets = targets[:3], targets[3:]
     rate, tried = choose_rate((ratings.stream(int(t), rng, features) for t in held_out), ranks, intercept=True)
@@ -192,9 +192,9 @@ def movielens_runs(path: Path, n_targets: int = 100, least: int = 100) -> dict[s
 
 
 def speed(n_rows: int = 1_000_000, active: int = 50, n_features: int = 100_000, rounds: int = 20) -> dict[str, Any]:
-    """Learn sparse rows, and only compute the dot products of the same rows."""
+    """Measure learning of sparse rows, and computing only the dot products of the same rows."""
     rng = np.random.default_rng(0)
-    stride = n_features // active  # a column out of each stretch: sorted, distinct, spread over all
+    stride = n_features // active  # one column per interval: sorted, distinct, spread over all columns
     indices = (np.arange(active, dtype=np.int32) * stride + rng.integers(stride, size=(n_rows, active))).astype(
         np.int32
     )
@@ -206,7 +206,10 @@ def speed(n_rows: int = 1_000_000, active: int = 50, n_features: int = 100_000, 
     y = np.digitize(scores + rng.normal(scale=2.0, size=n_rows), np.quantile(scores, [0.2, 0.4, 0.6, 0.8])) + 1
     library, out = bare_library(), np.empty(n_rows)
     weights = rng.normal(size=n_features)
-    indptr, columns = X.indptr.astype(np.int64), X.indices.astype(np.int32)  # named, so that their memory stays
+    indptr, columns = (
+        X.indptr.astype(np.int64),
+        X.indices.astype(np.int32),
+    )  # assigned to names, so that their memory stays allocated
     arrays = [a.ctypes.data_as(ctypes.c_void_p) for a in (indptr, columns, X.data, weights, out)]
     learnt: list[PRank] = []
 
@@ -261,7 +264,7 @@ def main() -> None:
     )
     parser.add_argument("command", choices=["synthetic", "jester", "movielens", "speed"])
     parser.add_argument("path", type=Path, nargs="?", help="a MovieLens file")
-    parser.add_argument("--show", action="store_true", help="print and draw a result that was written before")
+    parser.add_argument("--show", action="store_true", help="print and draw a stored result")
     arguments = parser.parse_args()
     output = RESULTS / f"prank-{arguments.command}.json"
     if arguments.command == "movielens" and arguments.path is None:

@@ -1,4 +1,4 @@
-"""The paper's learners and baselines: each takes training and validation queries and scores test documents."""
+"""The paper's learners and baselines: each trains on training and validation queries and scores test documents."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ THREADS = 2
 
 @dataclass(frozen=True)
 class Learner:
-    """A loss, what is done to the scores first, and the values of C to choose from."""
+    """A loss, the transformation of the scores, and the values of C to choose from."""
 
     loss: str
     grid: tuple[float, ...]
     per_query: str | None = None
     class_weight: str | None = None
-    pooled: bool = False  # one classification problem of all documents, as a conventional SVM has it
+    pooled: bool = False  # one classification problem over all documents, as in a conventional SVM
 
 
 RANKING_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
-ACCURACY_GRID = (1.0, 10.0, 100.0, 1000.0, 10_000.0)  # divided by the number of documents, what others call C
+ACCURACY_GRID = (1.0, 10.0, 100.0, 1000.0, 10_000.0)  # divided by the number of documents, this is the usual C
 MOST_ROUNDS = 10_000
 LEARNERS = {
     "SVM-map": Learner("map", RANKING_GRID),
@@ -40,7 +40,7 @@ LEARNERS = {
 
 @dataclass
 class Outcome:
-    """What a learner did: the scores of the test documents, the C it chose, and its certificates."""
+    """The result of a learner: the scores of the test documents, the chosen C, and its certificates."""
 
     scores: Any
     C: float
@@ -102,7 +102,7 @@ def run_learner(
 
 
 def fuse_reciprocal_ranks(ranks: Any, constant: float = 60.0) -> Any:
-    """Return the sum over columns of 1 / (60 + rank); NaN is a document that a column does not have."""
+    """Return the sum over columns of 1 / (60 + rank); NaN means that a column lacks the document."""
     return np.nansum(1.0 / (constant + ranks), axis=1)
 
 

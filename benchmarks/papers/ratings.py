@@ -1,7 +1,7 @@
-"""Tables of ratings: one column is to be predicted from the others, a row at a time.
+"""Read tables of ratings, in which one column is predicted from the others, one row at a time.
 
-Jester comes with the data sets. MovieLens files are read from wherever a user has downloaded them: `u.data` (parted
-by tabs), `ratings.dat` (by ::) or `ratings.csv`.
+Jester is one of the data sets. MovieLens files are read from the path to which a user has downloaded them: `u.data`
+(tab-separated), `ratings.dat` (separated by ::) or `ratings.csv`.
 """
 
 import lzma
@@ -18,10 +18,10 @@ JESTER_CUTS = (-6.0, -2.0, 2.0, 6.0)  # five ranks of equal width on the scale f
 
 @dataclass
 class Ratings:
-    """Known ratings of a table, and how they become features and ranks.
+    """Known ratings of a table, and how they are converted to features and ranks.
 
-    A feature is the rating less `centre`, over `spread`, so that 0 stands for what was not rated and rows are at most
-    about one long. `cuts` cut ratings into ranks from 1 on.
+    A feature is (rating - `centre`) / `spread`, so that 0 means not rated and rows have a norm of at most about 1.
+    `cuts` divide ratings into ranks starting at 1.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Ratings:
 
 
 def jester() -> Ratings:
-    """Return the jokes' ratings: a row a person, a column a joke."""
+    """Return the ratings of jokes: one row per person, one column per joke."""
     with lzma.open(data_folder() / "jester5k" / "ratings.tsv.xz", "rt") as lines:
         table = np.loadtxt(lines, delimiter="\t")
     people, jokes = table[:, 0].astype(int), table[:, 1].astype(int)
@@ -74,9 +74,9 @@ def jester() -> Ratings:
 
 
 def movielens(path: Path) -> Ratings:
-    """Return a MovieLens file as the paper takes EachMovie: a row a film, a column a viewer.
+    """Return a MovieLens file in the form of EachMovie in the paper: one row per film, one column per viewer.
 
-    Ranks are the whole stars, which half-star files are rounded up to.
+    Ranks are whole stars; half stars are rounded up.
     """
     kind = {".data": "\t", ".dat": "::", ".csv": ","}
     if path.suffix not in kind:

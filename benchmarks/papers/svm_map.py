@@ -1,10 +1,10 @@
 """Yue, Finley, Radlinski and Joachims, "A support vector method for optimizing average precision" (SIGIR 2007).
 
-python -m benchmarks.papers.svm_map letor      letor-agg, five folds: tables 6 and 9 in kind, and the time it takes
-python -m benchmarks.papers.svm_map trec       trec-web-2012, 50 trials: tables 7, 8, 10 and 11 in kind
-python -m benchmarks.papers.svm_map growth     from 100 to 1,692 queries, and where the time goes
-python -m benchmarks.papers.svm_map solvers    the quadratic programs of a fit, by two solvers
-python -m benchmarks.papers.svm_map trees      beside LightGBM and XGBoost on three collections
+python -m benchmarks.papers.svm_map letor      letor-agg, five folds: like tables 6 and 9, with times
+python -m benchmarks.papers.svm_map trec       trec-web-2012, 50 trials: like tables 7, 8, 10 and 11
+python -m benchmarks.papers.svm_map growth     from 100 to 1,692 queries, with a breakdown of the time
+python -m benchmarks.papers.svm_map solvers    the quadratic programs of a fit, with two solvers
+python -m benchmarks.papers.svm_map trees      compared with LightGBM and XGBoost on three collections
 """
 
 import argparse
@@ -55,7 +55,7 @@ def against(ours: dict[str, float], theirs: dict[str, float]) -> dict[str, Any]:
 
 
 def table(name: str, result: dict[str, dict[str, float]], first: str = "SVM-map") -> dict[str, Any]:
-    """Hold every system against the first, best first, and print it."""
+    """Compare every system with the first, best first, and print the comparison."""
     ours = result[first]
     rows = {system: against(ours, theirs) for system, theirs in result.items() if system != first}
     print(f"\n{name}: {first} {mean(ours):.4f} on {len(ours)} queries")
@@ -66,7 +66,7 @@ def table(name: str, result: dict[str, dict[str, float]], first: str = "SVM-map"
 
 
 def summary(outcomes: list[Outcome]) -> dict[str, Any]:
-    """Say how learners got on: the largest gap, rounds, seconds, and the values of C that were chosen."""
+    """Summarise learners: the largest gap, rounds, seconds, and the chosen values of C."""
     return {
         "largest_relative_gap": max(max(outcome.gaps) for outcome in outcomes),
         "most_rounds": max(max(outcome.rounds) for outcome in outcomes),
@@ -83,7 +83,7 @@ def rotated(parts: list[Collection], fold: int) -> tuple[Collection, Collection,
 
 
 def letor(n_queries: int | None = None) -> dict[str, Any]:
-    """Five folds of letor-agg: learners, every single ranker, and reciprocal rank fusion."""
+    """Run five folds of letor-agg: learners, every single ranker, and reciprocal rank fusion."""
     parts = letor_agg()
     if n_queries is not None:
         parts = [part.of_queries(np.unique(part.qid)[:n_queries]) for part in parts]
@@ -114,9 +114,9 @@ def letor(n_queries: int | None = None) -> dict[str, Any]:
 
 
 def trials(queries: Any, n_trials: int, seed: int = 0) -> list[tuple[Any, Any, Any]]:
-    """Return train, validation and test queries of each trial; each query is in each as often as any other.
+    """Return training, validation and test queries of each trial; each query is in each part equally often.
 
-    A random circle of the queries gives ten trials, whose training queries begin five queries further each time.
+    A random circular order of the queries gives ten trials; the training queries start five queries later each time.
     """
     rng, chosen = np.random.default_rng(seed), []
     while len(chosen) < n_trials:
@@ -128,14 +128,14 @@ def trials(queries: Any, n_trials: int, seed: int = 0) -> list[tuple[Any, Any, A
 
 
 def trec(n_trials: int = 50) -> dict[str, Any]:
-    """Trials on trec-web-2012, with all eight runs and without the best; each query's figure is its mean as a test."""
+    """Run trials on trec-web-2012, with all eight runs and without the best; average each query over its tests."""
     whole, names = trec_web_2012()
     runs = {name: average_precisions(whole, whole.X[:, i]) for i, name in enumerate(names)}
     best = max(runs, key=lambda name: mean(runs[name]))
     fused = np.where(whole.retrieved, fuse_reciprocal_ranks(ranks_within(whole)), np.nan)
     baselines = runs | {"reciprocal rank fusion": average_precisions(whole, fused)}
     usable = np.array(sorted(runs[best]))
-    # Thousands of fits: the largest C of the conventional SVMs is left out, which takes most of their time.
+    # Thousands of fits: the largest C of the conventional SVMs, which takes most of their time, is left out.
     learners = {
         name: replace(learner, grid=learner.grid[:-1]) if learner.loss == "accuracy" else learner
         for name, learner in LEARNERS.items()
@@ -169,7 +169,7 @@ def trec(n_trials: int = 50) -> dict[str, Any]:
 
 
 class Timed:
-    """Count the seconds that a function takes, while it stands in its place."""
+    """Measure the seconds that a function takes, by wrapping it."""
 
     def __init__(self, module: Any, name: str) -> None:
         self._module, self._name, self._function, self.seconds = module, name, getattr(module, name), 0.0
@@ -189,7 +189,7 @@ class Timed:
 
 
 def growth(sizes: tuple[int, ...] = (100, 200, 400, 800, 1692), C: float = 1.0) -> dict[str, Any]:
-    """Fit more and more queries of letor-agg on one thread and on two, and say where the time of one goes."""
+    """Fit increasing numbers of queries of letor-agg on one thread and on two; break down the time of one thread."""
     whole = join(letor_agg())
     names = np.random.default_rng(0).permutation(np.unique(whole.qid))
     rows = []
@@ -220,7 +220,7 @@ def growth(sizes: tuple[int, ...] = (100, 200, 400, 800, 1692), C: float = 1.0) 
 
 
 def solvers() -> dict[str, Any]:
-    """Keep the quadratic programs of three fits, and hand them to each solver in an environment of their own."""
+    """Store the quadratic programs of three fits, and pass them to each solver in a separate environment."""
     train, *_ = rotated(letor_agg(), 0)
     X = ThermometerFeatures(N_THRESHOLDS, output="table").fit_transform(train.X)
     kept: list[tuple[Any, Any]] = []
@@ -248,7 +248,7 @@ def solvers() -> dict[str, Any]:
 
 
 def every_fifth(train: Collection) -> tuple[Collection, Collection]:
-    """Hold every fifth training query out for validation."""
+    """Hold out every fifth training query for validation."""
     names = np.unique(train.qid)
     return train.of_queries(np.delete(names, np.s_[::5])), train.of_queries(names[::5])
 
@@ -263,7 +263,7 @@ def tree_sets() -> dict[str, list[tuple[Collection, Collection, Collection]]]:
     }
 
 
-# What is done to the columns first is chosen with C, on the validation queries.
+# The transformation of the columns is chosen together with C, on the validation queries.
 REPRESENTATIONS = (Learner("map", RANKING_GRID), Learner("map", RANKING_GRID, per_query="percentile"))
 
 
@@ -339,7 +339,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=COMMANDS)
     arguments = parser.parse_args()
-    warnings.simplefilter("error")  # a fit that does not reach its gap must not go unseen
+    warnings.simplefilter("error")  # a fit that does not reach its gap must be visible
     start = time.perf_counter()
     result = COMMANDS[arguments.command]()
     whole = {"machine": machine_line(), "seconds": time.perf_counter() - start, **result}

@@ -1,1 +1,1 @@
-"""The experiments of "Learning when concepts abound" (Madani, Connor, Greiner, JMLR 2009) again, one idea a file."""
+"""Reproduce the experiments of "Learning when concepts abound" (Madani, Connor, Greiner, JMLR 2009)."""

@@ -1,13 +1,13 @@
-"""The paper "Learning when concepts abound" (Madani, Connor, Greiner, JMLR 2009) again.
+"""Reproduce the paper "Learning when concepts abound" (Madani, Connor, Greiner, JMLR 2009).
 
 python -m benchmarks.papers.feature_focus                    figures 9 to 17, 19, 21 and 22, in less than half an hour
-python -m benchmarks.papers.feature_focus --quick            a small part of it in seconds, to see that it runs
-python -m benchmarks.papers.feature_focus --only 20news      one data set (or `appendix`, `vectors`) anew, the rest kept
+python -m benchmarks.papers.feature_focus --quick            a small part in seconds, to check that it runs
+python -m benchmarks.papers.feature_focus --only 20news      rerun a data set (or `appendix`, `vectors`), keep the rest
 python -m benchmarks.papers.feature_focus --draw             only the tables and the pictures, from the result file
 
-As in the paper, rows have length 1, a random tenth is held out in each of ten trials (a fifth of 20 Newsgroups), margin
-and passes of the index and the least probability of the trees are those with the highest mean R1, and a true label is
-looked for among the first 50. Times are processor seconds of one thread, two trials running at a time.
+As in the paper, rows have norm 1, and a random tenth is held out in each of ten trials (a fifth of 20 Newsgroups). The
+margin and passes of the index and the minimum probability of the trees are those with the highest mean R1. A true label
+is searched among the first 50. Times are CPU seconds of one thread, with two concurrent trials.
 """
 
 import argparse
@@ -85,13 +85,13 @@ QUICK = {
 
 
 def measure(name: str, plan: Plan) -> dict[str, Any]:
-    """Run a data set's plan, and look into its index."""
+    """Run the plan of a data set, and analyse its index."""
     start, spent = time.perf_counter(), processor_seconds()
     corpus = plan.make()
     found = run(corpus, plan)
     found["inside"] = connections.look(corpus, found["systems"]["FF best"]["margin"])
     found["seconds"], found["processor_seconds"] = time.perf_counter() - start, processor_seconds() - spent
-    print(f"{name}: {found['seconds']:.0f} s, of processors {found['processor_seconds']:.0f} s", flush=True)
+    print(f"{name}: {found['seconds']:.0f} s, CPU time {found['processor_seconds']:.0f} s", flush=True)
     return found
 
 
@@ -106,12 +106,14 @@ def versions() -> dict[str, str]:
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Run everything, print it, and write the result and the pictures."""
+    """Run everything, print the results, and write the result file and the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a small part of two sets; writes only where told to")
-    parser.add_argument("--only", action="append", choices=[*PLANS, "appendix", "vectors"], help="what to run anew")
+    parser.add_argument(
+        "--quick", action="store_true", help="use a small part of two data sets; write only to given paths"
+    )
+    parser.add_argument("--only", action="append", choices=[*PLANS, "appendix", "vectors"], help="what to rerun")
     parser.add_argument("--draw", action="store_true", help="run nothing, print and draw the result file")
-    parser.add_argument("--json", type=Path, help="where the result goes")
+    parser.add_argument("--json", type=Path, help="result file")
     parser.add_argument("--images", type=Path, help="the folder for the pictures")
     options = parser.parse_args(arguments)
     quick = options.quick
@@ -141,7 +143,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
         if json_path is not None:
             json_path.write_text(json.dumps(result, indent=1) + "\n")
     if quick:
-        print("a small part of two data sets, to see that it runs; the figures are not the paper's experiment")
+        print("a small part of two data sets, to check that it runs; the figures are not the paper's experiment")
     print("\n".join(tables.report(result)))
     if images is not None:
         from benchmarks.papers.feature_focus import pictures

@@ -1,4 +1,4 @@
-"""The orderings that the paper reports, held against our figures."""
+"""Compare the orderings that the paper reports with our figures."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from scipy.stats import binomtest
 
 SURE = 0.05
 GOALS = {"20news": 0.86, "reuters-10": 0.88}
-SMALLEST = "reuters-10"  # the one set on which the paper's index loses
+SMALLEST = "reuters-10"  # the only data set on which the paper's index loses
 
 
 def paired(first: dict[str, Any], second: dict[str, Any], measure: str = "R1") -> dict[str, float]:
-    """Return by how much the first is better in the mean of their common trials, wins, losses and the sign test."""
+    """Return the mean difference over common trials (first minus second), wins, losses and the sign test."""
     pairs = list(zip(first[f"{measure} of trials"], second[f"{measure} of trials"], strict=False))
     differences = np.array([a - b for a, b in pairs])
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
@@ -20,17 +20,17 @@ def paired(first: dict[str, Any], second: dict[str, Any], measure: str = "R1") -
 
 
 def better(found: dict[str, float]) -> bool:
-    """Tell whether the first is better, at least in the mean."""
+    """Return whether the first is better, at least in the mean."""
     return found["difference"] > 0
 
 
 def not_worse(found: dict[str, float]) -> bool:
-    """Tell whether the first is not surely worse: better in the mean, or level by the sign test."""
+    """Return whether the first is not significantly worse: better in the mean, or level by the sign test."""
     return found["difference"] >= 0 or found["p"] > SURE
 
 
 def shown(found: dict[str, float]) -> str:
-    """Return a comparison in short."""
+    """Return a short description of a comparison."""
     return f"{found['difference']:+.3f}, {found['wins']:.0f} : {found['losses']:.0f}, p {found['p']:.2g}"
 
 
@@ -42,7 +42,7 @@ def _check(claim: str, sets: dict[str, tuple[bool, str]]) -> Check:
 
 
 def _of_option(found: dict[str, Any], option: str, judged: Any, *, turned: bool = False) -> dict[str, tuple[bool, str]]:
-    """Judge the default against an option on each set that has it; turned, the option against the default."""
+    """Compare the default with an option on each data set that has it; if turned, the option with the default."""
     result = {}
     for name, corpus in found.items():
         options = corpus["options"]
@@ -53,13 +53,13 @@ def _of_option(found: dict[str, Any], option: str, judged: Any, *, turned: bool 
     return result
 
 
-# R1 of a flat LinearSVC on the same trials, measured apart from the command: the tree of SVMs that the command runs on
-# these sets is not fitted to held-out rows, and is not the best classifier there.
+# R1 of a flat LinearSVC on the same trials, measured separately: the tree of SVMs that the command runs on these data
+# sets is not tuned on held-out rows, and is not the best classifier there.
 MEASURED_APART = {"wordnet": 0.578}
 
 
 def checks(result: dict[str, Any]) -> list[Check]:
-    """Return each claim with the sets on which it can be seen, and whether it holds there."""
+    """Return each claim with the data sets to which it applies, and whether it holds there."""
     found = result["corpora"]
     best = {name: corpus["systems"]["FF best"] for name, corpus in found.items()}
     goals = {

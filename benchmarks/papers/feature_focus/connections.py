@@ -1,4 +1,4 @@
-"""What an index looks like inside: how many features a label has, and which connections are strong or leak."""
+"""Analyse an index: the number of features of a label, and which connections are strong or leak."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from benchmarks.papers.feature_focus.runs import PAPERS_OWN
 
 STRONG, LEAKING = 0.9, 0.25
 EXAMPLES = 8
-SEEN_ENOUGH = 10  # sightings from which on a feature votes at full strength
+SEEN_ENOUGH = 10  # occurrences from which on a feature votes with full rating
 
 
 def look(corpus: Corpus, margin: float) -> dict[str, Any]:
-    """Learn the first trial's rows once, and return sections 6.4.4 and 6.4.5 for it."""
+    """Learn the rows of the first trial in one pass, and return the figures of sections 6.4.4 and 6.4.5."""
     part = corpus.trial(0)
     ranker = FeatureFocus(margin=margin, **PAPERS_OWN).fit(part.X_train, part.Y_train)
     pool, d_max = ranker.head.store, int(ranker.d_max or 0)
@@ -52,7 +52,7 @@ def look(corpus: Corpus, margin: float) -> dict[str, Any]:
 
 
 def _one_a_label(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Keep the first pair of each label, so that the examples are not all of the largest."""
+    """Keep the first pair of each label, so that not all examples are of the largest label."""
     kept: dict[str, tuple[str, str]] = {}
     for word, label in pairs:
         kept.setdefault(label, (word, label))

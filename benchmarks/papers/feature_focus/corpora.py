@@ -1,4 +1,4 @@
-"""The data sets of the feature-focus paper, or what is to be had in their place, cut anew for each trial."""
+"""Read the data sets of the feature-focus paper, or available substitutes, with a new split for each trial."""
 
 import functools
 import itertools
@@ -26,7 +26,7 @@ FINNA_CAPPED = 2_000
 
 
 class Part(NamedTuple):
-    """Rows to learn from, in the order in which they are learnt, and rows to rank."""
+    """Training rows, in learning order, and rows to rank."""
 
     X_train: sp.csr_matrix
     Y_train: sp.csr_matrix
@@ -36,16 +36,16 @@ class Part(NamedTuple):
 
 @dataclass
 class Corpus:
-    """Counts and labels of a data set, from which each trial holds a random share out.
+    """Counts and labels of a data set, of which each trial holds out a random share.
 
     Attributes
     ----------
     rows : list of (X, Y)
-        Counts and indicator; a trial takes the next of them, where there are several.
+        Counts and indicator; if there are several, each trial uses the next.
     weighting : dict or None
-        Parameters of the tf-idf weights, which the training rows of a trial decide; None takes the values as they are.
+        Parameters of the tf-idf weights, which depend on the training rows of a trial; None keeps the values unchanged.
     parents : ndarray or None
-        For each label, and then for each further node of the tree, the node above it or -1.
+        The parent of each label, and then of each further node of the tree, or -1.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Corpus:
     labels: list[str] = field(default_factory=list)
 
     def trial(self, number: int) -> Part:
-        """Hold a random share of the rows out, and weigh the words by the others."""
+        """Hold out a random share of the rows, and compute the weights of words from the others."""
         X, Y = self.rows[number % len(self.rows)]
         order = np.random.default_rng(number).permutation(X.shape[0])
         n_test = round(self.held_out * len(order))
@@ -70,7 +70,7 @@ class Corpus:
         return Part(normalize(X_train), Y[train], normalize(X_test), Y[test])
 
     def figures(self) -> dict[str, float]:
-        """Return what the paper's figure 8 says of a data set."""
+        """Return the statistics of a data set in the paper's figure 8."""
         (X, Y), n_sets = self.rows[0], len(self.rows)
         return {
             "rows": float(X.shape[0] * n_sets),
@@ -109,8 +109,8 @@ def _of_ten_topics(limit: int | None) -> list[tuple[str, list[str]]]:
 def reuters_10(limit: int | None = None, pick: str = "random") -> Corpus:
     """Return the stories with one of the ten most frequent topics, each with one of them as its only label.
 
-    There are exactly the paper's 9,400 in all of Reuters-21578. It does not say which label a story with several
-    keeps; one by chance gives the paper's figures of the frequency baseline (R5 .87, the first .88, the last .86).
+    All of Reuters-21578 contains exactly the paper's 9,400. The paper does not say which label a story with several
+    keeps; a random one gives the paper's figures of the frequency baseline (R5 0.87; the first 0.88, the last 0.86).
     """
     kept = _of_ten_topics(limit)
     random = np.random.default_rng(0)
@@ -127,7 +127,7 @@ def reuters_90() -> Corpus:
 
 
 def message(text: str, fields: tuple[str, ...] = ()) -> str:
-    """Return the body of a message and some of the fields of its head."""
+    """Return the body of a message and some of its header fields."""
     head, _, body = text.partition("\n\n")
     kept = (line.partition(":") for line in head.split("\n"))
     return " ".join([value for name, _, value in kept if name.lower() in fields] + [body])
@@ -139,9 +139,9 @@ def _messages() -> list[tuple[str, str]]:
 
 
 def newsgroups(fields: tuple[str, ...] = (), weighting: dict[str, bool] | None = None) -> Corpus:
-    """Return 20 Newsgroups, four fifths to learn from: words of a body on no stop-list, their counts of length 1.
+    """Return 20 Newsgroups, four fifths for training: counts of words of the body without stop words, with norm 1.
 
-    The paper has the vectors of others, which we do not; `fields` of the head and other weights are what it may hide.
+    The paper uses vectors that we do not have; they may include header `fields` or other weights.
     """
     messages = _messages()
     how = {"stop_words": "english", "min_df": 2, "token_pattern": LETTERS}
@@ -152,7 +152,7 @@ def newsgroups(fields: tuple[str, ...] = (), weighting: dict[str, bool] | None =
 
 
 def rcv1() -> Corpus:
-    """Return halves of subsets of RCV1, a trial each; `mmp_corpora.rcv1` says why halves."""
+    """Return halves of subsets of RCV1, one per trial; `mmp_corpora.rcv1` says why halves."""
     halves = []
     for path in sorted((sets.data_folder() / "rcv1-subsets").glob("*.svm.xz")):
         with lzma.open(path, "rb") as lines:
@@ -168,7 +168,7 @@ def rcv1() -> Corpus:
 
 
 def parents_of(labels: list[str], above: Callable[[str], str | None]) -> np.ndarray:
-    """Return the node above each node: labels come first, then the nodes above them that are no labels."""
+    """Return the parent of each node: labels come first, then the nodes above them that are not labels."""
     numbers = {name: number for number, name in enumerate(labels)}
     parents, waiting = [], list(labels)
     for name in waiting:
@@ -181,7 +181,7 @@ def parents_of(labels: list[str], above: Callable[[str], str | None]) -> np.ndar
 
 
 def deepest(labels: list[str], above: Callable[[str], str | None]) -> list[str]:
-    """Leave out labels that stand above another one of the row."""
+    """Drop labels that are ancestors of another label of the row."""
     covered = set()
     for name in labels:
         parent = above(name)
@@ -201,7 +201,7 @@ def _with_tree(
 
 
 def _frequent(rows: list[tuple[str, list[str]]], least: int, limit: int) -> list[tuple[str, list[str]]]:
-    """Keep a random part of the rows, with the labels that at least so many of all rows have."""
+    """Keep a random part of the rows, and the labels with a minimum number of rows among all rows."""
     counts = Counter(label for _, labels in rows for label in labels)
     rows = [(text, [label for label in labels if counts[label] >= least]) for text, labels in rows]
     rows = [row for row in rows if row[1]]
@@ -210,7 +210,7 @@ def _frequent(rows: list[tuple[str, list[str]]], least: int, limit: int) -> list
 
 
 def debian(limit: int | None = None) -> Corpus:
-    """Return the tagged Debian packages; a tag's facet stands above it."""
+    """Return the tagged Debian packages; the parent of a tag is its facet."""
     packages = itertools.islice(
         (p for p in sets.json_lines("debian-tags/debian-bookworm.jsonl.xz") if p["tags"]), limit
     )
@@ -221,7 +221,7 @@ def debian(limit: int | None = None) -> Corpus:
 
 
 def headings() -> Corpus:
-    """Return titles and authors of Project Gutenberg with LCSH headings; a heading stands under its first parts."""
+    """Return titles and authors of Project Gutenberg with LCSH headings; a heading without its last part is its parent."""
     works = sets.json_lines("gutenberg-lcsh/gutenberg.jsonl.xz")
     rows = [(" ".join([w["title"] or "", *w["authors"][:1]]), w["lcsh"]) for w in works]
     rows = _frequent(rows, 20, TREE_ROWS)
@@ -233,7 +233,7 @@ WORDNET_DEPTH = 6
 
 
 def wordnet() -> Corpus:
-    """Return glosses of nouns with what stands above them in WordNet, cut at depth 6 as the paper cuts Web at 4."""
+    """Return glosses of nouns with their ancestors in WordNet, cut at depth 6 as the paper cuts Web at 4."""
     synsets = {s["id"]: s for s in sets.json_lines("wordnet-hypernym/wordnet31.jsonl.xz") if s["id"].startswith("n")}
     above = {name: synset["hyper"][0] for name, synset in synsets.items() if synset["hyper"]}
 
@@ -258,7 +258,7 @@ def wordnet() -> Corpus:
 
 
 def finna(limit: int = FINNA_ROWS) -> Corpus:
-    """Return the first titles of yso-finna-en, words and pairs of words that two titles have."""
+    """Return the first titles of yso-finna-en, with words and pairs of words that occur in two titles."""
     rows = list(itertools.islice(sets.finna_rows(), limit))
     X, words = _counted([text for text, _ in rows], ngram_range=(1, 2), min_df=2)
     Y, labels = _indicator([found for _, found in rows])
@@ -271,12 +271,12 @@ def finna(limit: int = FINNA_ROWS) -> Corpus:
 
 
 def austen() -> Corpus:
-    """Return the words of Jane Austen's novels, each to be predicted from its neighbourhood."""
+    """Return the words of Jane Austen's novels, each to be predicted from its context."""
     data = sets.load("austen-words")
     X, Y = (sp.csr_matrix(sp.vstack(pair)) for pair in ((data.X_train, data.X_test), (data.Y_train, data.Y_test)))
     return Corpus("austen-words", "Jane Austen's novels, words", [(X, Y)])
 
 
 def spaced(text: str) -> str:
-    """Return a name with its punctuation as spaces, for narrow columns."""
+    """Return a name with its punctuation replaced by spaces, for narrow columns."""
     return re.sub(r"[^\w]+", " ", text).strip()

@@ -1,4 +1,4 @@
-"""The figures that the paper prints, as it prints them."""
+"""The figures of the paper, as printed."""
 
 COLUMNS = ("HR", "R1", "R5", "seconds", "d", "W")
 
@@ -7,14 +7,14 @@ def _row(*cells: str) -> dict[str, str]:
     return dict(zip(COLUMNS, cells, strict=True))
 
 
-# Which of the paper's sets stands behind ours; RCV1's there has all words of 23,000 documents, so it is another corpus.
+# The paper's data set for each of ours; its RCV1 has all words of 23,000 documents, so it is a different corpus.
 SETS = {
     "reuters-10": "Small Reuters",
     "20news": "News Groups",
     "rcv1-subsets": "Reuters RCV1",
     "austen-words": "Jane Austen",
 }
-# Figure 8: rows, features, labels, features a row, labels a row.
+# Figure 8: rows, features, labels, features per row, labels per row.
 DATA = {
     "reuters-10": ("9.4k", "33k", "10", "80.9", "1"),
     "20news": ("20k", "60k", "20", "80", "1"),
@@ -59,7 +59,7 @@ BEST_SETTINGS = {
     "rcv1-subsets": "margin 0.1, 4 passes",
     "austen-words": "margin 0.1, 4 passes",
 }
-# Figures 11, 13, 15 and 16: R1 of an option and of the default beside it.
+# Figures 11, 13, 15 and 16: R1 of an option and of the default.
 OPTIONS = {
     "reuters-10": {"no constraints": "0.884", "default": "0.884"},
     "20news": {"no constraints": "0.866", "no leak": "0.866", "no rating": "0.860", "default": "0.865"},
@@ -73,7 +73,7 @@ OPTIONS = {
     },
     "austen-words": {"no constraints": "0.276", "default": "0.274"},
 }
-# Figure 11's times of a single pass: without constraints, with them.
+# Times of a single pass in figure 11: without constraints, with constraints.
 PASS_SECONDS = {
     "reuters-10": ("0", "0"),
     "20news": ("3", "2"),

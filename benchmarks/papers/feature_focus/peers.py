@@ -1,4 +1,4 @@
-"""What the paper compares with: perceptrons, committees of them and linear SVMs, one-versus-rest and top-down."""
+"""The classifiers of the paper: perceptrons, committees of them and linear SVMs, one-vs-rest and top-down."""
 
 import time
 from collections.abc import Callable
@@ -14,22 +14,22 @@ from sklearn.svm import LinearSVC
 from benchmarks.papers.feature_focus.corpora import Part
 
 COMMITTEE = 10
-SLOPE = 2.0  # of the sigmoid that is not fitted, as in the paper
+SLOPE = 2.0  # of the sigmoid if it is not fitted, as in the paper
 LEAST_PROBABILITIES = tuple(round(0.05 * k, 2) for k in range(1, 13))
 FOLDS = 3
 
 
 class Outcome(NamedTuple):
-    """What a system did with a part."""
+    """The result of a system on a part."""
 
-    ranks: np.ndarray  # of the best true label of each test row; infinite where none was ranked
-    seconds: float  # of processor time in learning
-    touched: float  # classifiers applied to a row, which is what it takes a feature
+    ranks: np.ndarray  # of the best true label of each test row; infinite if none was ranked
+    seconds: float  # of CPU time in training
+    touched: float  # classifiers applied to a row, which is the cost per feature
     weights: int
 
 
 class Committee:
-    """Several perceptrons that see the rows in other orders, as one: their weights are averaged."""
+    """Several perceptrons that learn the rows in different orders; their weights are averaged."""
 
     def __init__(self, members: int = COMMITTEE) -> None:
         self.members = members
@@ -52,7 +52,7 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 
 
 def best_ranks(scores: np.ndarray, Y: sp.csr_matrix) -> np.ndarray:
-    """Return the rank of the best true label of each row; ties go against it, -inf is not ranked."""
+    """Return the rank of the best true label of each row; ties count against it, -inf means not ranked."""
     ranks = np.full(Y.shape[0], np.inf)
     for row in range(Y.shape[0]):
         true = scores[row, Y.indices[Y.indptr[row] : Y.indptr[row + 1]]]
@@ -62,7 +62,7 @@ def best_ranks(scores: np.ndarray, Y: sp.csr_matrix) -> np.ndarray:
 
 
 def one_versus_rest(part: Part, learner: str) -> Outcome:
-    """Learn a classifier a label on all rows, and rank labels by their scores."""
+    """Train one classifier per label on all rows, and rank labels by their scores."""
     Y = part.Y_train.tocsc()
     scores, seconds, weights = np.full(part.Y_test.shape, -np.inf), 0.0, 0
     for label in np.flatnonzero(np.diff(Y.indptr)):
@@ -77,16 +77,16 @@ def one_versus_rest(part: Part, learner: str) -> Outcome:
 
 
 class TopDown:
-    """A classifier for each node of a tree, learnt on the rows of the node above, and followed by probability.
+    """A classifier for each node of a tree, trained on the rows of the parent node; paths are followed by probability.
 
     Parameters
     ----------
     parents : ndarray
-        The node above each node, or -1; the first nodes are the labels.
+        The parent of each node, or -1; the first nodes are the labels.
     learner : str
         One of `LEARNERS`.
     fitted : bool
-        Whether each sigmoid is fitted to scores of rows that were held out, each third once, or is the same for all.
+        Whether each sigmoid is fitted to scores of held-out rows, each third once, or is the same for all.
     """
 
     def __init__(self, parents: np.ndarray, learner: str, *, fitted: bool) -> None:
@@ -108,7 +108,7 @@ class TopDown:
         return self
 
     def _belonging(self, Y: sp.csr_matrix) -> np.ndarray:
-        """Return which rows belong to which node, by itself or one below it."""
+        """Return which rows belong to which node, directly or through a descendant."""
         belongs = np.zeros((Y.shape[0], len(self.parents)), bool)
         rows, nodes = Y.nonzero()
         while len(nodes):
@@ -120,7 +120,7 @@ class TopDown:
     def _fit_one(self, node: int, X: sp.csr_matrix, target: np.ndarray) -> None:
         n_true = int(target.sum())
         if n_true == 0:
-            return  # never seen: not a candidate
+            return  # never seen, so not a candidate
         if n_true == len(target):
             self.models[node] = lambda X: np.ones(X.shape[0])
             return
@@ -167,12 +167,12 @@ class TopDown:
         truth = Y.nonzero()
         true = np.isin(rows * n_nodes + nodes, truth[0].astype(np.int64) * n_nodes + truth[1])
         ranks = np.full(Y.shape[0], np.inf)
-        at = np.flatnonzero(true)[::-1]  # backwards, so that the best one is written last
+        at = np.flatnonzero(true)[::-1]  # in reverse, so that the best one is written last
         ranks[rows[at]] = at - starts[rows[at]] + 1
         return ranks
 
     def touched(self, found: tuple[np.ndarray, np.ndarray, np.ndarray], n_rows: int, least: float) -> float:
-        """Return how many classifiers a row meets."""
+        """Return the number of classifiers applied to a row."""
         below = np.array(
             [sum(c in self.models for c in self.children.get(n, [])) for n in range(-1, len(self.parents))]
         )
@@ -180,7 +180,7 @@ class TopDown:
 
 
 def top_down(part: Part, parents: np.ndarray, learner: str, *, fitted: bool) -> Outcome:
-    """Learn a tree of classifiers; the least probability is the one with the highest R1, as in the paper."""
+    """Train a tree of classifiers; choose the minimum probability with the highest R1, as in the paper."""
     start = time.process_time()
     tree = TopDown(parents, learner, fitted=fitted).fit(part.X_train, part.Y_train)
     seconds = time.process_time() - start

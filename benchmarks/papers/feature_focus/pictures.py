@@ -1,4 +1,4 @@
-"""Figures 12, 14, 19, 21 and 22 of the feature-focus paper."""
+"""Draw figures 12, 14, 19, 21 and 22 of the feature-focus paper."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from benchmarks.papers.feature_focus.runs import MARGINS
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-# Okabe and Ito's colours, told apart by the colour-blind; lines and marks tell them apart in print.
+# Okabe and Ito's colours, which colour-blind people can distinguish; lines and markers distinguish them in print.
 STYLES = (
     ("#0072B2", "-", "o"),
     ("#D55E00", "--", "s"),
@@ -44,7 +44,7 @@ def _panels(number: int, width: float = 4.6) -> tuple[Any, Any]:
 
 
 def _one_legend(figure: Any) -> None:
-    """Put one legend of all panels beside them, by margin."""
+    """Add one legend for all panels, sorted by margin."""
     pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
     lines = {label: line for panel in pairs for line, label in panel}
     order = sorted(lines, key=lambda label: float(label.split()[1].rstrip(",")))
@@ -52,7 +52,7 @@ def _one_legend(figure: Any) -> None:
 
 
 def edges_a_feature(corpora: dict[str, Any], path: Path) -> None:
-    """Draw figure 12: R1 after one pass against the bound of a feature's edges."""
+    """Draw figure 12: R1 after one pass by the limit of edges per feature."""
     figure, (axes,) = _panels(1, 6)
     for number, (name, corpus) in enumerate(corpora.items()):
         bounds = [int(bound) for bound in corpus["degrees"]]
@@ -66,7 +66,7 @@ def edges_a_feature(corpora: dict[str, Any], path: Path) -> None:
 
 
 def passes_and_margins(corpora: dict[str, Any], path: Path) -> None:
-    """Draw figure 14: R1 against passes for each margin, with deviations over the trials."""
+    """Draw figure 14: R1 by pass for each margin, with deviations over the trials."""
     figure, panels = _panels(len(corpora))
     for axes, (name, corpus) in zip(panels, corpora.items(), strict=True):
         for margin, curve in corpus["curves"].items():
@@ -81,7 +81,7 @@ def passes_and_margins(corpora: dict[str, Any], path: Path) -> None:
 
 
 def training_and_test(corpora: dict[str, Any], path: Path) -> None:
-    """Draw figure 19: R1 of the training rows (hollow marks) and of those held out, against passes."""
+    """Draw figure 19: R1 of the training rows (hollow markers) and of the held-out rows, by pass."""
     figure, panels = _panels(len(corpora))
     for axes, (name, corpus) in zip(panels, corpora.items(), strict=True):
         for margin, curve in corpus["curves"].items():
@@ -95,7 +95,7 @@ def training_and_test(corpora: dict[str, Any], path: Path) -> None:
 
 
 def estimates(found: dict[str, Any], path: Path) -> None:
-    """Draw figure 21: how far the highest estimated share is off, against the true one."""
+    """Draw figure 21: the error of the highest estimated share, by the true share."""
     figure, panels = _panels(2)
     for axes, (regime, title) in zip(
         panels, (("100 labels", "100 labels"), ("labels alike", "1 / p* labels, all alike")), strict=True
@@ -111,7 +111,7 @@ def estimates(found: dict[str, Any], path: Path) -> None:
 
 
 def distances(found: dict[str, Any], path: Path) -> None:
-    """Draw figure 22: how far all estimated shares are off, by w_min."""
+    """Draw figure 22: the error of all estimated shares, by w_min."""
     figure, (axes,) = _panels(1)
     at, width = np.arange(len(found["l1"])), 0.38
     for number, (key, label) in enumerate((("l1", "sum of differences"), ("max", "largest difference"))):
@@ -125,7 +125,7 @@ def distances(found: dict[str, Any], path: Path) -> None:
 
 
 def draw(result: dict[str, Any], images: Path) -> None:
-    """Draw what the result has."""
+    """Draw all figures that the result has data for."""
     corpora = result["corpora"]
     some = {name: corpus for name, corpus in corpora.items() if "degrees" in corpus}
     if some:

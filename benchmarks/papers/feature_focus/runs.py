@@ -1,4 +1,4 @@
-"""Trials of the feature-focus index, pass by pass, of its options, and of what the paper compares it with."""
+"""Run trials of the feature-focus index, pass by pass, of its options, and of the paper's other classifiers."""
 
 import time
 from collections.abc import Callable
@@ -17,15 +17,15 @@ from benchmarks.papers.feature_focus.corpora import Corpus, Part
 from benchmarks.papers.feature_focus.peers import Outcome
 
 JOBS = 2
-DEEPEST = 50  # a true label that does not stand among so many counts as missed, here and while learning
+DEEPEST = 50  # a true label that is not among this many counts as missed, here and in training
 PAPERS_OWN = {"w_min": 0.01, "d_max": 25, "rating": "seen", "leak": True, "candidates": DEEPEST}
 CHOICES = (0.0, 0.1, 0.5)  # the margins that the paper chooses from
-MARGINS = (0.0, 0.1, 0.2, 0.5, 1.0)  # with those that its figures 14 and 19 add
+MARGINS = (0.0, 0.1, 0.2, 0.5, 1.0)  # with the additional margins of figures 14 and 19
 BOOLEAN_MARGINS = (1.0, 7.0, None)
 DEGREES = (1, 2, 3, 5, 10, 25)
 ABLATION_PASSES = 2
-FEW_ROWS = 1000  # up to which starting other processes costs more than it saves
-FEW_TRIALS = 3  # of what is slow and not compared trial by trial
+FEW_ROWS = 1000  # up to this size, starting other processes costs more than it saves
+FEW_TRIALS = 3  # of slow systems that are not compared trial by trial
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "no constraints": {"w_min": 0.0, "d_max": 1000},
@@ -35,21 +35,21 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "no rating": {"rating": "none"},
 }
 MEASURES = ("R1", "R5", "HR", "d", "W", "seconds")
-ELSEWHERE: list[float] = []  # processor seconds that other processes spent on trials
+ELSEWHERE: list[float] = []  # CPU seconds that other processes spent on trials
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run on a data set.
+    """The plan of a data set.
 
     Attributes
     ----------
     flat : tuple of (learner, trials)
-        What is learnt one-versus-rest, and how often.
+        One-vs-rest learners, and the number of trials.
     tree : tuple of (learner, fitted, trials)
-        What is learnt top-down, whether its sigmoids are fitted, and how often.
+        Top-down learners, whether their sigmoids are fitted, and the number of trials.
     bounded_only : bool
-        Whether "no constraints" is learnt once and in one pass, as in the paper where it takes too long.
+        Whether "no constraints" has one trial with one pass, as in the paper where it takes too long.
     """
 
     make: Callable[[], Corpus]
@@ -69,7 +69,7 @@ class Plan:
 
 
 class PassByPass(FeatureFocus):
-    """A feature-focus index that shows itself after each pass of `fit`."""
+    """A feature-focus index that calls a function after each pass of `fit`."""
 
     def learn_parts(self, parts: Any, n_rows: int, *, again: bool, last: bool) -> None:
         super().learn_parts(parts, n_rows, again=again, last=last)
@@ -77,7 +77,7 @@ class PassByPass(FeatureFocus):
 
 
 def ranks_of(ranker: Any, X: sp.csr_matrix, Y: sp.csr_matrix) -> np.ndarray:
-    """Return the rank of the best true label of each row, infinite where it is not among the first 50."""
+    """Return the rank of the best true label of each row, infinite if it is not among the first 50."""
     hits = judge(sp.csr_array(Y), ranker.rank(X, min(DEEPEST, Y.shape[1]))).hits
     return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, np.inf)
 
@@ -96,7 +96,7 @@ def figures_of(ranks: np.ndarray, touched: float, weights: int, seconds: float) 
 
 
 def edges_touched(ranker: FeatureFocus, X: sp.csr_matrix) -> float:
-    """Return the edges that are looked at for a feature of a row."""
+    """Return the number of edges visited per feature of a row."""
     lengths = np.diff(ranker.head.store.headers()[0])
     known = X.indices[X.indices < len(lengths)]
     most = lengths.max(initial=0) if ranker.d_max is None else ranker.d_max
@@ -104,7 +104,7 @@ def edges_touched(ranker: FeatureFocus, X: sp.csr_matrix) -> float:
 
 
 def index_passes(part: Part, passes: int, *, watch_training: bool = False, **params: Any) -> list[dict[str, float]]:
-    """Learn, and return the figures after each pass; time stands still while an index is looked at."""
+    """Train, and return the figures after each pass; the time of the evaluations does not count."""
     found: list[dict[str, float]] = []
     clock = {"spent": 0.0, "since": time.process_time()}
 
@@ -134,7 +134,7 @@ def frequency(part: Part) -> dict[str, float]:
 
 
 def independent(part: Part) -> dict[str, float]:
-    """Return the figures of the index that counts each feature by itself, and the threshold that it chose."""
+    """Return the figures of the index that counts each feature independently, and the threshold that it chose."""
     start = time.process_time()
     ranker = Independent().fit(part.X_train, part.Y_train)
     seconds = time.process_time() - start
@@ -146,7 +146,7 @@ def independent(part: Part) -> dict[str, float]:
 
 
 def in_trials(corpus: Corpus, trials: int, function: Callable[[Part], Any]) -> list[Any]:
-    """Call a function with the part of each trial, two trials at a time where rows are many."""
+    """Call a function with the part of each trial; run two trials concurrently if there are many rows."""
 
     def one(number: int) -> tuple[Any, float]:
         start = time.process_time()
@@ -176,7 +176,7 @@ def best_pass(trials: list[list[dict[str, float]]], most: int | None = None) -> 
 
 
 def grid(corpus: Corpus, plan: Plan) -> dict[str, Any]:
-    """Learn with each margin, and return the curves over passes, both of the paper's rows, and the margin chosen."""
+    """Train with each margin, and return the curves over passes, both of the paper's rows, and the chosen margin."""
 
     def one(part: Part, **watched: bool) -> dict[float, list[dict[str, float]]]:
         return {margin: index_passes(part, plan.passes, margin=margin, **watched) for margin in plan.margins}
@@ -241,7 +241,7 @@ def ablations(corpus: Corpus, plan: Plan, margin: float) -> dict[str, Any]:
 
 
 def boolean_forms(corpus: Corpus, plan: Plan) -> dict[str, Any]:
-    """Return IND, and the index on values of 1 with the margins that such scores need."""
+    """Return IND, and the index on values of 1 with margins that suit such scores."""
     passes = min(plan.passes, ABLATION_PASSES)
 
     def one(part: Part) -> list[list[dict[str, float]]]:
@@ -264,7 +264,7 @@ def boolean_forms(corpus: Corpus, plan: Plan) -> dict[str, Any]:
 
 
 def degrees(corpus: Corpus, plan: Plan, margin: float) -> dict[str, Any]:
-    """Return the figures after one pass for each bound of a feature's edges."""
+    """Return the figures after one pass for each limit of edges per feature."""
     result = {}
     for most in plan.degrees:
         rows = in_trials(corpus, plan.trials, lambda p, d=most: index_passes(p, 1, margin=margin, d_max=d)[0])
@@ -273,7 +273,7 @@ def degrees(corpus: Corpus, plan: Plan, margin: float) -> dict[str, Any]:
 
 
 def sign_test(ours: dict[str, Any], others: dict[str, Any]) -> dict[str, Any] | None:
-    """Count in how many trials the index is better than the best of the others, and how likely that is by chance."""
+    """Count the trials in which the index is better than the best other system, with the sign test."""
     rivals = {name: row for name, row in others.items() if name != "frequency"}
     if not rivals:
         return None
@@ -288,7 +288,7 @@ def sign_test(ours: dict[str, Any], others: dict[str, Any]) -> dict[str, Any] | 
 
 
 def processor_seconds() -> float:
-    """Return the processor time that this process and those of its trials have spent."""
+    """Return the CPU time of this process and of the processes of its trials."""
     return time.process_time() + sum(ELSEWHERE)
 
 

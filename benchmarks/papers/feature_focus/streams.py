@@ -1,4 +1,4 @@
-"""Appendix B: how well the feature streaming update estimates the proportions of the labels that a feature sees."""
+"""Appendix B: how well the feature streaming update estimates the proportions of the labels of a feature."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MANY = 100
 
 
 def shares(draws: np.ndarray, n_labels: int, w_min: float) -> np.ndarray:
-    """Show one feature a stream of labels, all of which it learns, and return the shares that its edges then have."""
+    """Update one feature with a stream of labels, and return the shares of its edges afterwards."""
     ranker = FeatureFocus(margin=None, w_min=w_min, d_max=None, rating="none")
     ranker.fit(sp.csr_array(np.ones((len(draws), 1))), draws)
     found = np.zeros(n_labels)
@@ -24,7 +24,7 @@ def shares(draws: np.ndarray, n_labels: int, w_min: float) -> np.ndarray:
 
 
 def one_high(p: float, n_labels: int) -> np.ndarray:
-    """Return a distribution with one label of probability p, the others sharing the rest evenly."""
+    """Return a distribution with one label of probability p; the others share the rest equally."""
     return np.array([p] + [(1 - p) / (n_labels - 1)] * (n_labels - 1))
 
 

@@ -1,4 +1,4 @@
-"""Why figures differ: what the paper leaves open about the vectors of 20 Newsgroups and the labels of Reuters."""
+"""Explain differences: what the paper leaves open about the vectors of 20 Newsgroups and the labels of Reuters."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ PICKS = ("first", "last", "random")
 
 
 def both(part: Part) -> dict[str, float]:
-    """Return R1 of the index at margin .5 after one pass, of the SVM, and the baseline's R5."""
+    """Return R1 of the index with margin 0.5 after one pass, R1 of the SVM, and R5 of the baseline."""
     return {
         "FF margin 0": index_passes(part, 1, margin=0.0)[0]["R1"],
         "FF margin 0.5": index_passes(part, 1, margin=0.5)[0]["R1"],
@@ -33,7 +33,7 @@ def both(part: Part) -> dict[str, float]:
 
 
 def readings(quick: bool = False) -> dict[str, Any]:
-    """Return the figures of each reading, means over two trials; quickly only of a few stories."""
+    """Return the figures of each interpretation, means over two trials; in quick mode, of a few stories only."""
     limit, trials = (900, 1) if quick else (None, TRIALS)
     reuters = {f"{pick} topic": lambda p=pick: corpora.reuters_10(limit, p) for pick in PICKS}
     result: dict[str, Any] = {"trials": trials}
