@@ -149,7 +149,7 @@ def _draw(points: list[dict[str, Any]]) -> None:
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
     for axis, (name, title) in zip(
         axes,
-        (("microseconds_a_row", "microseconds a row"), ("edges_a_row", "edges a row"), ("P@1", "held-out P@1")),
+        (("microseconds_a_row", "microseconds per row"), ("edges_a_row", "edges per row"), ("P@1", "held-out P@1")),
         strict=True,
     ):
         values = [point[name][0] if name == "P@1" else point[name] for point in points]

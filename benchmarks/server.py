@@ -204,19 +204,19 @@ class Bench:
 
     def p99(self) -> dict[str, Any]:
         """Rank, alternately without learning and with 200 corrections/s."""
-        idle, learning, learnt = [], [], []
+        idle, learning, rates = [], [], []
         with self.ours() as (port, _):
             wrk(port, self.rank_script, 1)
             for _ in range(ROUNDS):
                 idle.append(wrk(port, self.rank_script, SECONDS, 8)["p99_ms"])
                 with Learner(port, self.titles, self.labels) as learner:
                     learning.append(wrk(port, self.rank_script, SECONDS, 8)["p99_ms"])
-                learnt.append(learner.count / learner.seconds)
+                rates.append(learner.count / learner.seconds)
         paired = [busy / quiet for busy, quiet in zip(learning, idle, strict=True)]
         return {
             "idle_p99_ms": [round(value, 2) for value in idle],
             "learning_p99_ms": [round(value, 2) for value in learning],
-            "learns_a_second": round(statistics.median(learnt)),
+            "learns_a_second": round(statistics.median(rates)),
             "ratio_best": round(min(learning) / min(idle), 2),
             "ratio_median_of_rounds": round(statistics.median(paired), 2),
         }

@@ -61,9 +61,9 @@ def run(name: str, folder: Path, seconds: float = SECONDS, limit: int | None = N
     """Tune on one collection, and train with the setting found, using the command that tuning prints."""
     path = folder / f"{name}.jsonl"
     write(path, (document for document, _ in zip(SOURCES[name](), range(limit or 10**9), strict=False)), "jsonl")
-    learnt, held_out = split(Inputs([str(path)], LabelledReading(), parse_holdout(HOLDOUT)))
+    train, held_out = split(Inputs([str(path)], LabelledReading(), parse_holdout(HOLDOUT)))
     start, wall = time.process_time(), time.monotonic()
-    found = tune(learnt, held_out, seconds=seconds, stem="english", clock=time.process_time)
+    found = tune(train, held_out, seconds=seconds, stem="english", clock=time.process_time)
     taken, wall = time.process_time() - start, time.monotonic() - wall
     command = ["abound", "fit", str(path), "--holdout", HOLDOUT, *found.best.setting.options()]
     again = [sys.executable, "-m", *command, "--model", str(folder / f"{name}-model"), "--force", "--json"]
@@ -88,11 +88,11 @@ def pictures(folder: Path) -> None:
     """Draw the pictures of docs/plots.md: an evaluation on gutenberg-lcsh."""
     rows = list(SOURCES["gutenberg-lcsh"]())
     held_out = [row for number, row in enumerate(rows) if number % 10 == 9 and row.labels]
-    learnt = [row for number, row in enumerate(rows) if number % 10 != 9]
-    tagger = Tagger().fit([row.text for row in learnt], [row.labels for row in learnt])
+    train = [row for number, row in enumerate(rows) if number % 10 != 9]
+    tagger = Tagger().fit([row.text for row in train], [row.labels for row in train])
     tagger.save(folder / "model")
     for dark in (False, True):
-        files = draw_evaluation(tagger, str(folder / "model"), held_out, learnt, str(folder / f"{dark}"), dark)
+        files = draw_evaluation(tagger, str(folder / "model"), held_out, train, str(folder / f"{dark}"), dark)
         for file in files:
             if file.endswith(".png") and (not dark or file == "precision-at-k.png"):
                 shutil.copy(folder / f"{dark}" / file, IMAGES / f"plots-{Path(file).stem}{'-dark' * dark}.png")

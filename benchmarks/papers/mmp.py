@@ -28,9 +28,9 @@ from benchmarks.papers import mmp_tables as tables
 
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOLS = {
-    "chance": "random folds, learnt in random order",
-    "corpus order": "the same folds, learnt oldest first",
-    "runs": "each fold a run of neighbouring documents, learnt in random order",
+    "chance": "random folds, learned in random order",
+    "corpus order": "the same folds, learned oldest first",
+    "runs": "each fold a run of neighbouring documents, learned in random order",
     "all words": "as by chance, but without selecting words",
 }
 

@@ -110,8 +110,8 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tasks", default=",".join(TASKS), help="names, parted by commas")
-    parser.add_argument("--systems", default=",".join(SYSTEMS), help="names, parted by commas")
+    parser.add_argument("--tasks", default=",".join(TASKS), help="comma-separated names")
+    parser.add_argument("--systems", default=",".join(SYSTEMS), help="comma-separated names")
     parser.add_argument("--rounds", type=int, default=3, help="number of runs of each system, in turn")
     parser.add_argument("--json", type=Path, default=OUTPUT, help="result file")
     parser.add_argument("--show", action="store_true", help="print the stored result")

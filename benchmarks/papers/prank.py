@@ -211,13 +211,13 @@ def speed(n_rows: int = 1_000_000, active: int = 50, n_features: int = 100_000, 
         X.indices.astype(np.int32),
     )  # assigned to names, so that their memory stays allocated
     arrays = [a.ctypes.data_as(ctypes.c_void_p) for a in (indptr, columns, X.data, weights, out)]
-    learnt: list[PRank] = []
+    trained: list[PRank] = []
 
     def bare() -> None:
         library.bare_dot(ctypes.c_int64(n_rows), *arrays)
 
     def learn() -> None:
-        learnt[:] = [PRank().fit(X, y)]
+        trained[:] = [PRank().fit(X, y)]
 
     def kernel() -> None:
         fresh = PRank(ranks=[1, 2, 3, 4, 5]).partial_fit(X[:1], y[:1])
@@ -230,13 +230,13 @@ def speed(n_rows: int = 1_000_000, active: int = 50, n_features: int = 100_000, 
     best = seconds_in_turn({"bare": bare, "learn": learn, "kernel": kernel}, rounds)
     assert np.allclose(out, X @ weights)
     best["kernel"] = min(kernel_seconds)
-    right = float(np.mean(learnt[0].predict(X[-100_000:]) == y[-100_000:]))
+    right = float(np.mean(trained[0].predict(X[-100_000:]) == y[-100_000:]))
     return {
         "rows": n_rows,
         "active": active,
         "features": n_features,
         "seconds": best,
-        "updates_a_row": learnt[0].n_updates_ / n_rows,
+        "updates_a_row": trained[0].n_updates_ / n_rows,
         "accuracy_on_the_last_rows": right,
         "ratio": best["learn"] / best["bare"],
         "ratio_kernel_alone": best["kernel"] / best["bare"],

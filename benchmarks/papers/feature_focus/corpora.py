@@ -221,7 +221,7 @@ def debian(limit: int | None = None) -> Corpus:
 
 
 def headings() -> Corpus:
-    """Return titles and authors of Project Gutenberg with LCSH headings; a heading without its last part is its parent."""
+    """Return titles and authors of Project Gutenberg with LCSH headings; a parent lacks the last part of a heading."""
     works = sets.json_lines("gutenberg-lcsh/gutenberg.jsonl.xz")
     rows = [(" ".join([w["title"] or "", *w["authors"][:1]]), w["lcsh"]) for w in works]
     rows = _frequent(rows, 20, TREE_ROWS)

@@ -216,10 +216,10 @@ def compared(corpus: Corpus, plan: Plan) -> dict[str, Any]:
         result[learner if corpus.parents is None else f"{learner}, flat"] = summary([peer(row) for row in rows])
     for learner, fitted, trials in plan.tree:
 
-        def learnt(part: Part, n: str = learner, f: bool = fitted) -> Outcome:
+        def run_tree(part: Part, n: str = learner, f: bool = fitted) -> Outcome:
             return peers.top_down(part, corpus.parents, n, fitted=f)
 
-        rows = in_trials(corpus, trials, learnt)
+        rows = in_trials(corpus, trials, run_tree)
         result[f"{learner}, tree{', fitted' if fitted else ''}"] = summary([peer(row) for row in rows])
     result["frequency"] = summary(in_trials(corpus, plan.trials, frequency))
     return result
