@@ -201,7 +201,7 @@ cdef inline double weight_of(Vocabulary v, TextSettings s, int32_t number, doubl
 
 
 cdef inline double kind_weight(Vocabulary v, TextSettings s, const Term* term) noexcept:
-    """Return the weight of a term's kind relative to a word: run of words, part of a word, form beside its stem."""
+    """Return the weight of a term's kind relative to a word: word n-gram, part of a word, form beside its stem."""
     cdef char mark
     if term.length < 0:
         return s.run_weight
