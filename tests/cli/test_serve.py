@@ -74,7 +74,7 @@ def test_keys_are_made_listed_and_removed(run, served):
     assert made.out.startswith("abound_")
     assert made.out.strip() not in (home / "keys.json").read_text()
     assert oct((home / "keys.json").stat().st_mode)[-3:] == "600"
-    assert "needs a name" in run("keys", "add", home, "mine").err
+    assert "needs a unique name" in run("keys", "add", home, "mine").err
     assert "must be one of read" in run("keys", "add", home, "other", "--scope", "all").err
     assert run("keys", "list", home).json["scope"] == "learn"
     assert "mine" in run("keys", "list", home, "--table").out

@@ -34,12 +34,12 @@ def test_a_text_without_words_has_no_labels(spark, model):
 
 
 def test_what_cannot_be_ranked_is_said_in_one_sentence(model, frame, tmp_path):
-    with pytest.raises(ValueError, match="there is a column 'labels' already"):
+    with pytest.raises(ValueError, match="column 'labels' already exists"):
         rank(frame, model, labels="labels")
     with pytest.raises(ValueError, match="k must be a whole number of at least 1, got 0"):
         rank(frame, model, 0)
     Tagger().fit(["a"], [["b"]]).ranker.save(tmp_path / "ranker")
-    with pytest.raises(ValueError, match="holds a 'cascade', not a tagger"):
+    with pytest.raises(ValueError, match="contains a 'cascade', not a tagger"):
         rank(frame, tmp_path / "ranker")
 
 
