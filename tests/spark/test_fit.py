@@ -58,7 +58,7 @@ def test_progress_is_told_by_stage(frame, tmp_path):
 
 def test_what_cannot_be_learnt_is_said_in_one_sentence(spark, frame, tmp_path):
     model = tmp_path / "model"
-    with pytest.raises(TypeError, match="df must be a DataFrame of Spark, got list"):
+    with pytest.raises(TypeError, match="df must be a Spark DataFrame, got list"):
         fit([], model)
     with pytest.raises(ValueError, match="there is no column 'body' for the texts; the columns are row, text, labels"):
         fit(frame, model, text="body")

@@ -73,7 +73,7 @@ def test_a_killed_driver_is_resumed(spark, corpus, tmp_path):
         fit(frame, model, **settings)
     with pytest.raises(FileExistsError, match="continue it with resume=True or --resume"):
         fit(frame, tmp_path / "other", work=tmp_path / "model.work", **settings)
-    with pytest.raises(ValueError, match="a training of other rows or with other parameters"):
+    with pytest.raises(ValueError, match="a training with other rows or parameters"):
         fit(frame.limit(400), model, resume=True, **settings)
     report = fit(frame, model, resume=True, **settings)
     assert report.state_hash == wanted
