@@ -41,7 +41,7 @@ cdef int64_t BORROWED_BYTES = sizeof(int32_t) + 2 * sizeof(float)
 
 
 cdef inline bint fits_load(int64_t n_pairs, int64_t n_buckets) noexcept nogil:
-    """Tell whether `n_pairs` leave most buckets with an empty lane, so that an absent label is found quickly."""
+    """Tell whether `n_pairs` leave most buckets with an empty lane, so that a search for an absent label ends soon."""
     return n_pairs < LANES if n_buckets == 1 else 8 * n_pairs <= MAX_LOAD_EIGHTHS * n_buckets * LANES
 
 

@@ -4,12 +4,12 @@ score(c) = sum over active f of kappa * exp(l[f]) * v[f] * w'[f,c] / (W[f] + shr
 
 over the d_max heaviest edges of each feature. The ratings l and the corrections th follow the gradient of the softmax
 loss of each true label against the wrong labels that get a vote, by AdaGrad. A row is scored before its own counts are
-added, so that the gradient is unbiased; in a later pass over the same rows, their own counts are subtracted.
+added, so that it does not vote for itself; in a later pass over the same rows, their own counts are subtracted.
 
 The second stage (`pairs.pyx`) may re-rank the n_candidates best labels: SECOND_STAGE_SCALE times their second-stage
 score is added to their votes, and the other labels stay behind them in the order of their votes. The second stage
-learns from the candidates of the unbiased scores. Rows are the three arrays of a CSR matrix. The cost per row is
-O(active features x (d_max + n_candidates)) to rank and O(active features x labels / w_min) to learn.
+learns from the candidates of the scores without the row's own counts. Rows are the three arrays of a CSR matrix. The
+cost per row is O(active features x (d_max + n_candidates)) to rank and O(active features x labels / w_min) to learn.
 """
 
 from libc.math cimport INFINITY, NAN, sqrt

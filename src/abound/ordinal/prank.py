@@ -34,7 +34,7 @@ class PRank(OrdinalEstimator):
     """Rank rows on an ordinal scale, learned online: a score, and thresholds that divide scores into ranks.
 
     If a row's score is on the wrong side of some thresholds, these move towards the score and the score towards them.
-    Thresholds stay in order. If some linear rule ranks all rows with margin g, and their norms are at most R, the rank
+    Thresholds stay in order. If some rule ranks all rows with margin g, and their norms are at most R, the rank
     errors sum to at most (k - 1)(R^2 + 1) / g^2.
 
     Parameters
