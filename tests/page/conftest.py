@@ -23,7 +23,7 @@ class Stage:
 
 @dataclass
 class Visit:
-    """A page, and what must not happen on it."""
+    """A page, and the problems that occurred on it."""
 
     page: object
     address: str
@@ -38,7 +38,7 @@ class Visit:
         self.ranked(text)
 
     def ranked(self, text):
-        """Wait until the labels of a text are there: a request of its own says which are first."""
+        """Wait until the page shows the labels of a text, which a separate request returns."""
         found = self.rank(text)
         wanted = [entry.get("name", entry["label"]) for entry in found]
         self.page.wait_for_function(
@@ -73,7 +73,7 @@ class Visit:
             self.page.keyboard.press(key)
 
     def settled(self, sequence):
-        """Wait until what was decided is learnt, and nothing is held any more."""
+        """Wait until all decisions are learned and none is pending."""
         self.page.wait_for_selector("#pending", state="hidden", timeout=15_000)
         assert self.sequence >= sequence
 

@@ -1,4 +1,4 @@
-"""Everybody can use it: axe-core, the keyboard alone, a phone, less motion."""
+"""Accessibility: axe-core, the keyboard only, a phone, reduced motion."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ def serious(page, axe):
 
 
 def states(visit, file):
-    """Yield each state of the page that is looked at."""
+    """Yield each state of the page that is checked."""
     page = visit.page
     visit.open()
     yield "empty"
@@ -98,7 +98,7 @@ def test_axe_finds_nothing_serious(open_visit, axe, screen, tmp_path):
 
 
 def walk(page, most=60):
-    """Press Tab until the focus comes round; return what had it."""
+    """Press Tab until the focus returns to the start; return the focused elements."""
     found = []
     for _ in range(most):
         page.keyboard.press("Tab")

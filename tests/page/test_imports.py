@@ -1,4 +1,4 @@
-"""The page's modules import each other in one direction; import-linter sees to the Python ones."""
+"""The page's modules import each other in one direction; import-linter checks the Python modules."""
 
 import graphlib
 import re

@@ -1,4 +1,4 @@
-"""Look inside, progress, files, and what the page says when something is wrong."""
+"""Details, progress, files, and the page's error messages."""
 
 import json
 
@@ -139,7 +139,7 @@ def test_refusals_are_said(visit, status, words):
         with page.expect_request("**/v1/rank") as request:
             visit.press("Enter")
         assert request.value.headers["authorization"] == "Bearer secret"
-    elif status == 429:  # it tries again by itself
+    elif status == 429:  # it retries automatically
         page.wait_for_selector(".row")
     visit.problems.clear()  # the browser tells of the statuses
 

@@ -1,4 +1,4 @@
-"""Nothing that people or files bring along becomes markup, and nothing else may run."""
+"""Texts of people and files never become markup, and no foreign code runs."""
 
 import json
 

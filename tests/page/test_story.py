@@ -1,4 +1,4 @@
-"""What a curator does all day, in a real browser against a real server."""
+"""A cataloguer's work, in a real browser with a real server."""
 
 import json
 
@@ -107,7 +107,7 @@ def test_a_name_that_people_read_can_change_and_the_number_stays(visit):
     }  # fmt: skip
 
 
-def test_what_is_held_can_be_undone_and_survives_a_reload(visit):
+def test_what_is_pending_can_be_undone_and_survives_a_reload(visit):
     page, before = visit.page, visit.sequence
     text = "A cookbook of northern berries"
     visit.type(text)

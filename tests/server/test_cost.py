@@ -1,4 +1,4 @@
-"""What a record may cost: told by counts, before it is written."""
+"""The cost of a record is limited by counts, before it is written."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""What a replica remembers of its lessons."""
+"""The history of a replica's corrections."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from abound.store.journal.records import Learn, RenameLabel
 
 
 def history_of(*rights):
-    """A history in which the first label was right or wrong, lesson by lesson."""
+    """Return a history in which the first label was right or wrong, correction by correction."""
     history = History()
     for sequence, right in enumerate(rights, 1):
         record = Learn("text", added=["yes"])
@@ -29,7 +29,7 @@ def test_the_prediction_is_the_one_before_learning():
 
 def test_a_rejection_counts_only_against_the_first_label():
     replica = Replica(Tagger().fit(["a red apple", "a red car"], [["fruit"], ["vehicle"]]))
-    replica.apply(1, Learn("a red apple", rejected=["vehicle"]))  # stood second: nothing is known of the first
+    replica.apply(1, Learn("a red apple", rejected=["vehicle"]))  # it was second: nothing is known about the first
     replica.apply(2, Learn("a red apple", rejected=["fruit"]))
     assert [(outcome.sequence, outcome.right) for outcome in replica.history.outcomes] == [(2, False)]
 

@@ -68,7 +68,7 @@ def test_a_merged_label_has_the_sum_of_its_parts(form):
 
 
 def test_parts_behind_the_ranked_do_not_pass_a_label_that_fell(tmp_path):
-    """What a cascade weighs down stays before all that it does not weigh, so these have no more than its score."""
+    """A label that the second stage ranks lower stays before all labels that are not re-ranked."""
     text = document(random.Random(5), 60)
     tagger = trained("weighed")
     tagger.save(tmp_path / "model")

@@ -1,4 +1,4 @@
-"""A loss of power in simulation: every prefix of what a writer did to its files, with and without what was not synced.
+"""Simulate power failures: every prefix of a writer's file operations, with and without those that were not synced.
 
 A small library is preloaded into the writer's process and records its writes, syncs, renames and removals, those of
 SQLite and those of Python alike. Every prefix becomes a disk image, three times: with all that was done, with only
@@ -26,7 +26,7 @@ N = 24
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Return a home as it was, and what its writer did to it."""
+    """Return a home, and the recorded file operations of its writer."""
     if sys.platform != "linux" or COMPILER is None:
         pytest.skip("recording needs Linux and a C compiler")
     folder = tmp_path_factory.mktemp("recorded")

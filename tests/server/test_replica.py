@@ -1,4 +1,4 @@
-"""The replica: the same records lead to the same state, whatever lies between them."""
+"""The replica: the same records lead to the same state, with or without snapshots in between."""
 
 import threading
 import time
@@ -91,7 +91,7 @@ def test_a_label_is_added_renamed_merged_and_retired():
     apply(replica, RenameLabel("weather", "climate"))
     assert labels(replica, "snow", 1) == ["climate"]
     assert replica.tagger.name_of("climate") == "rain and snow"
-    apply(replica, Learn("hail", added=["weather"]))  # the old name goes on to mean it
+    apply(replica, Learn("hail", added=["weather"]))  # the old name stays valid
     assert labels(replica, "hail", 1) == ["climate"]
     apply(replica, MergeLabels("climate", "sport"))
     assert labels(replica, "hail", 1) == labels(replica, "snow", 1) == ["sport"]
@@ -220,7 +220,7 @@ def test_a_lock_is_given_out_in_order():
 
 
 def test_ranking_never_sees_half_a_record():
-    # A record gives both words the same label: whoever sees one of them changed must see both.
+    # A record gives both words the same label: a reader must see both of them changed, or none.
     replica, seen, done = Replica(Tagger()), [], threading.Event()
     apply(replica, Learn("left right", added=["a"]))
 

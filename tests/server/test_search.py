@@ -1,4 +1,4 @@
-"""Labels by the beginning of a word: as a plain look at every name finds them, after any change, and fast."""
+"""Search by the beginning of a word: the same labels as a scan of all names, after any change, and fast."""
 
 import re
 import time
@@ -24,7 +24,7 @@ CHANGES = st.one_of(
 
 
 def looked_up(replica, prefix):
-    """Find labels by looking at all of them."""
+    """Find labels by a scan of all names."""
     found = []
     for label in visible(replica.labels):
         aliases = [alias for alias, target in replica.labels.aliases.items() if target == label]

@@ -1,4 +1,4 @@
-"""A record that is in the journal and cannot be applied: ranking goes on before it, and it can be skipped."""
+"""A record of the journal that cannot be applied: ranking continues before it, and it can be skipped."""
 
 import json
 import re
@@ -205,7 +205,7 @@ def test_all_replicas_skip_the_same_record(home):
     follower = Follower(home)
     assert follower.replica.unapplied is not None
     home.skip(4, "tried to merge what nobody knows")
-    assert follower.catch_up() == 5  # without being opened anew
+    assert follower.catch_up() == 5  # without being opened again
     with Writer(home, snapshot_every=None) as writer:
         assert writer.submit(lesson(3)).result(30).sequence == 6
         write_snapshot(home, 6)
@@ -282,7 +282,7 @@ def test_a_replica_that_cannot_be_loaded_again_says_so(home, monkeypatch):
 
 
 def test_learn_is_what_people_taught(home):
-    """A text that is skipped is not counted among what people said."""
+    """A skipped text is not counted as a decision."""
     teach(home, stream(3))
     write(home, Learn("a pear", added=["fruit"]))
     home.skip(4)
@@ -290,6 +290,6 @@ def test_learn_is_what_people_taught(home):
         assert writer.replica.history.learned == trained(stream(3)).history.learned
         writer.submit(lesson(5)).result(30)
     write_snapshot(home, 5)
-    with Writer(home, snapshot_every=None) as writer:  # which remembers what the snapshot had learnt
+    with Writer(home, snapshot_every=None) as writer:  # its history includes the records of the snapshot
         assert writer.replica.snapshot == 5
         assert writer.replica.history.learned == trained([*stream(3), lesson(5)]).history.learned

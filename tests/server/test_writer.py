@@ -1,4 +1,4 @@
-"""The writer, its home and those who follow it."""
+"""The writer, its home and its followers."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def until(is_so):
 
 
 def held(writer):
-    """Keep a writer from taking requests, so that what is submitted meanwhile comes as one group."""
+    """Block a writer, so that the records submitted meanwhile form one group."""
     gate, reached = threading.Event(), threading.Event()
     take = writer._take
 
@@ -84,10 +84,10 @@ def test_records_that_wait_share_a_commit(home, monkeypatch):
         monkeypatch.setattr(writer.journal, "append", lambda group: (groups.append(len(group)), append(group))[1])
         gate, first = held(writer)
         answers = [writer.submit(lesson(i), f"key {i}") for i in range(20)]
-        answers += [writer.submit(AddLabel("new"), "surgery"), writer.submit(lesson(20), "key 20")]
+        answers += [writer.submit(AddLabel("new"), "label edit"), writer.submit(lesson(20), "key 20")]
         gate.set()
         assert [answer.result(30).sequence for answer in (first, *answers)] == list(range(1, 24))
-        assert groups == [1, 20, 1, 1]  # surgery stands alone: what follows is checked against what it did
+        assert groups == [1, 20, 1, 1]  # a label edit is committed alone: later records are checked against its result
 
 
 def test_a_refused_record_is_not_written_and_stops_no_other(home):

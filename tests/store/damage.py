@@ -6,7 +6,7 @@ from abound.store import directory
 
 
 def broken(saved, key, change):
-    """Change one array, with checksums that fit."""
+    """Change one array, with valid checksums."""
     model = directory.read_model(saved)
     arrays = {name: np.array(array) for name, array in model.arrays.items()}
     arrays[key] = change(arrays[key])

@@ -1,4 +1,4 @@
-"""The model directory: what is saved comes back, what is damaged is refused, a crash leaves the old or the new."""
+"""The model directory: saved models load again, damaged ones are refused, and a crash leaves the old or the new one."""
 
 import contextlib
 import hashlib

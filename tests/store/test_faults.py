@@ -1,4 +1,4 @@
-"""Faults of the world while models are saved and journals written: what each does is said in docs/reliability.md."""
+"""Faults of the system while models are saved and journals are written; docs/reliability.md describes each."""
 
 import contextlib
 import errno
@@ -192,7 +192,7 @@ def test_a_signal_while_saving_leaves_a_whole_model(tmp_path, stop):
         if stop == signal.SIGINT:  # Python raises in the program, which tidies up, unless a file was just being made
             assert len(list(path.glob(".writing-*"))) <= 1
     abound.load(path).save(path)
-    assert not list(path.glob(".writing-*"))  # what others left behind is gone with the next save
+    assert not list(path.glob(".writing-*"))  # the next save removes leftover files
 
 
 # -- two at once -------------------------------------------------------------------------------------

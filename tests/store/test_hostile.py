@@ -1,4 +1,4 @@
-"""Model directories are hostile until proven otherwise: what is wrong is refused at once, and runs nothing."""
+"""Hostile model directories are refused immediately, and run no code."""
 
 import os
 import shutil
@@ -51,7 +51,7 @@ def test_an_attack_is_refused_at_once_and_runs_nothing(name, tmp_path, monkeypat
     on_disk = sum(512 * p.lstat().st_blocks for p in path.iterdir())
     measures_memory = STATUS.exists() and os.access("/proc/self/clear_refs", os.W_OK)
     if measures_memory:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         before = resident("VmRSS")
     signal.signal(signal.SIGALRM, too_long)
     signal.alarm(20)  # a pipe without a writer would be waited for
@@ -107,7 +107,7 @@ def test_an_array_that_no_model_has_changes_nothing(tmp_path):
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("n", [25, pytest.param(5000, marks=pytest.mark.slow)])
 def test_what_is_accepted_does_no_harm(kind, n):
-    """Arrays and parameters changed at random, as if with checksums that fit: refused, or used without a fault."""
+    """Arrays and parameters that are changed at random, with valid checksums, are refused or used without a fault."""
     whole, accepted = read_model(saved(kind)), 0
     for seed in range(n):
         try:
@@ -120,7 +120,7 @@ def test_what_is_accepted_does_no_harm(kind, n):
 
 
 def test_a_value_that_a_kernel_may_meet_is_not_refused(tmp_path):
-    """The other side: what is odd, and could have been learnt, loads."""
+    """Unusual models that could have been learned do load."""
     path = copied("feature-focus", tmp_path)
     array("feature_totals", put(0, 1e30))(path)
     use(load(path))

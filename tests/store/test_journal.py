@@ -1,4 +1,4 @@
-"""The journal: what was acknowledged is read again, once, or it is said what is missing."""
+"""The journal: each acknowledged record is read again once, or an error names what is missing."""
 
 import itertools
 import random
@@ -252,7 +252,7 @@ def crash_image(source, target):
 
 
 def is_detected_or_harmless(path, expected):
-    """Open a damaged journal in both ways; tell whether something was noticed."""
+    """Open a damaged journal for reading and for writing; return whether the damage was noticed."""
     noticed = 0
     for write in (False, True):
         try:
@@ -307,7 +307,7 @@ def test_damage_is_detected_or_harmless(tmp_path, path, where, damage, repeats):
         damage(image / where, random.Random(repeat))
         noticed += is_detected_or_harmless(image / path.name, expected) > 0
         shutil.rmtree(image)
-    assert noticed > repeats / 4  # the rest fell on what nobody reads
+    assert noticed > repeats / 4  # the others hit bytes that are never read
 
 
 def test_reading_says_which_record_is_damaged(journal, path):

@@ -1,4 +1,4 @@
-"""Keys live as long as was promised, whatever the clock on the wall does; journals are opened for real."""
+"""Keys live as long as promised, whatever the wall clock does; the journals are real."""
 
 import time
 
@@ -17,7 +17,7 @@ def learn(i):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Set the clock on the wall, and the system's monotonic counter, by hand."""
+    """Set the wall clock and the monotonic clock by hand."""
 
     class Clock:
         wall, counter = time.time_ns(), time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""Records that are never to be applied, and journals from before there were any."""
+"""Skipped records, and journals of the version without skips."""
 
 import shutil
 import sqlite3

@@ -1,4 +1,4 @@
-"""What the endpoints answer, in one process and without a network."""
+"""The answers of the endpoints, in one process and without a network."""
 
 import asyncio
 import json
@@ -176,7 +176,7 @@ def test_the_reasons_of_a_merged_label_sum_to_its_score(home):
     ranked, explained, plain = talk(home, conversation)
     [merged] = [label for label in ranked if label["label"] == "vehicle"]
     words, prior = merged.pop("words"), merged.pop("prior")
-    assert len(words) > len({word["word"] for word in words})  # both parts speak
+    assert len(words) > len({word["word"] for word in words})  # both parts vote
     assert prior + sum(word["vote"] for word in words) == pytest.approx(merged["score"], rel=1e-12)
     assert merged["score"] == pytest.approx(explained["score"], rel=1e-12)
     assert [(word["word"], word["vote"]) for word in words] == [(w["word"], w["vote"]) for w in explained["words"]]

@@ -1,4 +1,4 @@
-"""What one request may ask for: by counts, and answered a piece at a time."""
+"""Limits of one request, by counts; large requests are answered in pieces."""
 
 import asyncio
 import contextlib
@@ -84,7 +84,7 @@ def test_a_record_may_come_between_the_words_and_the_ranking_of_a_long_text(home
         replica = client.writer.replica
         call = Call(client.app.service, RankRequest(text=text, k=3), None, ())
         work, sequence = rank(call), replica.sequence
-        assert work.send(None) is None  # cut into words; others have their turn
+        assert work.send(None) is None  # tokenized; other requests are handled now
         replica.apply(sequence + 1, Learn("word9", added=["label 9"]))
         with pytest.raises(StopIteration) as end:
             work.send(None)

@@ -1,4 +1,4 @@
-"""What the client makes of answers; it talks to real servers in the tests of workers and of kills."""
+"""How the client parses answers; the tests of workers and of kills use it with real servers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Clients that connect and send nothing, or half a request, keep nobody out."""
+"""Clients that connect and send nothing, or an incomplete request, do not block others."""
 
 import contextlib
 import http.client
@@ -16,7 +16,7 @@ from tests.server.streams import base
 resource = pytest.importorskip("resource")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a process lists its own sockets in /proc")
 IDLE = 4200
-SECONDS = 8.0  # within which somebody else is served, on a busy machine
+SECONDS = 8.0  # within which other clients are served, on a busy machine
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HALF = b"POST /v1/rank HTTP/1.1\r\nHost: localhost\r\n"
 HALF_BODY = HALF + b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"

@@ -1,4 +1,4 @@
-"""docs/server.md names everything that can be asked and set."""
+"""docs/server.md names all endpoints, fields and settings."""
 
 import re
 

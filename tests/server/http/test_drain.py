@@ -1,4 +1,4 @@
-"""A server that is told to stop cuts nobody off."""
+"""A server that is stopped drops no request."""
 
 import http.client
 import json
@@ -36,7 +36,7 @@ class Keeper(threading.Thread):
                 connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
                 try:
                     connection.connect()
-                except ConnectionRefusedError:  # between two servers: it was never promised anything
+                except ConnectionRefusedError:  # between two servers: it was never accepted
                     self.refused += 1
                     connection = None
                     time.sleep(0.005)

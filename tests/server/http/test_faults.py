@@ -1,4 +1,4 @@
-"""A disk that is full or fails: nothing is acknowledged, ranking goes on, and so does learning when it works again."""
+"""A disk that is full or fails: nothing is acknowledged, ranking continues, and learning resumes when it recovers."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The thread with which a worker follows the journal goes on after whatever goes wrong."""
+"""The thread that follows the journal in a worker continues after any error."""
 
 import time
 

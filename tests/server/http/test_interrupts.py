@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of a server's start ends it without a word that frightens."""
+"""Ctrl-C at any moment of a server's start ends it without a traceback."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from tests.server.http.running import ROOT
 from tests.server.streams import base
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
-ENDED = (0, 130)  # drained as asked, or interrupted before it served
+ENDED = (0, 130)  # drained, or interrupted before it served
 FRIGHTENING = ("Traceback", "panicked", "Error", "Exception", "never awaited", "core dumped")
 
 

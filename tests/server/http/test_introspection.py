@@ -1,4 +1,4 @@
-"""Look inside over HTTP: labels, words, progress; and the page's files."""
+"""Details of labels and words, progress, and the page's files, over HTTP."""
 
 import gzip
 
@@ -74,7 +74,7 @@ def test_a_labels_words_are_those_that_vote_for_it(tagger, tmp_path):
         assert set(rival["words"]) <= set(shown)
 
 
-def test_a_label_after_lessons_and_surgery(tagger, tmp_path):
+def test_a_label_after_lessons_and_label_edits(tagger, tmp_path):
     answers = conversation(
         tagger,
         tmp_path,

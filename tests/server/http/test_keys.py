@@ -1,4 +1,4 @@
-"""Keys that are added and removed at once, by real processes."""
+"""Keys that several processes add and remove concurrently."""
 
 import json
 import subprocess

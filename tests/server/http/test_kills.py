@@ -1,4 +1,4 @@
-"""Killed at random while several clients teach it over HTTP, a server loses nothing and applies nothing twice."""
+"""A server that is killed at random while several clients learn over HTTP loses nothing and applies nothing twice."""
 
 import os
 import random
@@ -23,7 +23,7 @@ SHARE_OF_SEVERAL = 0.1  # of the servers that have two workers
 
 
 class Teacher(threading.Thread):
-    """A client that sends lesson after lesson, each under a key of its own, and again until it is acknowledged."""
+    """A client that sends corrections, each under its own key, and repeats each until it is acknowledged."""
 
     def __init__(self, url, number):
         super().__init__(daemon=True)

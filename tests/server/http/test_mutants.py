@@ -1,4 +1,4 @@
-"""Bodies that went wrong on the way: each is answered soon, with a 4xx or as what it still means."""
+"""Damaged bodies: each is answered soon, with a 4xx or as a valid request."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""The OpenAPI document: it names every route, and what is made from it never breaks the server."""
+"""The OpenAPI document names every route, and requests generated from it never break the server."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""While a home is opened, every request is answered; what hangs is noticed, and what is asked of a lock waits alone."""
+"""While a home is opened, each request is answered; hung processes are noticed; only requests that need a lock wait."""
 
 import contextlib
 import http.client
@@ -157,7 +157,7 @@ def test_counts_do_not_fall_when_a_worker_dies(tmp_path):
     with Running(home.path, "--workers", 2) as server:
         for _ in range(40):
             assert httpx.get(server.url + "/v1/model").status_code == 200
-        time.sleep(1.5)  # workers tell what they counted every second
+        time.sleep(1.5)  # workers report their counts every second
         before = counted(server.url)
         assert before >= 40
         [victim, *_] = server.workers()

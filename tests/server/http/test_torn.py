@@ -1,4 +1,4 @@
-"""What an answer says of the model and the sequence that it names belong to one state, however fast it learns."""
+"""The content and the sequence of an answer belong to one state, however fast the model learns."""
 
 import asyncio
 import sys

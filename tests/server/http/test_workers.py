@@ -93,7 +93,7 @@ def test_a_worker_that_dies_is_replaced_and_the_others_go_on(tmp_path):
             time.sleep(0.05)
         answers = ask_each_worker(server.url, server.workers(), "/v1/model?hash=1", 1)
         assert len({answer.json()["state_hash"] for answer in answers.values()}) == 1
-        os.kill(server.process.pid, signal.SIGKILL)  # without the one who writes, nobody goes on
+        os.kill(server.process.pid, signal.SIGKILL)  # without the writer, no worker continues
         server.process.wait(10)
         ends = time.monotonic() + 20
         while any(os.path.exists(f"/proc/{pid}") and _lives(pid) for pid in answers):
@@ -128,7 +128,7 @@ def test_keys_and_figures_with_workers(tmp_path):
         assert clients["admin"].retire_label("fruit").sequence == 2
         assert [found.label for found in clients["admin"].labels("")] == ["vehicle", "sport", "dessert"]
         file.remove("my read")
-        time.sleep(1.5)  # the file is looked at again, and workers have told what they counted
+        time.sleep(1.5)  # the key file is read again, and workers have reported their counts
         with pytest.raises(ServerError, match="401"):
             clients["read"].rank("apple")
         authorized = {"Authorization": f"Bearer {keys['admin']}"}

@@ -1,4 +1,4 @@
-"""No request that the limits allow holds the event loop or the model for long; see `worst.py` for the whole of it."""
+"""No request within the limits blocks the event loop or the model for long; `worst.py` has the full test."""
 
 import sys
 

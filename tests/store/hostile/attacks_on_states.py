@@ -1,4 +1,4 @@
-"""Attacks on the arrays of a model: states that nothing could have learnt."""
+"""Attacks on the arrays of a model: states that cannot have been learned."""
 
 import numpy as np
 

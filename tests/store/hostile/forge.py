@@ -1,4 +1,4 @@
-"""Models that somebody made to do harm, with checksums that fit where only what they hold is to be tried."""
+"""Malicious models; their checksums are valid if only their content is tested."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ def content_of(path):
 
 
 def write_content(path, content, *, checksum=None, reseal=True):
-    """Write a manifest as an attacker would, who can compute checksums as well as we can."""
+    """Write a manifest with valid checksums, as an attacker could."""
     if reseal and isinstance(content.get("files"), dict):
         sums = {key: str(e.get("sha256")) for key, e in content["files"].items() if isinstance(e, dict)}
         content["state_hash"] = directory._combine(str(content.get("kind")), sums)

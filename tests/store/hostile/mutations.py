@@ -1,4 +1,4 @@
-"""Random changes of a model's arrays and parameters, as somebody could write them with checksums that fit."""
+"""Random changes of a model's arrays and parameters, with valid checksums."""
 
 import copy
 

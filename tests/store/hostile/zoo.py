@@ -81,19 +81,19 @@ def saved(kind):
 
 
 def load(path, **options):
-    """Load whatever a directory holds, as a server would if it is a snapshot."""
+    """Load the model of a directory; a snapshot is loaded as a server does."""
     if path.name == "snapshot":
         return Replica.load(path)
     return abound.load(path, **options)
 
 
 def build(kind, model):
-    """Build what a model that was read holds."""
+    """Build the object of a model."""
     return Replica.from_model(model) if kind == "snapshot" else loading.build(model)
 
 
 def use(model):
-    """Do with a model what people do; only refusals in so many words may come of it."""
+    """Use a model in the usual ways; only errors with a message may result."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for step in _steps(model):

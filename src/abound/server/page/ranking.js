@@ -8,14 +8,14 @@ const MIN_CHANGE = 0.03; // relative change of a score that is shown
 
 /** What a correction did to a label: the change of its rank or, if there is none, of its score. */
 function change(entry, before) {
-  if (!before) return { cls: "came", mark: "new", said: "new in the list" };
-  const places = before.rank - entry.rank;
+  if (!before) return { cls: "came", mark: "new", spoken: "new in the list" };
+  const ranks = before.rank - entry.rank;
   const points = entry.score - before.score;
   const least = MIN_CHANGE * Math.abs(before.score);
-  if (places > 0) return { cls: "rose", mark: `↑${places}`, said: `up ${places}` };
-  if (places < 0) return { cls: "fell", mark: `↓${-places}`, said: `down ${-places}` };
-  if (points > least) return { cls: "rose", mark: `+${points.toFixed(2)}`, said: `score up ${points.toFixed(2)}` };
-  if (points < -least) return { cls: "fell", mark: `\u2212${(-points).toFixed(2)}`, said: `score down ${(-points).toFixed(2)}` };
+  if (ranks > 0) return { cls: "rose", mark: `↑${ranks}`, spoken: `up ${ranks}` };
+  if (ranks < 0) return { cls: "fell", mark: `↓${-ranks}`, spoken: `down ${-ranks}` };
+  if (points > least) return { cls: "rose", mark: `+${points.toFixed(2)}`, spoken: `score up ${points.toFixed(2)}` };
+  if (points < -least) return { cls: "fell", mark: `\u2212${(-points).toFixed(2)}`, spoken: `score down ${(-points).toFixed(2)}` };
   return null;
 }
 
@@ -85,7 +85,7 @@ export class RankingList {
     const done = decision ? DONE[decision.kind] : null;
     const notes = [];
     if (entry.band) notes.push(h("span", { class: `band ${entry.band}` }, BAND[entry.band] ?? entry.band));
-    if (moved) notes.push(h("span", { class: `moved ${moved.cls}` }, h("span", { "aria-hidden": "true" }, moved.mark), h("span", { class: "unseen" }, moved.said)));
+    if (moved) notes.push(h("span", { class: `moved ${moved.cls}` }, h("span", { "aria-hidden": "true" }, moved.mark), h("span", { class: "unseen" }, moved.spoken)));
     if (done) notes.push(h("span", { class: `done ${done}` }, done));
     fill(row.note, ...notes);
     row.element.classList.toggle("is-accepted", decision?.kind === "accept" || decision?.kind === "add");

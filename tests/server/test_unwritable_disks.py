@@ -1,4 +1,4 @@
-"""Homes on disks that are full or may not be written to, and homes that are nobody else's to read.
+"""Homes on full or read-only disks, and the permissions of homes.
 
 The disks are real: small file systems in memory, which only the superuser can mount.
 """
@@ -38,7 +38,7 @@ os._exit(0)
 
 @pytest.fixture
 def disk(tmp_path):
-    """Return the path of a file system of eight megabytes, and a function that mounts it anew with options."""
+    """Return the path of a file system of eight megabytes, and a function that remounts it with options."""
     path = tmp_path / "disk"
     path.mkdir()
 
@@ -53,7 +53,7 @@ def disk(tmp_path):
 
 
 def taught(path, how):
-    """Make a home that a process has taught twelve records, and closed or been killed over."""
+    """Create a home with twelve records of a process that was closed or killed."""
     home = Home.create(path / "home", base())
     subprocess.run([sys.executable, "-c", TEACHING, str(home.path), how], check=True, timeout=100)
     assert (home.path / "journal.sqlite-wal").exists() == (how == "kill")
@@ -95,7 +95,7 @@ def test_a_full_disk_does_not_stop_ranking_after_a_restart(disk, how):
             await client.get("/readyz"),
         )
 
-    fill(path)  # what was closed may have left some room
+    fill(path)  # closing may have freed some space
     ranked, refused, ready = talk(home, conversation)
     assert (ranked.status_code, refused.status_code) == (200, 503)
     assert (ready.status_code, ready.json()["status"]) == (200, "ranks only")
@@ -145,7 +145,7 @@ def test_every_worker_says_that_nothing_is_learnt_from_a_disk_that_may_only_be_r
 
 
 def modes(path):
-    """Return what others may do with a home and all that is in it."""
+    """Return the permissions of other users on a home and all its files."""
     return {stat.S_IMODE(found.stat().st_mode) & 0o077 for found in (path, *path.rglob("*"))}
 
 
@@ -216,7 +216,7 @@ def test_records_that_would_take_long_to_replay_are_put_into_a_snapshot(tmp_path
     home = Home.create(tmp_path / "home", base())
     with Journal(home.journal_path, write=True) as journal:
         journal.append([(lesson(i), None) for i in range(20)])
-    with Writer(home) as writer:  # at once: what was replayed is not replayed again
+    with Writer(home) as writer:  # immediately, so that the records are not replayed again
         deadline = time.monotonic() + 60
         while home.snapshots() != [0, 20] and time.monotonic() < deadline:
             time.sleep(0.02)
