@@ -79,7 +79,7 @@ def test_explain_says_where_words_stand(home):
     assert found["label"] == "fruit"
     assert found["prior"] + sum(word["vote"] for word in found["words"]) == pytest.approx(found["score"], rel=1e-12)
     assert [word["spans"] for word in found["words"] if word["word"] == "red"] == [[[0, 3]]]
-    check_problem(ask(home, "POST", "/v1/explain", {"text": "a", "label": "nobody"}), 404, "not known")
+    check_problem(ask(home, "POST", "/v1/explain", {"text": "a", "label": "nobody"}), 404, "is unknown")
 
 
 def test_a_correction_is_learnt_before_the_next_request(home):
