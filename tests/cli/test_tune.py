@@ -70,7 +70,7 @@ def test_what_cannot_be_tuned_is_told(run: Run, many: Path, docs: Path) -> None:
     assert "--budget must be a time such as 60s, 5m or 1h, got 'soon'" in run("tune", many, "--budget", "soon").err
     assert "tuning needs files" in run("tune", "-").err
     assert "tuning needs files" in run("tune", many, "--holdout", docs).err
-    assert "unknown metric 'P@x'" in run("tune", many, "--measure", "P@x").err
+    assert "unknown metric 'P@x'" in run("tune", many, "--metric", "P@x").err
 
 
 def test_more_rows_than_the_budget_allows_are_left_out(run: Run, many: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def tune(
         ),
     ] = "every:10",
     measure: Annotated[
-        str, typer.Option("--measure", metavar="NAME", help="Metric to choose the setting by, such as P@1 or nDCG@5.")
+        str, typer.Option("--metric", metavar="NAME", help="Metric to choose the setting by, such as P@1 or nDCG@5.")
     ] = "P@5",
     label_names: LabelNamesOption = None,
     stem: Annotated[
