@@ -1,5 +1,7 @@
 """The Tagger: text in, label names out, corrections learnt at once, everything kept."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -238,3 +240,18 @@ def test_ranking_does_not_import_scikit_learn():
         "sys.exit(any(m in sys.modules for m in ('sklearn', 'scipy')))"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_saving_does_not_copy_the_vocabulary_or_the_index(tmp_path):
+    tagger = Tagger(language=None, ngrams=1, ranker_params={"few_labels": 0})
+    texts = [" ".join(f"w{n}" for n in range(start, start + 1000)) for start in range(0, 400_000, 1000)]
+    tagger.learn_many(texts, [[f"label {n}"] for n in range(len(texts))])
+    assert tagger.n_features == 400_000
+    tracemalloc.start()
+    try:
+        tagger.save(tmp_path / "model")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 9e6  # the arrays of vocabulary and index have 24 MB
+    assert Tagger.load(tmp_path / "model").state_hash() == tagger.state_hash()

@@ -209,7 +209,7 @@ def test_links_are_not_followed(saved, tmp_path):
         ("feature_totals", with_field(None, 0, 0.0), "edges but no total"),
         ("feature_seen", with_field(None, 0, -1), "has a negative count"),
         ("feature_seen", lambda a: a.astype(np.int32), "does not hold what a FeatureFocus needs"),
-        ("label_counts", lambda a: a[:-1], "counts do not fit"),
+        ("label_counts", lambda a: a[:-1], "counts do not match the names"),
         ("label_offsets", with_field(None, 1, 1 << 40), "offsets of the names"),
         ("label_names", with_field(None, 0, ord("x")), "a name cannot be read"),
     ],

@@ -274,17 +274,27 @@ class VoteIndex(BlockComponent):
 
     def state(self) -> dict[str, Source]:
         """Return what was learned in canonical form."""
-        indptr, totals, seen = self.store.headers()
-        edges = Blocks(
-            self.edge, self.n_edges, lambda: (self._edges(b.start, b.stop) for b in self._blocks(self.store.n_features))
-        )
-        name, feature_stat = self.feature_stat
+        n, (name, feature_stat) = self.store.n_features, self.feature_stat
         return {
-            "edges": edges,
-            "edge_indptr": indptr // self.slots_per_edge,
-            "feature_totals": totals,
-            name: seen.view(feature_stat),
+            "edges": Blocks(
+                self.edge, self.n_edges, lambda: (self._edges(block.start, block.stop) for block in self._blocks(n))
+            ),
+            "edge_indptr": Blocks(np.dtype(np.int64), n + 1, self._indptr_blocks),
+            "feature_totals": Blocks(np.dtype(np.float64), n, lambda: (totals for _, totals, _ in self._headers())),
+            name: Blocks(feature_stat, n, lambda: (seen.view(feature_stat) for _, _, seen in self._headers())),
         }
+
+    def _headers(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
+        for block in self._blocks(self.store.n_features):
+            yield self.store.headers(start=block.start, stop=block.stop)
+
+    def _indptr_blocks(self) -> Iterator[NDArray[np.int64]]:
+        before = np.zeros(1, np.int64)
+        yield before
+        for indptr, _, _ in self._headers():
+            after = before[-1] + indptr[1:] // self.slots_per_edge
+            yield after
+            before = after
 
     def restore(self, model: Model, n_labels: int) -> None:
         """Restore the result of `state` after validating it."""

@@ -313,15 +313,18 @@ cdef class EdgePool:
         pool.n_edges = n_edges
         return pool
 
-    def headers(self, int64_t limit=INT32_MAX):
-        """Return (indptr, totals, seen) of all features, with lists cut to `limit` edges."""
-        cdef int64_t n = self.n_features, f
+    def headers(self, int64_t limit=INT32_MAX, int64_t start=0, int64_t stop=INT32_MAX):
+        """Return (indptr, totals, seen) of features start .. stop-1, with lists cut to `limit` edges."""
+        cdef int64_t n, f
+        stop = min(stop, self.n_features)
+        start = max(<int64_t> 0, min(start, stop))
+        n = stop - start
         indptr_, totals_, seen_ = np.zeros(n + 1, np.int64), np.empty(n), np.empty(n, np.int64)
         cdef int64_t[::1] indptr = indptr_, seen = seen_
         cdef double[::1] totals = totals_
         cdef Feature* feature
         for f in range(n):
-            feature = feature_at(self, f)
+            feature = feature_at(self, start + f)
             indptr[f + 1] = indptr[f] + min(limit, feature.length)
             totals[f] = feature.total
             seen[f] = feature.stat.seen

@@ -207,19 +207,32 @@ cdef class Vocabulary:
 
     def arrays(self):
         """Return (starts, lengths, counts, bytes of the names)."""
-        cdef int64_t n = self.n_terms, i
+        return *self.terms_between(0, self.n_terms), self.name_bytes(0, self.n_name_bytes)
+
+    def terms_between(self, int64_t start, int64_t stop):
+        """Return (starts, lengths, counts) of terms start .. stop-1."""
+        cdef int64_t n, i
+        stop = min(stop, self.n_terms)
+        start = max(<int64_t> 0, min(start, stop))
+        n = stop - start
         starts_, lengths_, counts_ = np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
-        names_ = np.empty(self.n_name_bytes, np.uint8)
         cdef int64_t[::1] starts = starts_
         cdef int32_t[::1] lengths = lengths_, counts = counts_
-        cdef uint8_t[::1] names = names_
         for i in range(n):
-            starts[i] = self.terms[i].start
-            lengths[i] = self.terms[i].length
-            counts[i] = self.terms[i].count
-        if self.n_name_bytes:
-            memcpy(&names[0], self.names, self.n_name_bytes)
-        return starts_, lengths_, counts_, names_
+            starts[i] = self.terms[start + i].start
+            lengths[i] = self.terms[start + i].length
+            counts[i] = self.terms[start + i].count
+        return starts_, lengths_, counts_
+
+    def name_bytes(self, int64_t start, int64_t stop):
+        """Return bytes start .. stop-1 of the names."""
+        stop = min(stop, self.n_name_bytes)
+        start = max(<int64_t> 0, min(start, stop))
+        names_ = np.empty(stop - start, np.uint8)
+        cdef uint8_t[::1] names = names_
+        if stop > start:
+            memcpy(&names[0], self.names + start, stop - start)
+        return names_
 
     def counts(self):
         """Return how many texts each term was in."""

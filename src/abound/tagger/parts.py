@@ -11,7 +11,7 @@ from abound.ordinal.bands import Bands
 from abound.rankers import ranker_class
 from abound.rankers.validation import check_number
 from abound.store import Model, Stored, decode_names, encode_names
-from abound.store.directory import Source
+from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
 from abound.text import TextEncoder
 from abound.text.language import AUTO, settings_for_language
@@ -139,7 +139,8 @@ class TaggerParts(Stored):
         bands: dict[str, Source] = {}
         if self.bands is not None:
             bands = {BANDS_PREFIX + key: array for key, array in self.bands.state().items()}
-        return {**ranker, **self.encoder.arrays(), **display, **bands}
+        terms: dict[str, Source] = {key: Blocks(*blocks) for key, blocks in self.encoder.array_blocks().items()}
+        return {**ranker, **terms, **self.encoder.counters(), **display, **bands}
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:

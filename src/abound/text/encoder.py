@@ -1,7 +1,7 @@
 """Turn texts into weighted sparse rows, with a growing vocabulary and document frequencies."""
 
 import codecs
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -14,7 +14,8 @@ from abound.kernels.words import terms_of
 from abound.text.words import original_offsets, prepare, words_of
 
 LONGEST_NGRAM = 8
-PART_BYTES = 1 << 20  # bytes of names to validate at once
+PART_BYTES = 1 << 20  # bytes of names to validate or to write at once
+PART_TERMS = 1 << 16  # terms to write at once
 MAX_TEXTS = 1 << 53  # counted texts, and counted terms
 SIGHTINGS_BYTES = 1 << 24  # counters for terms below min_count; terms that share a counter are admitted early
 
@@ -202,17 +203,41 @@ class TextEncoder:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as flat arrays."""
         starts, lengths, counts, names = self.vocabulary.arrays()
-        counters = np.array([self.vocabulary.n_texts, self.vocabulary.n_distinct, int(self.counted)], np.int64)
-        arrays: dict[str, NDArray[Any]] = {
+        terms: dict[str, NDArray[Any]] = {
             "term_starts": starts,
             "term_lengths": lengths,
             "term_counts": counts,
             "term_names": names,
-            "text_counters": counters,
         }
+        return {**terms, **self.counters()}
+
+    def counters(self) -> dict[str, NDArray[Any]]:
+        """Return the part of the state that does not belong to single terms."""
+        counters = np.array([self.vocabulary.n_texts, self.vocabulary.n_distinct, int(self.counted)], np.int64)
         if self.min_count > 1 and not self.counted:
-            arrays["term_sightings"] = self.vocabulary.sightings
-        return arrays
+            return {"text_counters": counters, "term_sightings": self.vocabulary.sightings}
+        return {"text_counters": counters}
+
+    def array_blocks(self) -> dict[str, tuple[np.dtype[Any], int, Callable[[], Iterator[NDArray[Any]]]]]:
+        """Return type, length and blocks of each array of a vocabulary, to write them without a second copy."""
+        vocabulary = self.vocabulary
+        n, size = vocabulary.n_terms, vocabulary.n_name_bytes
+
+        def column(number: int) -> Iterator[NDArray[Any]]:
+            for start in range(0, n, PART_TERMS):
+                yield vocabulary.terms_between(start, start + PART_TERMS)[number]
+
+        def names() -> Iterator[NDArray[Any]]:
+            for start in range(0, size, PART_BYTES):
+                yield vocabulary.name_bytes(start, start + PART_BYTES)
+
+        whole, half = np.dtype(np.int64), np.dtype(np.int32)
+        return {
+            "term_starts": (whole, n, lambda: column(0)),
+            "term_lengths": (half, n, lambda: column(1)),
+            "term_counts": (half, n, lambda: column(2)),
+            "term_names": (np.dtype(np.uint8), size, names),
+        }
 
     def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         """Restore the state that `arrays` returned. Raise ValueError if it is invalid."""
