@@ -65,4 +65,4 @@ def test_25_000_labels_are_searched_in_well_under_50_ms(prefix):
         started = time.thread_time()  # of the processor: others may use the machine, too
         replica.search.find(prefix, 20)
         took.append(time.thread_time() - started)
-    assert min(took) < 0.025
+    assert min(took) < 0.05

@@ -49,14 +49,14 @@ def until(is_so):
 def held(writer):
     """Block a writer, so that the records submitted meanwhile form one group."""
     gate, reached = threading.Event(), threading.Event()
-    take = writer._take
+    process = writer._process
 
     def waiting(requests):
         reached.set()
         gate.wait(30)
-        take(requests)
+        process(requests)
 
-    writer._take = waiting
+    writer._process = waiting
     first = writer.submit(lesson(1000), "held")
     reached.wait(30)
     return gate, first
@@ -304,7 +304,7 @@ def test_there_is_one_writer(home):
 
 
 def test_a_home_is_made_once_and_in_an_empty_directory(tmp_path, home):
-    with pytest.raises(FileExistsError, match="is the home of a served model already"):
+    with pytest.raises(FileExistsError, match="is already the home of a served model"):
         Home.create(home.path, base())
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").touch()
