@@ -114,6 +114,8 @@ def test_a_writer_that_hangs_is_not_ready_and_does_not_learn(tmp_path):
                 assert time.monotonic() - started < NOTICED
                 time.sleep(0.1)
             assert "has not answered" in answer[2]["detail"]
+            while {ask(server.port, "/readyz")[0] for _ in range(20)} != {503}:  # both workers have noticed it
+                assert time.monotonic() - started < 2 * NOTICED
             assert ask(server.port, "/healthz")[0] == 200
             lesson = {"text": "apple pie", "added": ["dessert"]}
             refused = httpx.post(server.url + "/v1/learn", json=lesson, timeout=NOTICED)
