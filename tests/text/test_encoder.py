@@ -283,3 +283,16 @@ def test_a_bad_parameter_is_named(params, message):
 def test_a_text_must_be_a_string():
     with pytest.raises(TypeError, match="a text must be a string, got NoneType: None"):
         TextEncoder().rows([None])
+
+
+def test_positions_are_those_of_the_spans():
+    encoder = TextEncoder(stem="english")
+    text = "Fires burned. The FIRE burns"
+    encoder.rows([text], learn=True)
+    spans = encoder.spans(text)
+    chosen = {span.term for span in spans[::2]}
+    positions = encoder.positions(text, chosen)
+    assert positions.keys() == chosen
+    assert sum(map(len, positions.values())) > len(chosen)  # a term occurs twice
+    for term in chosen:
+        assert positions[term] == [(span.start, span.stop) for span in spans if span.term == term]

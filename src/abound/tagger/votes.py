@@ -1,6 +1,5 @@
 """The votes of one text for some labels, and the words that cast them."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from abound.components.rows import Rows
@@ -29,20 +28,17 @@ class TextVotes:
         row = Rows(*encoder.rows([text]))
         self._names = [ranker.labels_.names[number] for number in numbers]
         self._votes = [ranker.explain_row(row, number) for number in numbers]
-        self._spans: dict[int, list[tuple[int, int]]] | None = None
+        self._spans: dict[int, list[tuple[int, int]]] | None = None  # positions in the text by term, once located
 
-    def locate(self) -> None:
-        """Find where the voting words are in the text."""
+    def locate(self) -> dict[int, list[tuple[int, int]]]:
+        """Find the positions of the voting words in the text, and keep them."""
         voting = {term for features, _, _ in self._votes for term in features.tolist()}
-        self._spans = defaultdict(list)
-        for span in self._encoder.spans(self._text, voting):
-            self._spans[span.term].append((span.start, span.stop))
+        self._spans = self._encoder.positions(self._text, voting)
+        return self._spans
 
     def explanations(self, start: int = 0, stop: int | None = None) -> Iterator[TextExplanation]:
         """Yield the explanations of some of the labels, in order."""
-        if self._spans is None:
-            self.locate()
-        spans = self._spans or {}
+        spans = self.locate() if self._spans is None else self._spans
         for name, (features, votes, prior) in list(zip(self._names, self._votes, strict=True))[start:stop]:
             words = [
                 WordVote(self._encoder.name(term), vote, spans[term])

@@ -43,6 +43,10 @@ class Steps:
         self.seconds[name].append(time.thread_time() - before)
         return result
 
+    def loop(self):
+        """Always the same work, which shows how much CPU times vary on this machine."""
+        self.time("a fixed loop, for comparison", lambda: sum(i * i for i in range(400_000)))
+
     def rank(self):
         text = self.requests.rank()[2]["text"]
         row = self.time("tokenise a text of 500 kB", lambda: TextRow(self.replica, text))
@@ -86,6 +90,8 @@ def main():
     arguments = parser.parse_args()
     steps = Steps(Tagger.load(arguments.model), "alone")
     for _ in range(arguments.rounds):
+        for _ in range(6):
+            steps.loop()
         steps.rank()
         steps.explain()
         steps.features()
