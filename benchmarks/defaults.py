@@ -97,7 +97,7 @@ def measure(set_name: str, names: bool, params: dict[str, Any]) -> dict[str, Any
         "held_out": len(found.held),
         "terms": tagger.n_features,
         "model_megabytes": round(tagger.nbytes / 1e6),
-        "peak_megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
+        "peak_megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6),
         "text": {key: tagger.params().get(key) for key in ("language", "stem", "char_ngrams", "ngrams", "min_count")},
     }
 

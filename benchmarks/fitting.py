@@ -72,7 +72,7 @@ def fit(folder: Path, *arguments: Any) -> dict[str, Any]:
         **found,
         "core_seconds": round(usage.ru_utime + usage.ru_stime, 1),
         "wall_seconds": round(time.perf_counter() - before, 1),
-        "peak_megabytes": round(usage.ru_maxrss / 1e3),
+        "peak_megabytes": round(usage.ru_maxrss * 1024 / 1e6),
     }
 
 
