@@ -15,6 +15,7 @@ AboundError
     RefusedRecord            a record cannot be learned, and was not written
         ReusedKey            its idempotency key was used for something else before
         RecordTooLarge       it would take too long to learn
+    NotCalibrated            a decision was asked of a model that has no probabilities
     ServerError              a server refused a request
     ServerUnreachable        a server does not answer
 
@@ -24,6 +25,7 @@ AboundWarning
     LabelsWarning            labels are probably not what the caller meant
     FormatWarning            something about a data file was guessed
     EmptyRanking             no word of a text is known, so it has no ranking
+    UnreachablePrecision     no label can be assigned with the precision that was asked for
 
 Invalid arguments raise ValueError and TypeError, as in scikit-learn.
 """
@@ -109,6 +111,10 @@ class RecordTooLarge(RefusedRecord):
     """A record has too many words for its number of labels."""
 
 
+class NotCalibrated(AboundError, ValueError):  # noqa: N818
+    """A decision was asked of a model that has no probabilities."""
+
+
 class ServerError(AboundError):
     """A server refused a request.
 
@@ -150,3 +156,7 @@ class FormatWarning(AboundWarning):
 
 class EmptyRanking(AboundWarning):
     """A text has no ranking, because none of its words is known."""
+
+
+class UnreachablePrecision(AboundWarning):
+    """No label can be assigned with the precision that was asked for."""

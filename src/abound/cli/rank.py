@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -196,10 +196,12 @@ def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: b
 
     best = max((entry.score for entry in entries), default=0.0)
     named = names and bool(tagger.label_names)
+    likely = any(entry.probability is not None for entry in entries)
     rows = [
         (
             str(entry.rank),
             tagger.name_of(entry.label) if named else entry.label,
+            *(("" if entry.probability is None else f"{entry.probability:.1%}",) if likely else ()),
             f"{entry.score:.4f}",
             bar(entry.score, best),
             *((entry.label,) if named else ()),
@@ -207,8 +209,9 @@ def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: b
         )
         for entry in entries
     ]
-    head = ("", "label", "score", "", *(("id",) if named else ()), *(("band",) if how[3] else ()))
-    table(text[:200], head, rows, "r r")
+    probability, label_id, band = ("probability",) * likely, ("id",) * named, ("band",) * bool(how[3])
+    head = ("", "label", *probability, "score", "", *label_id, *band)
+    table(text[:200], head, rows, "r rr" if likely else "r r")
 
 
 def _why_none(tagger: "Tagger | RemoteTagger", text: str, how: Choice) -> str:
@@ -224,4 +227,4 @@ def _why_none(tagger: "Tagger | RemoteTagger", text: str, how: Choice) -> str:
 
 def _as_dict(tagger: "Tagger | RemoteTagger", entry: "Entry | BandedEntry", names: bool) -> dict[str, Any]:
     name = {"name": tagger.name_of(entry.label)} if names and tagger.label_names else {}
-    return {"label": entry.label, **name, **{key: getattr(entry, key) for key in entry._fields[1:]}}
+    return {"label": entry.label, **name, **{field.name: getattr(entry, field.name) for field in fields(entry)[1:]}}

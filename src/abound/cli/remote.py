@@ -45,7 +45,7 @@ class RemoteTagger(Closing):
         from abound.tagger import Entry
 
         rankings = self._remember_names(self.client.rank_many(texts, k))
-        return [[Entry(entry.label, entry.score, entry.rank) for entry in row] for row in rankings]
+        return [[Entry(entry.label, entry.score, entry.rank, entry.probability) for entry in row] for row in rankings]
 
     def rank_with_bands_many(self, texts: Sequence[str]) -> "list[list[BandedEntry]]":
         """Rank the labels of each text and assign them to bands."""
@@ -53,10 +53,7 @@ class RemoteTagger(Closing):
 
         rankings = self._remember_names(self.client.rank_many(texts, bands=True))
         return [
-            [
-                BandedEntry(entry.label, entry.score, entry.rank, str(entry.band), float(entry.probability or 0.0))
-                for entry in row
-            ]
+            [BandedEntry(entry.label, entry.score, entry.rank, entry.probability, str(entry.band)) for entry in row]
             for row in rankings
         ]
 

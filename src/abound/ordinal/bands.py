@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from abound.calibration import Calibration
 from abound.matrices import check_sparse
-from abound.ordinal.confidence import Confidence, RowShape
 from abound.rankers.validation import check_number, check_whole
 from abound.store import Model
 
@@ -34,7 +34,7 @@ class Reach(NamedTuple):
 class Bands:
     """Divide rankings into labels to apply, to suggest and to hide, by thresholds learned from feedback.
 
-    Each label of a ranking gets the log-odds that it would be accepted (`Confidence`), whatever the scale of the
+    Each label of a ranking gets the log-odds that it would be accepted (`Calibration`), whatever the scale of the
     ranker's scores. Two ordered thresholds divide them, as in PRank. Feedback moves the thresholds in unequal steps: a
     rejected label of a band raises the band's threshold by `target` steps, an accepted one lowers it by
     ``1 - target``. The steps cancel exactly when the band has the target precision. So over n applied labels, on any
@@ -62,13 +62,20 @@ class Bands:
     ['apply', 'hide']
     """
 
-    def __init__(self, apply: float = 0.95, suggest: float = 0.3, *, groups: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        apply: float = 0.95,
+        suggest: float = 0.3,
+        *,
+        groups: Mapping[int, int] | None = None,
+        calibration: Calibration | None = None,
+    ) -> None:
         check_number("suggest", suggest, 0.0, 0.999)
         check_number("apply", apply, 0.001, 0.999)
         if suggest > apply:
             raise ValueError(f"suggest must not be above apply={apply:g}, got {suggest:g}")
         self.apply, self.suggest = float(apply), float(suggest)
-        self.confidence = Confidence()
+        self.calibration = Calibration() if calibration is None else calibration
         self.group_of = np.zeros(0, np.int64)  # by label; 0 is common to all labels, and the user's group g is g + 1
         self._start_groups(1)
         if groups:
@@ -114,23 +121,19 @@ class Bands:
             Their scores. Use rankings of the same length as in `learn`: a score is compared with those of its row.
         """
         ids, values, ranked = _validate_rankings(labels, scores)
-        bands = self._cut(self._log_odds(ids, values, ranked), self._groups(ids), ranked)
+        bands = self._cut(self._log_odds(ids, values), self._groups(ids), ranked)
         return bands.reshape(np.shape(labels))
 
     def probabilities(self, labels: ArrayLike, scores: ArrayLike) -> NDArray[np.float64]:
         """Return the probability that each label is accepted; 0 for padding."""
-        ids, values, ranked = _validate_rankings(labels, scores)
-        log_odds = self._log_odds(ids, values, ranked)
-        likely = np.where(ranked, 1 / (1 + np.exp(-np.clip(log_odds, -30, 30))), 0.0)
-        return likely.reshape(np.shape(labels))
+        ids, values, _ = _validate_rankings(labels, scores)
+        return self.calibration.probabilities(ids, values).reshape(np.shape(labels))
 
-    def _log_odds(
-        self, labels: NDArray[np.int64], scores: NDArray[np.float64], ranked: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
-        self.confidence.ensure_labels(int(labels.max(initial=0)) + 1)
-        return self.confidence.prepare(np.maximum(labels, 0), RowShape.of(scores, ranked)).log_odds
+    def _log_odds(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        likely = np.clip(self.calibration.probabilities(labels, scores), 1e-12, 1 - 1e-12)
+        return np.log(likely / (1 - likely))
 
-    def _groups(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _groups(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
         if len(self.group_of) == 0:
             return np.zeros(labels.shape, np.int64)
         inside = (labels >= 0) & (labels < len(self.group_of))
@@ -169,19 +172,28 @@ class Bands:
         if yes.shape != ids.shape or judged.shape != ids.shape:
             raise ValueError(f"accepted and shown must have the shape of labels, {np.shape(labels)}")
         groups, bands = self._groups(ids), np.zeros(ids.shape, np.int8)
-        known, shape = np.maximum(ids, 0), RowShape.of(values, ranked)
-        self.confidence.ensure_labels(int(known.max(initial=0)) + 1)
         for row in np.flatnonzero(ranked.any(axis=1)).tolist():
-            prepared = self.confidence.prepare(known[row], shape.row(row))
-            bands[row] = self._cut(prepared.log_odds, groups[row], ranked[row])
+            one = slice(row, row + 1)
+            log_odds = self._log_odds(ids[one], values[one])[0]
+            bands[row] = self._cut(log_odds, groups[row], ranked[row])
             mine = judged[row] & (bands[row] > HIDE) if shown is None else judged[row]
-            ends = values[row, ranked[row]][[0, -1]].tolist()
-            self.confidence.learn(known[row], prepared, (ends[0], ends[1]), mine, yes[row])
-            self._move(0, prepared.log_odds[mine], yes[row, mine])
-            for group in set(groups[row, mine].tolist()) - {0}:
-                of_group = mine & (groups[row] == group)
-                self._move(group, prepared.log_odds[of_group], yes[row, of_group])
+            self.calibration.update(ids[one], values[one], yes[one], mine[None])
+            self.move(ids[row], log_odds, mine, yes[row])
         return bands.reshape(np.shape(labels))
+
+    def move(
+        self,
+        labels: NDArray[np.int32],
+        log_odds: NDArray[np.float64],
+        judged: NDArray[np.bool_],
+        accepted: NDArray[np.bool_],
+    ) -> None:
+        """Move the thresholds by the judgements of one row; the calibration learns elsewhere."""
+        groups = self._groups(labels)
+        self._move(0, log_odds[judged], accepted[judged])
+        for group in set(groups[judged].tolist()) - {0}:
+            of_group = judged & (groups == group)
+            self._move(group, log_odds[of_group], accepted[of_group])
 
     def _move(self, group: int, log_odds: NDArray[np.float64], accepted: NDArray[np.bool_]) -> None:
         """Move a group's thresholds by the feedback on its shown labels of one row."""
@@ -289,13 +301,16 @@ class Bands:
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state as plain arrays."""
         own = {name: getattr(self, name) for name in self._ARRAYS}
-        return {"targets": np.array([self.suggest, self.apply]), **own, **self.confidence.arrays()}
+        return {"targets": np.array([self.suggest, self.apply]), **own}
 
     @classmethod
-    def from_state(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Restore the result of `state`; inconsistent arrays raise ValueError or KeyError."""
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]], calibration: Calibration) -> Self:
+        """Restore the result of `state`; inconsistent arrays raise ValueError or KeyError.
+
+        Models of format version 2 have more arrays, of a calibration that only the bands used. They are not read.
+        """
         suggest, apply = _take(arrays, "targets", (2,)).tolist()
-        bands = cls(apply, suggest)
+        bands = cls(apply, suggest, calibration=calibration)
         n_groups = max(1, len(_take(arrays, "thresholds", (None, 2))))
         for name in cls._BY_GROUP:
             setattr(bands, name, np.array(_take(arrays, name, (n_groups, *getattr(bands, name).shape[1:]))))
@@ -306,7 +321,6 @@ class Bands:
             raise ValueError("the bands have counts below 0")
         if np.any(bands.group_of < 0) or np.any(bands.group_of >= n_groups):
             raise ValueError("a label of the bands has an unknown group")
-        bands.confidence.restore({name: arrays[name] for name in Confidence.ARRAYS})
         return bands
 
 
@@ -321,15 +335,17 @@ def _take(
 
 def _validate_rankings(
     labels: ArrayLike, scores: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_]]:
     """Return labels and scores as matrices, and a mask of the entries that are not padding."""
     ids, values = np.asarray(labels), np.asarray(scores, np.float64)
     if ids.shape != values.shape or ids.ndim not in (1, 2):
         raise ValueError(f"labels and scores must have one shape, (k,) or (n_rows, k); got {ids.shape}, {values.shape}")
     if ids.size and (ids.dtype.kind not in "iu" or ids.min() < -1 or ids.max() >= MAX_LABELS):
         raise ValueError(f"labels must be label numbers below {MAX_LABELS}, best first, padded with -1")
-    ids, values = np.atleast_2d(ids).astype(np.int64), np.atleast_2d(values)
+    ids, values = np.atleast_2d(ids).astype(np.int32, order="C"), np.atleast_2d(values)
     ranked = ids >= 0
+    if np.any(ranked[:, 1:] > ranked[:, :-1]):
+        raise ValueError("labels must be ranked without gaps: padding of -1 comes after all labels of a row")
     if not np.all(np.isfinite(values[ranked])):
         raise ValueError("scores must be finite numbers")
-    return ids, np.where(ranked, values, 0.0), ranked
+    return ids, np.ascontiguousarray(np.where(ranked, values, 0.0)), ranked

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abound.components.rows import Rows, Targets, empty_ranking
+from abound.calibration import Calibration
+from abound.components.rows import Rows, Targets
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
-from abound.rankers.composed import Composed
+from abound.rankers.calibrated import Calibrated
 from abound.rankers.labels import LabelIndex, TargetForm, plain_name, target_form
 from abound.rankers.ranking import Explanation, Ranking
 from abound.rankers.validation import as_csr, canonical_rows
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
 FORMS = get_args(TargetForm)
+CALIBRATION_PREFIX = "calibration_"
 
 
-class Ranker(Composed):
+class Ranker(Calibrated):
     """Rank labels by what was learned from rows.
 
     A subclass defines its components; labels, validation, training, merging and saving are here. `abound.estimators`
@@ -133,13 +135,13 @@ class Ranker(Composed):
         if classes is not None:
             self.labels_.add(classes)
         if wrong is None:
-            self.learn(self.encode(X, Y))
+            self.learn_online(self.encode(X, Y))
             return self
         self.check_wrong(Y, wrong)
         batch = self.encode(X, Y)
         if len(wrong) != batch.n_rows:
             raise ValueError(f"X has {batch.n_rows} rows but wrong has {len(wrong)}; give one list per row")
-        self.learn(Batch(batch.rows, batch.targets, self.labels_.known(wrong)))
+        self.learn_online(Batch(batch.rows, batch.targets, self.labels_.known(wrong)))
         return self
 
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
@@ -150,12 +152,32 @@ class Ranker(Composed):
         plan = self.plan(source.n_rows)
         self.passes_ = plan.passes
         train(self, source, plan)
+        self.count_learned(source.n_rows - plan.held_out)
+        if self.calibrates:
+            self.calibrate_on(source, names)
+
+    def calibrate_on(self, source: RowSource, names: Batch | None) -> None:
+        """Calibrate on rows that no pass has visited, and learn these; all passes are done."""
+        held_out = self.plan(source.n_rows).held_out
+        if held_out:
+            self.learn_held_out(source, held_out)
+        else:
+            self.calibrate_on_few(source, names)
+
+    def new_like_this(self) -> Self:
+        """Return a ranker with the same parameters and labels that has learned nothing."""
+        other = type(self)(**self.params())
+        other.reset()
+        other.labels_ = self.labels_
+        other.set_columns(self.n_features_in_, self._form)
+        return other
 
     def reset(self) -> None:
         """Forget everything except the parameters."""
         self.labels_ = LabelIndex()
         self.n_rows_seen_ = 0
         self.n_features_in_ = 0
+        self.calibration_ = Calibration()
         self.set_components(self.build())
 
     def check_wrong(self, Y: Any, wrong: Sequence[Iterable[Any]]) -> None:
@@ -235,12 +257,6 @@ class Ranker(Composed):
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
         return self.rank_rows(self.rows_of(X, learn=False), int(k))
-
-    def rank_rows(self, rows: Rows, k: int) -> Ranking:
-        """Rank the best labels of validated rows."""
-        labels, scores = empty_ranking(rows.n_rows, min(k, max(1, len(self.labels_))))
-        self.head.rank(rows, len(self.labels_), labels, scores)
-        return Ranking(labels, scores, self.labels_.names)
 
     def score_rows(self, rows: Rows, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of some labels for validated rows; see `Component.scores`."""
@@ -364,6 +380,8 @@ class Ranker(Composed):
         }
         for component in self.components:
             arrays |= component.state()
+        if self.calibration_.n_rows:
+            arrays |= {CALIBRATION_PREFIX + name: array for name, array in self.calibration_.state().items()}
         return arrays
 
     @classmethod
@@ -409,6 +427,9 @@ class Ranker(Composed):
                 raise DamagedModel("the label counts do not match the names, or exceed the number of rows")
             ranker.labels_ = LabelIndex.restore(names, counts)
             ranker.restore(model)
+            ranker.calibration_ = Calibration()
+            if saved := model.under(CALIBRATION_PREFIX):
+                ranker.calibration_.restore(saved)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a {cls.__name__} needs: {error}") from None
         return ranker

@@ -20,7 +20,7 @@ from abound.rankers.base import Ranker
 from abound.rankers.validation import check_number, check_whole
 from abound.store import Model
 from abound.store.directory import Source
-from abound.training.schedule import Plan, default_rounds
+from abound.training.schedule import Plan, calibration_rows, default_rounds
 from abound.training.source import MatrixRows, RowSource, training_order
 
 FEW_PASSES = 3
@@ -73,6 +73,9 @@ class CascadeRanker(Ranker):
         The number of merges of the shards per pass. None is 1 for two shards and 4 for more, which keeps most of the
         accuracy of one shard; 1 is faster.
 
+    calibrate : bool
+        Whether to learn probabilities. `fit` holds out a few rows (at most 5,000) for it, and learns them at the end.
+
     Attributes
     ----------
     n_edges_ : int
@@ -107,6 +110,7 @@ class CascadeRanker(Ranker):
     n_jobs: int = 1
     shards: int | None = None
     rounds: int | None = None
+    calibrate: bool = True
 
     def check_params(self) -> None:
         """Raise on an invalid parameter."""
@@ -186,7 +190,13 @@ class CascadeRanker(Ranker):
             shuffles=self.component(Linear) is not None,  # for many labels, the order of the first pass does as well
             seed=self.random_state,
             n_jobs=self.n_jobs,
+            held_out=calibration_rows(n_rows) if self.calibrate else 0,
         )
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether learning teaches the calibration, too."""
+        return self.calibrate
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -199,11 +209,6 @@ class CascadeRanker(Ranker):
         """Return the components that learn; while a linear model ranks, votes learn only once."""
         linear, components = self.component(Linear), self.components
         return components if linear is None or not again else [linear]
-
-    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
-        """Learn all rows from scratch, after the names of the labels."""
-        super().learn_all(source, names)
-        self._n_learned += source.n_rows
 
     def learn(self, batch: Batch) -> None:
         """Learn rows online, split where a stream is decided to have few or many labels."""

@@ -40,6 +40,7 @@ def merge_rankers(rankers: Sequence[AnyRanker], numbers: Sequence[NDArray[np.int
             if part is not None:  # a young model may lack some components
                 parts.append(part.renumbered(None if numbers is None else numbers[number], labels, n_labels))
         component.merge(parts, n_labels, base=False)
+    merged.calibration_.merge([ranker.calibration_ for ranker in rankers], maps)
     return merged
 
 

@@ -21,11 +21,14 @@ class Ranking:
         Their scores, padded with 0.
     names : sequence of length n_labels or more
         The name of every label number.
+    probabilities : ndarray of shape (n_samples, k), float64, or None
+        How likely each label is to be right, padded with 0; None if the ranker is not calibrated.
     """
 
     indices: NDArray[np.int32]
     scores: NDArray[np.float64]
     names: Sequence[Name]
+    probabilities: NDArray[np.float64] | None = None
 
     @property
     def labels(self) -> NDArray[np.object_]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.components.rows import Rows
+from abound.kernels.calibration import N_COMPARED
 from abound.server.labels import LabelTable
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger
@@ -35,6 +36,7 @@ def rank_rows(tagger: Tagger, labels: LabelTable, rows: Rows, k: int) -> list[li
 
 
 def _rank_row(tagger: Tagger, labels: LabelTable, row: Rows, parts: NDArray[np.float64], k: int) -> list[Entry]:
+    wanted, k = k, max(k, N_COMPARED)  # a probability depends on the labels with which one is compared
     width, n_labels = k + SPARE, max(1, tagger.n_labels)
     while True:
         ranking = tagger.rank_rows(row, width)
@@ -51,7 +53,19 @@ def _rank_row(tagger: Tagger, labels: LabelTable, row: Rows, parts: NDArray[np.f
     if len(parts):
         best += _merged(labels, dict(ranked), scores[len(ranked) - 1] if is_cut else np.inf, parts, k)
         best.sort(key=lambda one: (-one.score, one.number))
-    return [Entry(one.label, one.score, rank) for rank, one in enumerate(best[:k], 1)]
+    likely = _probabilities(tagger, best[:k])
+    entries = zip(best[:wanted], likely, strict=False)
+    return [Entry(one.label, one.score, rank, p) for rank, (one, p) in enumerate(entries, 1)]
+
+
+def _probabilities(tagger: Tagger, ranked: list[_Scored]) -> list[float] | list[None]:
+    """Return the probabilities of labels in the order in which they are shown."""
+    calibration = tagger.ranker.calibration_
+    if not calibration.is_ready or not ranked:
+        return [None] * len(ranked)
+    numbers = np.array([[one.number for one in ranked]], np.int32)
+    likely: list[float] = calibration.probabilities(numbers, np.array([[one.score for one in ranked]]))[0].tolist()
+    return likely
 
 
 def _merged(

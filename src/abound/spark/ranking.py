@@ -19,15 +19,18 @@ _taggers: dict[tuple[str, str], tuple[Tagger, Any]] = {}  # at most one model pe
 class Ranker:
     """Add ranked labels and their scores to batches, with the model of the process."""
 
-    def __init__(self, model: str, state: str, k: int, text: str, labels: str, scores: str) -> None:
-        self.model, self.state, self.k, self.text, self.labels, self.scores = model, state, k, text, labels, scores
+    def __init__(self, model: str, state: str, k: int, text: str, columns: tuple[str, str, str]) -> None:
+        self.model, self.state, self.k, self.text, self.columns = model, state, k, text, columns
 
     def __call__(self, batches: Batches) -> Batches:
         """Rank the texts of each batch."""
         tagger, names = self.open()
         for batch in batches:
-            ranked, scores = lists_of(tagger, names, batch.column(self.text).to_pylist(), self.k)
-            yield batch.append_column(self.labels, ranked).append_column(self.scores, scores)
+            for column, values in zip(
+                self.columns, lists_of(tagger, names, batch.column(self.text).to_pylist(), self.k), strict=True
+            ):
+                batch = batch.append_column(column, values)
+            yield batch
 
     def open(self) -> tuple[Tagger, Any]:
         """Return the model and its label names. A process loads the model once."""
@@ -43,19 +46,19 @@ class Ranker:
         return _taggers[key]
 
 
-def lists_of(tagger: Tagger, names: Any, texts: list[str | None], k: int) -> "tuple[pa.ListArray, pa.ListArray]":
-    """Return the ranked labels of each text and their scores as Arrow lists, which are empty for a missing text."""
+def lists_of(tagger: Tagger, names: Any, texts: list[str | None], k: int) -> "tuple[pa.ListArray, ...]":
+    """Return labels, scores and probabilities of each text as lists of Arrow; a text that is missing has none."""
     import pyarrow as pa
 
     ranking = tagger.rank_arrays([text or "" for text in texts], k)
     voted = ranking.indices >= 0
     offsets = np.zeros(len(texts) + 1, np.int32)
     np.cumsum(voted.sum(axis=1), out=offsets[1:])
-    numbers = pa.array(ranking.indices[voted])
-    return (
-        pa.ListArray.from_arrays(pa.array(offsets), names.take(numbers)),
-        pa.ListArray.from_arrays(pa.array(offsets), pa.array(ranking.scores[voted])),
-    )
+    found = pa.array(ranking.indices[voted])
+    likely = ranking.probabilities
+    unknown = pa.nulls(len(found), pa.float64()) if likely is None else pa.array(likely[voted])
+    values = (names.take(found), pa.array(ranking.scores[voted]), unknown)
+    return tuple(pa.ListArray.from_arrays(pa.array(offsets), array) for array in values)
 
 
 def rank(
@@ -66,6 +69,7 @@ def rank(
     text: str = "text",
     labels: str = "ranked",
     scores: str = "scores",
+    probabilities: str = "probabilities",
 ) -> "DataFrame":
     """Rank the best labels of each text of a DataFrame.
 
@@ -78,17 +82,18 @@ def rank(
         Number of labels per text.
     text : str
         Column of the texts.
-    labels, scores : str
-        Names of the new columns: lists of labels, best first, and their scores.
+    labels, scores, probabilities : str
+        Columns that are added: lists of labels, best first, their scores, and their probabilities, which are null if
+        the model is not calibrated.
 
     Returns
     -------
     DataFrame
-        The rows of `df` with the two columns. They have the same rankings as `Tagger.rank`.
+        The rows of `df` with the three columns; row for row what `Tagger.rank` gives.
     """
     check_frame(df)
     check_column(df, text, "the texts", ("string",))
-    for name in (labels, scores):
+    for name in (labels, scores, probabilities):
         if name in df.columns:
             raise ValueError(f"column {name!r} already exists; choose other names for the new columns")
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
@@ -99,6 +104,7 @@ def rank(
     from pyspark.sql.types import ArrayType, DoubleType, StringType, StructType
 
     schema = StructType([*df.schema.fields])
-    schema = schema.add(labels, ArrayType(StringType())).add(scores, ArrayType(DoubleType()))
+    schema = schema.add(labels, ArrayType(StringType()))
+    schema = schema.add(scores, ArrayType(DoubleType())).add(probabilities, ArrayType(DoubleType()))
     path = str(Path(model).absolute())
-    return map_in_arrow(df, Ranker(path, content["state_hash"], k, text, labels, scores), schema)
+    return map_in_arrow(df, Ranker(path, content["state_hash"], k, text, (labels, scores, probabilities)), schema)

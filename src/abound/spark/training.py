@@ -18,13 +18,14 @@ from abound.spark.jobs import (
     check_frame,
     collect,
     map_in_arrow,
+    measure_task,
     report_progress,
     run_tasks,
 )
 from abound.spark.layout import Layout
-from abound.spark.passes import Learn, Merge, Step, block_components, figures_of
+from abound.spark.passes import Learn, Merge, RunRows, Step, block_components, figures_of
 from abound.spark.rows import add_counts, order_runs, restored_book, write_runs
-from abound.spark.shared import is_model, open_model, publish, write_json
+from abound.spark.shared import is_model, open_encoder, open_model, open_ranker, publish, write_json
 from abound.spark.wire import ORDER, SCHEMA
 from abound.spark.writing import WriteArrays, write_next
 from abound.store import encode_names
@@ -177,15 +178,34 @@ class StartModel:
         ranker.n_rows_seen_ = self.n_rows
         ranker.set_columns(self.n_terms, "lists")
         ranker.choose_form(self.n_rows)
-        ranker.count_learned(self.n_rows)
+        plan = ranker.plan(self.n_rows)
+        ranker.count_learned(self.n_rows - plan.held_out)
         publish(Path(self.target), {"kind": ranker.kind, **ranker.content()}, ranker.arrays())
         components = block_components(ranker)
         return {
             "components": {component.kind: component.merge_params for component in components},
             "offset": max(component.offset for component in components),
             "labels": len(ranker.labels_),
-            "plan": ranker.plan(self.n_rows)._asdict(),
+            "plan": plan._asdict(),
+            "calibrates": ranker.calibrates,
         }
+
+
+class CalibrateModel:
+    """Calibrate the last model on the rows that no pass has visited, and learn these; one task holds the model."""
+
+    def __init__(self, base: str, target: str, counts: str, tagger: Tagger, runs: list[dict[str, Any]]) -> None:
+        self.base, self.target, self.counts, self.runs = base, target, counts, runs
+        self.text_params = tagger.encoder.params()
+
+    def __call__(self, _number: int) -> dict[str, Any]:
+        """Write the calibrated model."""
+        with measure_task() as figures:
+            encoder, ranker = open_encoder(self.counts, self.text_params), open_ranker(self.base)
+            source = RunRows(self.runs, encoder, ranker.labels_)
+            ranker.calibrate_on(source, None)
+            publish(Path(self.target), {"kind": ranker.kind, **ranker.content()}, ranker.arrays())
+        return dict(figures)
 
 
 class Training:
@@ -218,8 +238,10 @@ class Training:
         state = start
         for number, round_ in enumerate(schedule(n_rows, Plan(**form["plan"])), 1):
             state = self.round(number, state, (counts, ordered, n_terms), form, round_)
-        state_hash = self.finish(counts, state)
-        return Report(str(self.target), state_hash, n_rows, form["labels"], n_terms, self.stages)
+        if form["calibrates"]:
+            state = self.calibrate(state, counts, ordered)
+        found = self.finish(counts, state)
+        return Report(str(self.target), found, n_rows, form["labels"], n_terms, self.stages)
 
     # -- bookkeeping -------------------------------------------------------------------------------
 
@@ -327,6 +349,14 @@ class Training:
         _, written = write_next(self.spark, base, write, self.progress)
         self.note(f"write {number}", begin, written)
         shutil.rmtree(parts, ignore_errors=True)
+        return str(target)
+
+    def calibrate(self, base: str, counts: str, runs: list[dict[str, Any]]) -> str:
+        """Write the calibrated model; return where it is."""
+        target, begin = self.work / "model-calibrated", time.perf_counter()
+        if not is_model(target):
+            task = CalibrateModel(base, str(target), counts, self.tagger, runs)
+            self.note("calibrate", begin, run_tasks(self.spark, 1, task, "calibrate", self.progress))
         return str(target)
 
     def finish(self, counts: str, state: str) -> str:

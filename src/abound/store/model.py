@@ -17,6 +17,10 @@ class Model:
     content: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
 
+    def under(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """Return the arrays whose names begin with a prefix, without it."""
+        return {key.removeprefix(prefix): array for key, array in self.arrays.items() if key.startswith(prefix)}
+
     def take(self, name: str, dtype: DTypeLike, *shape: int | None, finite: bool = True) -> NDArray[Any]:
         """Return an array after validating its type and shape, or raise ValueError.
 

@@ -1,27 +1,27 @@
 """The results that a tagger returns."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from abound.rankers.ranking import Ranking
 from abound.store.names import Name
 
 
-class Entry(NamedTuple):
-    """One label of a ranking. Rank 1 is the best."""
+@dataclass(slots=True)
+class Entry:
+    """One label of a ranking; rank 1 is best. The probability is None if the model is not calibrated."""
 
     label: Name
     score: float
     rank: int
+    probability: float | None = None
 
 
-class BandedEntry(NamedTuple):
-    """One label of a ranking with its band ("apply", "suggest" or "hide") and the probability that it is accepted."""
+@dataclass(slots=True)
+class BandedEntry(Entry):
+    """One label of a ranking with its band: "apply", "suggest" or "hide"."""
 
-    label: Name
-    score: float
-    rank: int
-    band: str
-    probability: float
+    band: str = "hide"
 
 
 class WordVote(NamedTuple):
@@ -43,12 +43,15 @@ class TextExplanation(NamedTuple):
 
 def entries_of(ranking: Ranking) -> list[list[Entry]]:
     """Return the entries of each row of a ranking, best first."""
-    names = ranking.names
+    names, k = ranking.names, ranking.indices.shape[1]
+    ranks = range(1, k + 1)
+    likely = [[None] * k] * len(ranking) if ranking.probabilities is None else ranking.probabilities.tolist()
+    rows = zip(ranking.indices.tolist(), ranking.scores.tolist(), likely, strict=True)
     return [
         [
-            Entry(names[label], score, rank)
-            for rank, (label, score) in enumerate(zip(labels, scores, strict=True), 1)
+            Entry(names[label], score, rank, probability)
+            for label, score, rank, probability in zip(labels, scores, ranks, probabilities, strict=True)
             if label >= 0
         ]
-        for labels, scores in zip(ranking.indices.tolist(), ranking.scores.tolist(), strict=True)
+        for labels, scores, probabilities in rows
     ]

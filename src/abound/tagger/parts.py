@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.calibration import Calibration
 from abound.errors import DamagedModel
 from abound.ordinal.bands import Bands
 from abound.rankers import ranker_class
@@ -45,7 +46,7 @@ class TaggerParts(Stored):
         self.set_language(language)
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
-        self.bands: Bands | None = None
+        self._bands: Bands | None = None
         self.ranker.reset()
 
     def set_language(self, language: str | None) -> None:
@@ -53,6 +54,19 @@ class TaggerParts(Stored):
         settings = settings_for_language(None if language == AUTO else language)
         self.encoder = TextEncoder(**{**settings._asdict(), **self._text_params})
         self.language = language
+
+    @property
+    def bands(self) -> Bands | None:
+        """Which labels are applied, suggested and hidden; they use the probabilities of the ranker."""
+        if self._bands is not None:
+            self._bands.calibration = self.ranker.calibration_
+        return self._bands
+
+    @bands.setter
+    def bands(self, bands: Bands | None) -> None:
+        if bands is not None and bands.calibration.n_rows > self.ranker.calibration_.n_rows:
+            self.ranker.calibration_ = bands.calibration
+        self._bands = bands
 
     # -- content -------------------------------------------------------------------------------------
 
@@ -153,17 +167,11 @@ class TaggerParts(Stored):
             columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}
             content = {"params": model.content["params"]["ranker_params"], "columns": columns}
             tagger.use_saved_names(tuple(model.arrays[key] for key in NAME_ARRAYS))
-            bands = _strip_prefix(BANDS_PREFIX, model.arrays)
-            tagger.bands = Bands.from_state(bands) if bands else None
+            bands = model.under(BANDS_PREFIX)
+            tagger.bands = Bands.from_state(bands, Calibration()) if bands else None
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            raise DamagedModel(f"the model lacks what a tagger needs, or it is invalid: {error}") from None
-        tagger.ranker = type(tagger.ranker).from_model(
-            Model(content, _strip_prefix(RANKER_PREFIX, model.arrays)), **params
-        )
+            raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
+        tagger.ranker = type(tagger.ranker).from_model(Model(content, model.under(RANKER_PREFIX)), **params)
         if tagger.ranker.n_stored > tagger.encoder.n_terms:
             raise DamagedModel("the model has features that the vocabulary does not have")
         return tagger
-
-
-def _strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

@@ -1,12 +1,16 @@
 """The tagger: a text encoder and a ranker."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.calibration import Decision, PrecisionTarget
+from abound.calibration.decisions import CONSIDERED, NO_PROBABILITIES
 from abound.components.rows import Rows
+from abound.errors import NotCalibrated, UnreachablePrecision
 from abound.kernels.batch import Batch
 from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers.ranking import Ranking
@@ -152,7 +156,7 @@ class Tagger(TaggerParts):
             batch = self._make_batch(rows, labels[part], count=example)
             if rejected is not None:
                 batch = Batch(rows, batch.targets, self.ranker.labels_.known(rejected[part]))
-            self.ranker.learn(batch)
+            self.ranker.learn_online(batch, judge_all=insist)
             if insist:
                 self.ranker.insist(batch)
 
@@ -202,6 +206,37 @@ class Tagger(TaggerParts):
         """
         return self.ranker.score_rows(rows, numbers)
 
+    def assign(self, text: str, *, threshold: float | None = None, precision: float | None = None) -> list[Entry]:
+        """Return the labels to apply to one text.
+
+        Without a parameter, these are the labels with the best expected F1 for this text.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            Return labels with at least this probability.
+        precision : float, optional
+            Return as many labels as possible so that this share of them is right, over all texts. If that cannot be
+            reached, there is a warning (`UnreachablePrecision`) and no label.
+        """
+        return self.assign_many([text], threshold=threshold, precision=precision)[0]
+
+    def assign_many(
+        self, texts: Iterable[str], *, threshold: float | None = None, precision: float | None = None
+    ) -> list[list[Entry]]:
+        """Return the labels to apply to each text; see `assign`."""
+        decision, calibration = Decision(threshold, precision), self.ranker.calibration_
+        ranking = self.rank_arrays(texts, CONSIDERED)
+        if ranking.probabilities is None:
+            raise NotCalibrated(NO_PROBABILITIES)
+        if precision is not None and not (target := PrecisionTarget.of(calibration, precision)).is_reachable:
+            warnings.warn(target.sentence(precision), UnreachablePrecision, stacklevel=2)
+        assigned = decision.assigned(ranking.probabilities, calibration).tolist()
+        return [
+            [entry for entry, is_assigned in zip(entries, row, strict=False) if is_assigned]
+            for entries, row in zip(entries_of(ranking), assigned, strict=True)
+        ]
+
     def rank_with_bands(self, text: str) -> list[BandedEntry]:
         """Rank the labels of one text and assign each to a band: apply, suggest or hide."""
         return self.rank_with_bands_many([text])[0]
@@ -215,8 +250,8 @@ class Tagger(TaggerParts):
         likely = self.bands.probabilities(ranking.indices, ranking.scores).tolist()
         return [
             [
-                BandedEntry(ranking.names[label], score, rank, BAND_NAMES[band], probability)
-                for rank, (label, score, band, probability) in enumerate(zip(*row, strict=True), 1)
+                BandedEntry(ranking.names[label], score, place, probability, BAND_NAMES[band])
+                for place, (label, score, band, probability) in enumerate(zip(*row, strict=True), 1)
                 if label >= 0
             ]
             for row in zip(ranking.indices.tolist(), ranking.scores.tolist(), bands, likely, strict=True)

@@ -169,6 +169,10 @@ class Training(RowSource):
             yield part
             self._learned(part)
 
+    def unwatched(self, start: int, stop: int) -> Iterator[Batch]:
+        """Yield rows without counting them as learned; see `RowSource`."""
+        return self._spool.parts(start, stop)
+
     def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield rows in another order; see `RowSource`."""
         for part in self._spool.shuffled(start, stop, random):

@@ -53,6 +53,10 @@ class RowSource(ABC):
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield the rows at positions start .. stop-1 of the training order, piece by piece."""
 
+    def unwatched(self, start: int, stop: int) -> Iterator[Batch]:
+        """Yield the same rows as `parts` for something else than a pass, which no progress report counts."""
+        return self.parts(start, stop)
+
     def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield the same rows in another random order: blocks, and the rows within each block, are shuffled."""
         edges = [*range(start, stop, BLOCK), stop]

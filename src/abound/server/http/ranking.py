@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from abound.server.http.bodies import (
     BatchRanked,
@@ -32,7 +32,7 @@ from abound.server.http.limits import (
     check_text,
 )
 from abound.server.http.problems import Problem
-from abound.server.queries import FeatureRow, Reasons, TextRow, cut, rank_pairs
+from abound.server.queries import FeatureRow, Reasons, TextRow, cut, rank_plainly
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
@@ -78,7 +78,7 @@ def _ranked(call: Call[RankRequest], text: str) -> list[RankedLabel]:
     names = replica.tagger.label_names
     if request.bands:
         return _shown(_banded(call, [text])[0], request.k, names)
-    return _plain(rank_pairs(replica, text, request.k), names)
+    return _plain(rank_plainly(replica, text, request.k), names)
 
 
 def _answer(call: Call[RankRequest], sequence: int, labels: list[RankedLabel]) -> Ranked:
@@ -253,22 +253,22 @@ def _shown(entries: Iterable[BandedEntry], k: int, names: Names) -> list[RankedL
     return [_label(entry, names) for entry in shown]
 
 
-def _plain(pairs: list[tuple[Name, float]], names: Names) -> list[RankedLabel]:
-    if not names:
-        return [RankedLabel(label, score, rank) for rank, (label, score) in enumerate(pairs, 1)]
-    called = [names.get(str(label)) for label, _ in pairs]
+def _plain(ranked: list[tuple[Name, float, float | None]], names: Names) -> list[RankedLabel]:
     return [
-        RankedLabel(label, score, rank, name[0] if name else UNSET)
-        for rank, ((label, score), name) in enumerate(zip(pairs, called, strict=True), 1)
+        RankedLabel(label, score, rank, _name(label, names), UNSET, UNSET if probability is None else probability)
+        for rank, (label, score, probability) in enumerate(ranked, 1)
     ]
 
 
+def _name(label: Name, names: Names) -> str | UnsetType:
+    known = names.get(str(label)) if names else None
+    return known[0] if known else UNSET
+
+
 def _label(entry: Entry | BandedEntry, names: Names) -> RankedLabel:
-    known = names.get(str(entry.label)) if names else None
-    name = known[0] if known else UNSET
-    if isinstance(entry, BandedEntry):
-        return RankedLabel(entry.label, entry.score, entry.rank, name, entry.band, entry.probability)
-    return RankedLabel(entry.label, entry.score, entry.rank, name)
+    band = entry.band if isinstance(entry, BandedEntry) else UNSET
+    probability = UNSET if entry.probability is None else entry.probability
+    return RankedLabel(entry.label, entry.score, entry.rank, _name(entry.label, names), band, probability)
 
 
 def _with_words(label: RankedLabel, explanation: TextExplanation) -> RankedLabel:

@@ -1,0 +1,48 @@
+import numpy as np
+from numpy.typing import NDArray
+
+N_FEATURES: int
+N_COMPARED: int
+RECORD_FEATURE: int
+
+def features(
+    labels: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    records: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None: ...
+def probabilities(
+    labels: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    records: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None: ...
+def fit(
+    x: NDArray[np.float64],
+    y: NDArray[np.uint8],
+    ridge: float,
+    n_steps: int,
+    weights: NDArray[np.float64],
+    precision: NDArray[np.float64],
+) -> float: ...
+def update(
+    x: NDArray[np.float64],
+    y: NDArray[np.uint8],
+    kept: float,
+    weights: NDArray[np.float64],
+    precision: NDArray[np.float64],
+) -> bool: ...
+def log_odds(x: NDArray[np.float64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
+def sigmoids(log_odds: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
+def moments(x: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None: ...
+def standardise(x: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None: ...
+def count_judgements(
+    labels: NDArray[np.int32],
+    judged: NDArray[np.uint8],
+    right: NDArray[np.uint8],
+    expected: NDArray[np.float64],
+    longest: float,
+    records: NDArray[np.float64],
+    before: NDArray[np.float64],
+) -> None: ...

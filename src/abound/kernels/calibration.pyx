@@ -1,0 +1,297 @@
+"""Calibration: logistic regression from ranked scores to the probability that a label is right.
+
+Rankings are matrices of label numbers, best first, padded with -1. Each ranked label has `N_FEATURES` features that
+describe its score, how it compares with the other scores of its row, and how the label was judged before. The features
+depend on the ten best labels only, so a probability does not depend on how many labels were asked for.
+"""
+
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from abound.kernels.exponential cimport exp_of
+from abound.kernels.logarithm cimport log_of
+
+cdef enum:
+    TOP = 10                # labels of a row whose scores are compared
+    FEATURES = 11
+    RECORD = 9              # the feature that is the label's record
+    RIGHT = 0               # columns of the records: how often a label was right, and how often it was expected to be
+    EXPECTED = 1
+
+N_FEATURES = FEATURES
+N_COMPARED = TOP
+RECORD_FEATURE = RECORD
+
+cdef double PRIOR = 4.0     # judgements that the record of a label is mixed with, as many right as expected
+cdef double LARGEST = 1e6   # scores are clipped to this
+cdef double FARTHEST = 30.0  # log-odds and differences of scores are clipped to this
+
+
+cdef inline double clipped(double x) noexcept nogil:
+    return -FARTHEST if x < -FARTHEST else FARTHEST if x > FARTHEST else x
+
+
+cdef inline double bounded(double x) noexcept nogil:
+    return -LARGEST if x < -LARGEST else LARGEST if x > LARGEST else x
+
+
+cdef inline double sigmoid(double x) noexcept nogil:
+    return 1.0 / (1.0 + exp_of(-clipped(x)))
+
+
+cdef inline double signed_log(double x) noexcept nogil:
+    return log_of(1.0 + x) if x >= 0.0 else -log_of(1.0 - x)
+
+
+cdef inline double record_of(int64_t label, const double[:, ::1] records) noexcept nogil:
+    """Log of how often a label was right, compared with how often it was expected to be."""
+    if label >= records.shape[0]:
+        return 0.0
+    return log_of((records[label, RIGHT] + PRIOR) / (records[label, EXPECTED] + PRIOR))
+
+
+cdef inline double share_total(const double* scores, int64_t n) noexcept nogil:
+    cdef int64_t i
+    cdef double total = 0.0
+    for i in range(n):
+        total += exp_of(-clipped(scores[0] - scores[i]))
+    return total
+
+
+cdef inline void describe(const double* scores, int64_t n, int64_t place, double total, double record,
+                          double* out) noexcept nogil:
+    """Write the features of one ranked label; `n` labels of its row are compared."""
+    cdef double score = bounded(scores[place]), below = clipped(scores[0] - scores[place])
+    cdef double share = exp_of(-below) / total
+    out[0] = 1.0
+    out[1] = score
+    out[2] = below
+    out[3] = log_of(place + 1.0)
+    out[4] = bounded(scores[min(n, <int64_t> TOP) - 1])
+    out[5] = share
+    out[6] = log_of(share + 1e-6)
+    out[7] = clipped(scores[0] - scores[1]) if place == 0 and n > 1 else 0.0
+    out[8] = signed_log(score)
+    out[RECORD] = record
+    out[10] = 1.0 if place == 0 else 0.0
+
+
+cdef inline int64_t n_ranked(const int32_t* labels, int64_t n) noexcept nogil:
+    cdef int64_t i = 0
+    while i < n and labels[i] >= 0:
+        i += 1
+    return i
+
+
+def features(const int32_t[:, ::1] labels, const double[:, ::1] scores, const double[:, ::1] records, double[:, :, ::1] out):
+    """Write the features of every ranked label; those of padding are left as they are."""
+    cdef int64_t row, place, n, label, k = labels.shape[1]
+    cdef double total
+    with nogil:
+        for row in range(labels.shape[0]):
+            n = n_ranked(&labels[row, 0], k) if k else 0
+            if n == 0:
+                continue
+            total = share_total(&scores[row, 0], min(n, <int64_t> TOP))
+            for place in range(n):
+                label = labels[row, place]
+                describe(&scores[row, 0], n, place, total, record_of(label, records), &out[row, place, 0])
+
+
+def probabilities(const int32_t[:, ::1] labels, const double[:, ::1] scores,
+                  const double[:, ::1] records, const double[::1] weights, double[:, ::1] out):
+    """Write the probability of every ranked label; that of padding is left as it is.
+
+    `weights` are of features as they are, not standardised.
+    """
+    cdef int64_t row, place, n, label, j, k = labels.shape[1]
+    cdef double total, log_odds
+    cdef double[FEATURES] x
+    with nogil:
+        for row in range(labels.shape[0]):
+            n = n_ranked(&labels[row, 0], k) if k else 0
+            if n == 0:
+                continue
+            total = share_total(&scores[row, 0], min(n, <int64_t> TOP))
+            for place in range(n):
+                label = labels[row, place]
+                describe(&scores[row, 0], n, place, total, record_of(label, records), x)
+                log_odds = 0.0
+                for j in range(FEATURES):
+                    log_odds += weights[j] * x[j]
+                out[row, place] = sigmoid(log_odds)
+
+
+cdef bint solve(double* matrix, double* vector) noexcept nogil:
+    """Solve a positive definite system in place by Cholesky's decomposition; False if it is not positive definite."""
+    cdef int64_t i, j, l
+    cdef double total
+    for i in range(FEATURES):
+        for j in range(i + 1):
+            total = matrix[i * FEATURES + j]
+            for l in range(j):
+                total -= matrix[i * FEATURES + l] * matrix[j * FEATURES + l]
+            if i == j:
+                if total <= 0.0:
+                    return False
+                matrix[i * FEATURES + i] = sqrt(total)
+            else:
+                matrix[i * FEATURES + j] = total / matrix[j * FEATURES + j]
+    for i in range(FEATURES):
+        for l in range(i):
+            vector[i] -= matrix[i * FEATURES + l] * vector[l]
+        vector[i] /= matrix[i * FEATURES + i]
+    for i in range(FEATURES - 1, -1, -1):
+        for l in range(i + 1, FEATURES):
+            vector[i] -= matrix[l * FEATURES + i] * vector[l]
+        vector[i] /= matrix[i * FEATURES + i]
+    return True
+
+
+cdef inline void add_example(const double* x, double y, double p, double* precision, double* gradient) noexcept nogil:
+    cdef int64_t i, j
+    cdef double curvature = p * (1.0 - p)
+    for i in range(FEATURES):
+        gradient[i] += (y - p) * x[i]
+        for j in range(i + 1):
+            precision[i * FEATURES + j] += curvature * x[i] * x[j]
+
+
+cdef inline double log_odds_of(const double* x, const double* weights) noexcept nogil:
+    cdef int64_t j
+    cdef double total = 0.0
+    for j in range(FEATURES):
+        total += weights[j] * x[j]
+    return total
+
+
+def fit(const double[:, ::1] x, const uint8_t[::1] y, double ridge, int64_t n_steps, double[::1] weights,
+        double[:, ::1] precision):
+    """Fit weights by Newton's method with a ridge penalty, from where they are; write the precision at the end.
+
+    Returns the length of the last step, or -1 if the system could not be solved.
+    """
+    cdef int64_t step, i, j, row
+    cdef double length = 0.0
+    cdef double[FEATURES * FEATURES] work
+    cdef double[FEATURES] gradient
+    with nogil:
+        for step in range(n_steps):
+            for i in range(FEATURES * FEATURES):
+                work[i] = 0.0
+            for i in range(FEATURES):
+                work[i * FEATURES + i] = ridge
+                gradient[i] = -ridge * weights[i]
+            for row in range(x.shape[0]):
+                add_example(&x[row, 0], y[row], sigmoid(log_odds_of(&x[row, 0], &weights[0])), work, gradient)
+            for i in range(FEATURES):
+                for j in range(i + 1):
+                    precision[i, j] = work[i * FEATURES + j]
+                    precision[j, i] = work[i * FEATURES + j]
+            if not solve(work, gradient):
+                length = -1.0
+                break
+            length = 0.0
+            for i in range(FEATURES):
+                length = max(length, fabs(gradient[i]))
+            for i in range(FEATURES):  # a long step may overshoot
+                weights[i] += gradient[i] * (1.0 if length <= 2.0 else 2.0 / length)
+            if length < 1e-9:
+                break
+    return length
+
+
+def update(const double[:, ::1] x, const uint8_t[::1] y, double kept, double[::1] weights, double[:, ::1] precision):
+    """Learn the judgements of one row by one online Newton step; older ones count `kept` times as much as before.
+
+    Returns whether the system could be solved; the weights stay as they are if not.
+    """
+    cdef int64_t i, j, row
+    cdef double[FEATURES * FEATURES] work
+    cdef double[FEATURES] gradient
+    cdef bint solved
+    with nogil:
+        for i in range(FEATURES):
+            gradient[i] = 0.0
+            for j in range(FEATURES):
+                work[i * FEATURES + j] = kept * precision[i, j]
+        for row in range(x.shape[0]):
+            add_example(&x[row, 0], y[row], sigmoid(log_odds_of(&x[row, 0], &weights[0])), work, gradient)
+        for i in range(FEATURES):
+            for j in range(i + 1):
+                precision[i, j] = work[i * FEATURES + j]
+                precision[j, i] = work[i * FEATURES + j]
+        solved = solve(work, gradient)
+        if solved:
+            for i in range(FEATURES):
+                weights[i] += clipped(gradient[i])
+    return solved
+
+
+def log_odds(const double[:, ::1] x, const double[::1] weights, double[::1] out):
+    """Write the log-odds of each example, clipped."""
+    cdef int64_t row
+    with nogil:
+        for row in range(x.shape[0]):
+            out[row] = clipped(log_odds_of(&x[row, 0], &weights[0]))
+
+
+def sigmoids(const double[::1] log_odds, double[::1] out):
+    """Write the probability that belongs to each log-odds."""
+    cdef int64_t row
+    with nogil:
+        for row in range(log_odds.shape[0]):
+            out[row] = sigmoid(log_odds[row])
+
+
+def moments(const double[:, ::1] x, double[::1] mean, double[::1] scale):
+    """Write mean and standard deviation of each column; a constant column has scale 0."""
+    cdef int64_t row, j, n = x.shape[0]
+    with nogil:
+        for j in range(FEATURES):
+            mean[j] = 0.0
+            scale[j] = 0.0
+        for row in range(n):
+            for j in range(FEATURES):
+                mean[j] += x[row, j]
+        for j in range(FEATURES):
+            mean[j] /= max(n, 1)
+        for row in range(n):
+            for j in range(FEATURES):
+                scale[j] += (x[row, j] - mean[j]) * (x[row, j] - mean[j])
+        for j in range(FEATURES):
+            scale[j] = sqrt(scale[j] / max(n, 1))
+            if scale[j] < 1e-9 * (1.0 + fabs(mean[j])):
+                scale[j] = 0.0
+
+
+def standardise(double[:, ::1] x, const double[::1] mean, const double[::1] scale):
+    """Subtract the mean of each column and divide by its scale, in place; the first column is the bias."""
+    cdef int64_t row, j
+    with nogil:
+        for row in range(x.shape[0]):
+            for j in range(1, FEATURES):
+                x[row, j] = (x[row, j] - mean[j]) / scale[j] if scale[j] > 0.0 else 0.0
+
+
+def count_judgements(const int32_t[:, ::1] labels, const uint8_t[:, ::1] judged, const uint8_t[:, ::1] right,
+                     const double[:, ::1] expected, double longest, double[:, ::1] records, double[:, ::1] before):
+    """Add judgements of labels to their records, row by row; write the log of each record before its row.
+
+    A record that is longer than `longest` is halved.
+    """
+    cdef int64_t row, place, label, n, k = labels.shape[1]
+    with nogil:
+        for row in range(labels.shape[0]):
+            n = n_ranked(&labels[row, 0], k) if k else 0
+            for place in range(n):
+                before[row, place] = record_of(labels[row, place], records)
+            for place in range(n):
+                if not judged[row, place]:
+                    continue
+                label = labels[row, place]
+                records[label, RIGHT] += right[row, place]
+                records[label, EXPECTED] += expected[row, place]
+                if records[label, RIGHT] + records[label, EXPECTED] > longest:
+                    records[label, RIGHT] *= 0.5
+                    records[label, EXPECTED] *= 0.5

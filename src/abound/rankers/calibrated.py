@@ -1,0 +1,138 @@
+"""Rankers that know how likely their labels are right, because they rank some rows before they learn them."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.calibration import Calibration
+from abound.components.rows import Rows, cut, empty_ranking
+from abound.kernels.batch import Batch
+from abound.kernels.calibration import N_COMPARED
+from abound.rankers.composed import Composed
+from abound.rankers.ranking import Ranking
+from abound.training.source import RowSource, sort_keys
+
+ALL_JUDGED, ONE_OF = 1_000, 16  # so many rows of a stream are ranked before they are learned, and later one in so many
+
+
+class Calibrated(Composed):
+    """A ranker with probabilities.
+
+    Attributes
+    ----------
+    calibration_ : Calibration
+        It learns from rows that are ranked before the ranker learns them.
+    """
+
+    calibration_: Calibration
+    n_rows_seen_: int
+
+    @abstractmethod
+    def learn(self, batch: Batch) -> None:
+        """Learn rows in order."""
+
+    @abstractmethod
+    def new_like_this(self) -> "Calibrated":
+        """Return a ranker with the same parameters and labels that has learned nothing."""
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether learning teaches the calibration, too."""
+        return False
+
+    # -- ranking -----------------------------------------------------------------------------------
+
+    def rank_rows(self, rows: Rows, k: int) -> Ranking:
+        """Rank the best labels of rows that were validated."""
+        n_labels = len(self.labels_)
+        if not self.calibration_.is_ready:
+            return Ranking(*self._ranked(rows, k, n_labels), self.labels_.names)
+        labels, scores = self._ranked(rows, max(k, N_COMPARED), n_labels)
+        probabilities = self.calibration_.probabilities(labels, scores)
+        if k < labels.shape[1]:
+            labels, scores, probabilities = labels[:, :k].copy(), scores[:, :k].copy(), probabilities[:, :k].copy()
+        return Ranking(labels, scores, self.labels_.names, probabilities)
+
+    def _ranked(self, rows: Rows, k: int, n_labels: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        labels, scores = empty_ranking(rows.n_rows, min(k, max(1, n_labels)))
+        self.head.rank(rows, n_labels, labels, scores)
+        return labels, scores
+
+    # -- learning ----------------------------------------------------------------------------------
+
+    def learn_held_out(self, source: RowSource, n_held_out: int) -> None:
+        """Calibrate on the last rows of a source, which no pass has visited, and then learn them online."""
+        held_out = list(source.unwatched(source.n_rows - n_held_out, source.n_rows))
+        rankings = [self.compared(batch, len(self.labels_)) for batch in held_out]
+        self.calibration_.fit(*(np.concatenate(arrays) for arrays in zip(*rankings, strict=True)))
+        for batch in held_out:
+            self.learn(batch)
+
+    def calibrate_on_few(self, source: RowSource, names: Batch | None) -> None:
+        """Calibrate on few rows: another ranker learns them one by one, and ranks each of the later half before."""
+        probe, rankings = self.new_like_this(), []
+        if names is not None:
+            probe.learn(names)
+        for number, row in enumerate(_single_rows(source)):
+            if number >= source.n_rows // 2:
+                rankings.append(probe.compared(row, len(self.labels_)))
+            probe.learn(row)
+        if rankings:
+            self.calibration_.fit(*(np.concatenate(arrays) for arrays in zip(*rankings, strict=True)))
+
+    def learn_online(self, batch: Batch, *, judge_all: bool = False) -> None:
+        """Learn rows in order; some are ranked before, and what they say about the ranking teaches the calibration.
+
+        Which rows these are depends on how many the ranker has seen, so that it does not matter how rows are cut into
+        batches. The rows of the batch are counted already.
+        """
+        start, n_known = 0, batch.n_known
+        for row in self._judged(batch, judge_all):
+            if row > start:
+                self.learn(cut(batch, start, row, n_known))
+                n_known = max(n_known, int(batch.targets.ids[: batch.targets.indptr[row]].max(initial=-1)) + 1)
+            self._judge(cut(batch, row, row + 1, n_known), n_known)
+            start = row
+        self.learn(cut(batch, start, batch.n_rows, n_known) if start else batch)
+
+    def _judged(self, batch: Batch, judge_all: bool) -> list[int]:
+        if not self.calibrates:
+            return []
+        if judge_all:
+            return list(range(batch.n_rows))
+        numbers = self.n_rows_seen_ - batch.n_rows + np.arange(batch.n_rows)
+        chosen = (numbers < ALL_JUDGED) | (sort_keys(numbers, 0) % np.uint64(ONE_OF) == 0)
+        return np.flatnonzero(chosen).tolist()
+
+    def _judge(self, row: Batch, n_known: int) -> None:
+        """Teach the calibration by one row that is about to be learned; new labels say nothing about its ranking."""
+        right = row.targets.ids[row.targets.ids < n_known]
+        wrong = np.zeros(0, np.int32) if row.wrong is None else row.wrong[1]
+        if not len(right) and not len(wrong):
+            return
+        labels, scores = self._ranked(row.rows, N_COMPARED, n_known)
+        is_right = np.isin(labels, right)
+        judged = is_right | np.isin(labels, wrong) if len(wrong) else labels >= 0
+        self.calibration_.update(labels, scores, is_right, judged)
+
+    def compared(self, batch: Batch, n_labels: int) -> tuple[Any, Any, Any]:
+        """Rank rows and tell which labels are right."""
+        labels, scores = self._ranked(batch.rows, N_COMPARED, n_labels)
+        return labels, scores, self.tell_right(labels, batch)
+
+    @staticmethod
+    def tell_right(labels: NDArray[np.int32], batch: Batch) -> NDArray[np.bool_]:
+        """Return which ranked labels are labels of their rows."""
+        indptr, ids, _ = batch.targets
+        wide = np.int64(1) << 32
+        own = np.repeat(np.arange(batch.n_rows), np.diff(indptr)) * wide + ids
+        return np.isin(np.arange(batch.n_rows)[:, None] * wide + labels, own) & (labels >= 0)
+
+
+def _single_rows(source: RowSource) -> Iterator[Batch]:
+    for batch in source.unwatched(0, source.n_rows):
+        for row in range(batch.n_rows):
+            yield cut(batch, row, row + 1)
