@@ -15,6 +15,7 @@ MEMORY = 50_000.0  # rows after which an old one counts about a third as much as
 RECORD_WEIGHT = 0.5  # of the record of a label, before any was seen
 LONGEST_RECORD = 400.0  # judgements of a label after which its record is halved, so that it follows a drift
 BIAS = 0  # column of the features
+UNIT_ROWS = 5_000.0  # rows that origin and unit of the scores are the means of
 LEVEL_WIDTH = 0.1
 LEVELS = np.arange(-8.0, 8.01, LEVEL_WIDTH)  # of log-odds, at which precision is measured
 ENOUGH = 50.0  # judgements that a level needs for its precision to be used
@@ -26,7 +27,7 @@ class Calibration:
 
     The features are the score, its distance to the best score, its rank, its softmax share of the ten best labels, the
     tenth score, and how often people judged the label right compared with what was expected. `fit` learns from many
-    rankings, `update` from one more. Every result is the same on every machine.
+    rankings, `update` from one more. Scores may have any origin and unit. Results are the same on every machine.
 
     Attributes
     ----------
@@ -40,6 +41,7 @@ class Calibration:
 
     def __init__(self) -> None:
         self.n_rows = 0
+        self.units = np.zeros(3)  # rows, and means over them of the best score and of its distance to the last one
         self.mean = np.zeros(kernel.N_FEATURES)
         self.scale = np.zeros(kernel.N_FEATURES)
         self.weights = np.zeros(kernel.N_FEATURES)
@@ -66,7 +68,7 @@ class Calibration:
         scores : ndarray of the same shape
         """
         out = np.zeros(labels.shape)
-        kernel.probabilities(labels, scores, self.records, self._raw_weights(), out)
+        kernel.probabilities(labels, scores, *self._origin_and_unit(), self.records, self._raw_weights(), out)
         return out
 
     def _raw_weights(self) -> NDArray[np.float64]:
@@ -90,6 +92,8 @@ class Calibration:
         ranked = labels >= 0
         if not ranked.any():
             return
+        for row in np.flatnonzero(ranked.any(axis=1)).tolist():
+            self._note_unit(scores[row, ranked[row]])
         x, y = self._features(labels, scores)[ranked], right[ranked].astype(np.uint8)
         kernel.moments(x, self.mean, self.scale)
         self._start_records()
@@ -122,6 +126,7 @@ class Calibration:
         if not judged.any():
             return
         self._ensure_labels(int(labels.max()) + 1)
+        self._note_unit(scores[labels >= 0])
         x = self._features(labels, scores)[judged]
         if not self.n_rows:  # nothing is known of the features yet
             kernel.moments(x, self.mean, self.scale)
@@ -150,8 +155,20 @@ class Calibration:
 
     def _features(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> NDArray[np.float64]:
         out = np.zeros((*labels.shape, kernel.N_FEATURES))
-        kernel.features(labels, scores, self.records, out)
+        kernel.features(labels, scores, *self._origin_and_unit(), self.records, out)
         return out
+
+    def _note_unit(self, scores: NDArray[np.float64]) -> None:
+        """Take the scores of one row into the origin and the unit of scores."""
+        best, distance = float(scores[0]), float(scores[0] - scores[min(len(scores), kernel.N_COMPARED) - 1])
+        count, mean_best, mean_distance = self.units.tolist()
+        count = min(count + 1.0, UNIT_ROWS)
+        mean_best += (best - mean_best) / count
+        mean_distance += (distance - mean_distance) / count
+        self.units[:] = count, mean_best, mean_distance
+
+    def _origin_and_unit(self) -> tuple[float, float]:
+        return float(self.units[1]), float(self.units[2]) if self.units[2] > 0 else 1.0
 
     def _ensure_labels(self, n: int) -> None:
         if n > len(self.records):
@@ -197,7 +214,7 @@ class Calibration:
         self.records = records
         self.n_rows = sum(other.n_rows for other in others)
 
-    ARRAYS = ("mean", "scale", "weights", "precision", "records", "outcomes")
+    ARRAYS = ("units", "mean", "scale", "weights", "precision", "records", "outcomes")
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what was learned, as plain arrays."""

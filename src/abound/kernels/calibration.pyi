@@ -8,12 +8,16 @@ RECORD_FEATURE: int
 def features(
     labels: NDArray[np.int32],
     scores: NDArray[np.float64],
+    origin: float,
+    unit: float,
     records: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None: ...
 def probabilities(
     labels: NDArray[np.int32],
     scores: NDArray[np.float64],
+    origin: float,
+    unit: float,
     records: NDArray[np.float64],
     weights: NDArray[np.float64],
     out: NDArray[np.float64],

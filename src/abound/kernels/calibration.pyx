@@ -23,7 +23,7 @@ N_COMPARED = TOP
 RECORD_FEATURE = RECORD
 
 cdef double PRIOR = 4.0     # judgements that the record of a label is mixed with, as many right as expected
-cdef double LARGEST = 1e6   # scores are clipped to this
+cdef double LARGEST = 1e3   # scores, from their origin and in their unit, are clipped to this
 cdef double FARTHEST = 30.0  # log-odds and differences of scores are clipped to this
 
 
@@ -50,27 +50,28 @@ cdef inline double record_of(int64_t label, const double[:, ::1] records) noexce
     return log_of((records[label, RIGHT] + PRIOR) / (records[label, EXPECTED] + PRIOR))
 
 
-cdef inline double share_total(const double* scores, int64_t n) noexcept nogil:
+cdef inline double share_total(const double* scores, int64_t n, double unit) noexcept nogil:
     cdef int64_t i
     cdef double total = 0.0
     for i in range(n):
-        total += exp_of(-clipped(scores[0] - scores[i]))
+        total += exp_of(-clipped((scores[0] - scores[i]) / unit))
     return total
 
 
-cdef inline void describe(const double* scores, int64_t n, int64_t place, double total, double record,
-                          double* out) noexcept nogil:
-    """Write the features of one ranked label; `n` labels of its row are compared."""
-    cdef double score = bounded(scores[place]), below = clipped(scores[0] - scores[place])
+cdef inline void describe(const double* scores, int64_t n, int64_t place, double total, double origin, double unit,
+                          double record, double* out) noexcept nogil:
+    """Write the features of one ranked label; `n` labels of its row are ranked."""
+    cdef double score = bounded((scores[place] - origin) / unit)
+    cdef double below = clipped((scores[0] - scores[place]) / unit)
     cdef double share = exp_of(-below) / total
     out[0] = 1.0
     out[1] = score
     out[2] = below
     out[3] = log_of(place + 1.0)
-    out[4] = bounded(scores[min(n, <int64_t> TOP) - 1])
+    out[4] = bounded((scores[min(n, <int64_t> TOP) - 1] - origin) / unit)
     out[5] = share
     out[6] = log_of(share + 1e-6)
-    out[7] = clipped(scores[0] - scores[1]) if place == 0 and n > 1 else 0.0
+    out[7] = clipped((scores[0] - scores[1]) / unit) if place == 0 and n > 1 else 0.0
     out[8] = signed_log(score)
     out[RECORD] = record
     out[10] = 1.0 if place == 0 else 0.0
@@ -83,7 +84,8 @@ cdef inline int64_t n_ranked(const int32_t* labels, int64_t n) noexcept nogil:
     return i
 
 
-def features(const int32_t[:, ::1] labels, const double[:, ::1] scores, const double[:, ::1] records, double[:, :, ::1] out):
+def features(const int32_t[:, ::1] labels, const double[:, ::1] scores, double origin, double unit,
+             const double[:, ::1] records, double[:, :, ::1] out):
     """Write the features of every ranked label; those of padding are left as they are."""
     cdef int64_t row, place, n, label, k = labels.shape[1]
     cdef double total
@@ -92,13 +94,13 @@ def features(const int32_t[:, ::1] labels, const double[:, ::1] scores, const do
             n = n_ranked(&labels[row, 0], k) if k else 0
             if n == 0:
                 continue
-            total = share_total(&scores[row, 0], min(n, <int64_t> TOP))
+            total = share_total(&scores[row, 0], min(n, <int64_t> TOP), unit)
             for place in range(n):
                 label = labels[row, place]
-                describe(&scores[row, 0], n, place, total, record_of(label, records), &out[row, place, 0])
+                describe(&scores[row, 0], n, place, total, origin, unit, record_of(label, records), &out[row, place, 0])
 
 
-def probabilities(const int32_t[:, ::1] labels, const double[:, ::1] scores,
+def probabilities(const int32_t[:, ::1] labels, const double[:, ::1] scores, double origin, double unit,
                   const double[:, ::1] records, const double[::1] weights, double[:, ::1] out):
     """Write the probability of every ranked label; that of padding is left as it is.
 
@@ -112,10 +114,10 @@ def probabilities(const int32_t[:, ::1] labels, const double[:, ::1] scores,
             n = n_ranked(&labels[row, 0], k) if k else 0
             if n == 0:
                 continue
-            total = share_total(&scores[row, 0], min(n, <int64_t> TOP))
+            total = share_total(&scores[row, 0], min(n, <int64_t> TOP), unit)
             for place in range(n):
                 label = labels[row, place]
-                describe(&scores[row, 0], n, place, total, record_of(label, records), x)
+                describe(&scores[row, 0], n, place, total, origin, unit, record_of(label, records), x)
                 log_odds = 0.0
                 for j in range(FEATURES):
                     log_odds += weights[j] * x[j]

@@ -185,14 +185,18 @@ class Training(RowSource):
 
     def _learned(self, part: Batch) -> None:
         self._n_learned += part.n_rows
-        self._watch(self._n_learned, self._n_learned / (self.n_rows * (self._tagger.ranker.passes_ or 1)))
+        self._watch(self._n_learned, self._n_learned / (self._rows_per_pass * (self._tagger.ranker.passes_ or 1)))
         if not self._tagger.ranker.n_shards > 1:
             self._prune()
+
+    @property
+    def _rows_per_pass(self) -> int:
+        return self.n_rows - self._tagger.ranker.plan(self.n_rows).held_out
 
     def _test(self, part: Batch) -> None:
         """Rank some rows of the first pass before they are learned."""
         ranker = self._tagger.ranker
-        if ranker.n_shards > 1 or not 0 < self._n_learned < self.n_rows:
+        if ranker.n_shards > 1 or not 0 < self._n_learned < self._rows_per_pass:
             return
         labelled = np.flatnonzero(np.diff(part.targets.indptr))
         tested = labelled[:: -(-len(labelled) // TESTED_PER_CHUNK)] if len(labelled) else labelled
