@@ -17,12 +17,14 @@ from abound import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptro
 
 KNOWN = Path(__file__).with_name("state_hashes.json")
 MAKERS: dict[str, Callable[[], Any]] = {
-    "cascade, many labels": lambda: Cascade(few_labels=0),
-    "cascade, candidates in a stream": lambda: Cascade(few_labels=0, candidates=10, passes=2),
-    "cascade, few labels": lambda: Cascade(few_labels=10_000),
-    "cascade, default": Cascade,
-    "cascade, three shards": lambda: Cascade(shards=3, n_jobs=2),
-    "cascade, many labels in shards": lambda: Cascade(few_labels=0, shards=4, horizon=50.0),
+    "cascade, many labels": lambda: Cascade(few_labels=0, calibrate=False),
+    "cascade, candidates in a stream": lambda: Cascade(few_labels=0, candidates=10, passes=2, calibrate=False),
+    "cascade, few labels": lambda: Cascade(few_labels=10_000, calibrate=False),
+    "cascade, default": lambda: Cascade(calibrate=False),
+    "cascade, calibrated": Cascade,
+    "cascade, many labels, calibrated": lambda: Cascade(few_labels=0),
+    "cascade, three shards": lambda: Cascade(shards=3, n_jobs=2, calibrate=False),
+    "cascade, many labels in shards": lambda: Cascade(few_labels=0, shards=4, horizon=50.0, calibrate=False),
     "feature-focus": FeatureFocus,
     "feature-focus, learned rating": lambda: FeatureFocus(rating="learned", passes=2),
     "feature-focus, shards": lambda: FeatureFocus(shards=3, passes=2, horizon=20.0),
@@ -34,7 +36,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "perceptron, touched": lambda: Perceptron(candidates="touched"),
     "rocchio": Rocchio,
 }
-MERGED = ("cascade, many labels", "cascade, few labels", "cascade, default", "feature-focus", "frequency")
+MERGED = ("cascade, calibrated", "cascade, many labels", "cascade, few labels", "cascade, default", "feature-focus", "frequency")
 
 
 def rows(n_rows: int, n_features: int, n_labels: int, seed: int) -> tuple[Any, list[list[str]]]:
