@@ -157,7 +157,9 @@ def test_counted_rows_leave_no_file_behind_when_a_fit_is_interrupted(tmp_path):
 # -- models of earlier versions --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("format-*/*/")), ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize(
+    "path", sorted(FIXTURES.glob("format-*/*/")), ids=lambda path: f"{path.parent.name}-{path.name}"
+)
 def test_a_model_of_an_earlier_format_ranks_as_it_did_and_learns_new_words(path):
     expected = json.loads((path.parent / "expected.json").read_text())[path.name]
     tagger = abound.load(path)

@@ -163,7 +163,7 @@ def test_a_target_precision_is_kept_on_other_rows_or_called_unreachable():
 
 @pytest.mark.parametrize("wrong", [{"threshold": 0.0}, {"precision": 1.5}, {"threshold": 0.5, "precision": 0.5}])
 def test_a_decision_that_means_nothing_is_refused(wrong):
-    with pytest.raises(ValueError, match="threshold|precision"):
+    with pytest.raises(ValueError, match=r"threshold|precision"):
         Decision(**wrong)
 
 
@@ -173,7 +173,10 @@ def test_a_decision_that_means_nothing_is_refused(wrong):
 def texts_of(n, n_labels=30, seed=0):
     rng = np.random.default_rng(seed)
     numbers = rng.integers(n_labels, size=n)
-    words = [[f"topic{label}"] * int(rng.random() < 0.7) + [f"w{int(300 * u * u)}" for u in rng.random(5)] for label in numbers]
+    words = [
+        [f"topic{label}"] * int(rng.random() < 0.7) + [f"w{int(300 * u * u)}" for u in rng.random(5)]
+        for label in numbers
+    ]
     return [" ".join(row) for row in words], [[f"label {label}"] for label in numbers]
 
 

@@ -36,7 +36,14 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "perceptron, touched": lambda: Perceptron(candidates="touched"),
     "rocchio": Rocchio,
 }
-MERGED = ("cascade, calibrated", "cascade, many labels", "cascade, few labels", "cascade, default", "feature-focus", "frequency")
+MERGED = (
+    "cascade, calibrated",
+    "cascade, many labels",
+    "cascade, few labels",
+    "cascade, default",
+    "feature-focus",
+    "frequency",
+)
 
 
 def rows(n_rows: int, n_features: int, n_labels: int, seed: int) -> tuple[Any, list[list[str]]]:

@@ -26,8 +26,7 @@ class PrecisionTarget(NamedTuple):
     def of(cls, calibration: Calibration, target: float) -> "PrecisionTarget":
         """Find the lowest probability above which judged labels are right as often as `target`, with 95% confidence."""
         total, measured = calibration.precision_above()
-        error = np.sqrt(measured * (1.0 - measured) / np.maximum(total, 1.0))
-        precision = measured - ONE_SIDED * error
+        precision = _lower_bound(measured, np.maximum(total, 1.0))
         enough = np.flatnonzero(total >= ENOUGH)
         if not len(enough):
             return cls(False, 1.0, float("nan"), 0.0)
@@ -46,6 +45,13 @@ class PrecisionTarget(NamedTuple):
             f"a precision of {target:.0%} cannot be reached: the {self.share:.1%} of labels with the highest "
             f"probabilities are right in {self.precision:.0%} of the cases; choose a lower target"
         )
+
+
+def _lower_bound(share: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lower end of Wilson's interval for a share of n."""
+    z2 = ONE_SIDED**2
+    spread = ONE_SIDED * np.sqrt(share * (1.0 - share) / n + z2 / (4.0 * n * n))
+    return (share + z2 / (2.0 * n) - spread) / (1.0 + z2 / n)
 
 
 @dataclass(frozen=True)
