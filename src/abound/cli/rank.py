@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -23,6 +23,7 @@ Example:
   abound rank subjects docs.jsonl > ranked.jsonl
   head titles.txt | abound rank subjects -
   abound rank subjects "Growing roses in cold climates" --bands
+  abound rank subjects docs.jsonl --assign > assigned.jsonl
   abound rank --server http://127.0.0.1:8000 "Growing roses in cold climates"
 """
 CHUNK = 500
@@ -62,6 +63,18 @@ def rank(
     bands: Annotated[
         bool, typer.Option("--bands", help="Show which labels to apply and which to suggest, and omit the others.")
     ] = False,
+    assign: Annotated[
+        bool,
+        typer.Option("--assign", help="Print only the labels to apply: those with the best expected F1."),
+    ] = False,
+    min_probability: Annotated[
+        float | None,
+        typer.Option("--min-probability", metavar="P", help="Apply labels with at least this probability."),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option("--precision", metavar="P", help="Apply labels so that this share of them is right, such as 0.9."),
+    ] = None,
     as_json: JsonOption = None,
     names: Annotated[bool, typer.Option("--names/--no-names", help="Print the names of labels.")] = True,
     server: ServerOption = None,
@@ -79,7 +92,12 @@ def rank(
         what = STANDARD
     if what is not None and not is_input(what, reading.format_):
         what, text = None, what
-    how = (k, threshold, names, bands)
+    decision = None
+    if assign or min_probability is not None or precision is not None:
+        if bands or server is not None:
+            raise typer.BadParameter("labels are assigned by a model directory, without --bands and --server")
+        decision = {"threshold": min_probability, "precision": precision}
+    how = Choice(k, threshold, names, bands, decision)
     documents = None
     if what is not None:
         documents = _documents(what, reading)
@@ -136,14 +154,24 @@ def _lines(path: str) -> Iterator["Document"]:
             raise DataError(name, number + 1, str(error)) from None
 
 
-Choice = tuple[int | None, float | None, bool, bool]  # k, threshold, names, bands
+class Choice(NamedTuple):
+    """What is shown of a ranking."""
+
+    k: int | None
+    threshold: float | None
+    names: bool
+    bands: bool
+    decision: dict[str, float | None] | None = None  # the parameters of `Tagger.assign_many`
 
 
 def ranked(tagger: "Tagger | RemoteTagger", texts: list[str], how: Choice) -> list[list["Entry | BandedEntry"]]:
     """Rank texts with the given options: number of labels, threshold, bands."""
-    k, threshold, _, bands = how
+    k, threshold = how.k, how.threshold
     rankings: list[Any]
-    if bands:
+    if how.decision is not None:
+        assert not isinstance(tagger, RemoteTagger)
+        rankings = [row[:k] for row in tagger.assign_many(texts, **how.decision)]
+    elif how.bands:
         shown = ([entry for entry in row if entry.band != "hide"] for row in tagger.rank_with_bands_many(texts))
         rankings = [row[:k] for row in shown]
     else:
@@ -167,7 +195,7 @@ def show_many(
             rankings = ranked(tagger, [document.text for document in chunk], how)
             for document, entries in zip(chunk, rankings, strict=True):
                 about = {"row": row} if document.id is None else {"row": row, "id": document.id}
-                emit({**about, "labels": [_as_dict(tagger, entry, how[2]) for entry in entries]})
+                emit({**about, "labels": [_as_dict(tagger, entry, how.names) for entry in entries]})
                 row += 1
                 empty += not entries
             if live:
@@ -179,13 +207,13 @@ def show_many(
         note("there are no rows to rank")
     if empty:
         unknown = "none of their words is known to the model"
-        left_out = how[1] is not None or how[3]
+        left_out = how.threshold is not None or how.bands or how.decision is not None
         note(f"{empty:,} of {row:,} rows have no label: {unknown}{', or no label is good enough' if left_out else ''}")
 
 
 def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: bool | None) -> None:
     """Print the ranking of one text."""
-    [entries], names = ranked(tagger, [text], how), how[2]
+    [entries], names = ranked(tagger, [text], how), how.names
     if not entries:
         note(f"no label: {_why_none(tagger, text, how)}")
     if wants_json(as_json):
@@ -209,15 +237,21 @@ def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: b
         )
         for entry in entries
     ]
-    probability, label_id, band = ("probability",) * likely, ("id",) * named, ("band",) * bool(how[3])
+    probability, label_id, band = ("probability",) * likely, ("id",) * named, ("band",) * bool(how.bands)
     head = ("", "label", *probability, "score", "", *label_id, *band)
     table(text[:200], head, rows, "r rr" if likely else "r r")
 
 
 def _why_none(tagger: "Tagger | RemoteTagger", text: str, how: Choice) -> str:
     """Return a sentence on why no label is shown for a text."""
+    if how.decision is not None and tagger.rank_many([text], 1)[0]:
+        return "none is likely enough to be applied"
     if tagger.rank_many([text], 1)[0]:
-        return "none is likely enough to be applied or suggested" if how[3] else f"none scores {how[1]:g} or more"
+        return (
+            "none is likely enough to be applied or suggested"
+            if how.bands
+            else f"none scores {how.threshold:g} or more"
+        )
     if isinstance(tagger, RemoteTagger):
         return "no word of the text is known to the model"
     from abound.tagger.emptiness import why_empty
