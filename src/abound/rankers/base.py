@@ -5,19 +5,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from abound.calibration import Calibration
 from abound.components.rows import Rows, Targets
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
-from abound.rankers.calibrated import Calibrated
 from abound.rankers.labels import LabelIndex, TargetForm, plain_name, target_form
+from abound.rankers.predicting import Predicting
 from abound.rankers.ranking import Explanation, Ranking
 from abound.rankers.validation import as_csr, canonical_rows
 from abound.store import Model, decode_names, encode_names
 from abound.store.directory import Source
-from abound.store.names import Name
 from abound.training.local import train
 from abound.training.schedule import Plan
 from abound.training.source import MatrixRows, RowSource
@@ -29,7 +28,7 @@ FORMS = get_args(TargetForm)
 CALIBRATION_PREFIX = "calibration_"
 
 
-class Ranker(Calibrated):
+class Ranker(Predicting):
     """Rank labels by what was learned from rows.
 
     A subclass defines its components; labels, validation, training, merging and saving are here. `abound.estimators`
@@ -267,38 +266,6 @@ class Ranker(Calibrated):
         positions, votes, prior = self.head.explain(row, label)
         return row.indices[positions].astype(np.int64), votes, prior
 
-    def predict(self, X: Any) -> Any:
-        """Return the best label of each row, in the form of the last learned Y.
-
-        A row without votes gets the most frequent label.
-
-        Returns
-        -------
-        ndarray of names, or an indicator matrix with one label per row
-        """
-        best = self._best(X)
-        if self._form in ("names", "lists"):
-            return self._as_array([self.labels_.names[i] for i in best])
-        import scipy.sparse as sp
-
-        ones, n = np.ones(len(best), np.int64), len(best)
-        matrix = sp.csr_array((ones, (np.arange(n), best)), shape=(n, len(self.labels_)))
-        return matrix if self._form == "sparse" else matrix.toarray()
-
-    def _best(self, X: Any) -> NDArray[np.int64]:
-        best = self.rank(X, 1).indices[:, 0]
-        if not len(self.labels_):
-            raise ValueError("no label has been learned, so none can be predicted")
-        return np.where(best < 0, np.argmax(self.label_counts), best)
-
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of rows whose best label is one of theirs; with one label per row, this is accuracy."""
-        best = self._best(X)
-        truth = self.labels_.encode(y, len(best), learn=False)
-        owners = np.repeat(np.arange(len(best)), np.diff(truth.indptr))
-        hits = np.bincount(owners, best[owners] == truth.ids, len(best))  # 1 or 0: a row has a label at most once
-        return float(np.average(hits, weights=None if sample_weight is None else np.asarray(sample_weight)))
-
     def explain(self, X: Any, label: Any) -> Explanation:
         """Return the exact votes of one row for a label.
 
@@ -338,20 +305,6 @@ class Ranker(Calibrated):
         return sp.csr_array((np.ones(len(targets.ids), np.int8), targets.ids, targets.indptr), shape=(n_rows, width))
 
     # -- names -------------------------------------------------------------------------------------
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The known labels, sorted."""
-        self.check_fitted()
-        return self._as_array(sorted(self.labels_.names, key=lambda name: (isinstance(name, str), name)))
-
-    @staticmethod
-    def _as_array(names: list[Name]) -> NDArray[Any]:
-        if len({isinstance(name, str) for name in names}) > 1:  # numpy would convert 1 to "1"
-            array = np.empty(len(names), object)
-            array[:] = names
-            return array
-        return np.array(names)
 
     def check_fitted(self) -> None:
         """Raise if nothing has been learned."""
