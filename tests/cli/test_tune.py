@@ -107,6 +107,8 @@ PICTURES = (
     "precision-at-k",
     "precision-recall",
     "label-frequency",
+    "label-quality",
+    "reliability",
     "learning-curve",
     "memory",
     "confused-labels",

@@ -13,11 +13,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from abound import Ranking, Tagger, plots
-from abound.metrics import judge
+from abound.metrics import calibration_bins, judge
 from abound.plots.colouring import ColouredText
 from abound.plots.confusions import Confusion
 from abound.plots.style import DARK, LIGHT, background, shorten, theme_of
-from abound.tagger import TextExplanation, WordVote
+from abound.tagger import LabelQuality, TextExplanation, WordVote
 from abound.tuning import Setting, Trial
 
 TRUTH = sp.csr_array([[1, 0, 1], [0, 1, 0]] * 30)
@@ -27,6 +27,12 @@ TRIALS = [
     for values, n_rows, value in [({}, 9, 0.1), ({}, 90, 0.2), ({"passes": 2}, 9, 0.2), ({"passes": 2}, 90, 0.3)]
 ]
 EXPLANATION = TextExplanation("t<ag", 1.5, [WordVote("b<b", 3.0, [(2, 5)]), WordVote("cc", -1.5, [(6, 8)])])
+LABELS = [
+    LabelQuality("costs $5", None, 40, 10, 0.5, 0.1, 0.2, 0.3, "b", 7),
+    LabelQuality("b", "Beta", 1_000, 900, 0.9, 0.8, 0.85, 0.9, None, 0),
+    LabelQuality("never true", None, 0, 3, 0.0, None, 0.0, None, None, 0),
+]
+BINS = calibration_bins(np.linspace(0, 1, 100), np.linspace(0, 1, 100) > 0.5, 4)
 PICTURES = {
     "precision_at_k": lambda ax: plots.precision_at_k(TRUTH, RANKING, ax=ax),
     "precision_recall": lambda ax: plots.precision_recall(TRUTH, RANKING, ax=ax),
@@ -41,6 +47,8 @@ PICTURES = {
     "explanations": lambda ax: plots.explanations(
         [ColouredText("a $b$ c\nd", EXPLANATION, "t")], notes=["wrong"], ax=ax
     ),
+    "label_quality": lambda ax: plots.label_quality(LABELS, ax=ax),
+    "reliability_diagram": lambda ax: plots.reliability_diagram(BINS, ax=ax),
     "tried_settings": lambda ax: plots.tried_settings(TRIALS, Setting({"passes": 2}), ax=ax),
 }
 
@@ -92,6 +100,11 @@ def test_what_the_pictures_say():
     ax = PICTURES["label_frequency"](new().subplots())
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1\n30", "4\n30", "16k\n30"]
     assert any("best F1" in text for text in texts_of(PICTURES["precision_recall"](new().subplots())))
+    said = texts_of(PICTURES["label_quality"](new().subplots()))
+    assert said[-2:] == ["Beta", r"costs \$5"]
+    assert texts_of(plots.label_quality(LABELS[2:], ax=new().subplots()))[-1] == "no text has a label"
+    said = texts_of(PICTURES["reliability_diagram"](new().subplots()))
+    assert "calibration error 0.2475\n4 groups of 100 labels in all" in said
     nothing = plots.precision_recall(
         TRUTH, Ranking(RANKING.indices * 0 - 1, RANKING.scores, "abc"), ax=new().subplots()
     )

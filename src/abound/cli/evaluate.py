@@ -1,18 +1,26 @@
 """`abound evaluate`: measure a model on labelled rows."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, note, wants_json
 from abound.cli.reading import LabelledReading
 
+if TYPE_CHECKING:
+    from abound.tagger import LabelQuality
+
 EPILOG = """\b
 Example:
   abound evaluate subjects test.jsonl
   abound evaluate subjects docs.jsonl --holdout every:20 --metrics P@1,R@10,MRR
   abound evaluate subjects docs.jsonl --holdout every:20 --plot pictures
+  abound evaluate subjects test.jsonl --per-label --table
+  abound evaluate subjects test.jsonl --per-label-csv quality.csv
 """
+SHOWN = 50  # labels in a table
 
 
 def evaluate(
@@ -33,6 +41,14 @@ def evaluate(
         int,
         typer.Option("--depth", min=1, metavar="N", help="Number of ranks for metrics without a number, such as MRR."),
     ] = 100,
+    per_label: Annotated[
+        bool,
+        typer.Option("--per-label", help="Print the quality of each label instead, the worst first."),
+    ] = False,
+    per_label_csv: Annotated[
+        str | None,
+        typer.Option("--per-label-csv", metavar="FILE", help="Write the quality of each label to this CSV file."),
+    ] = None,
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="DIR", help="Write plots and their data to this directory.")
     ] = None,
@@ -44,7 +60,7 @@ def evaluate(
     """Rank labelled rows and print metrics of the rankings with 95% confidence intervals."""
     from abound.cli.holdout import parse_holdout
     from abound.cli.inputs import Inputs
-    from abound.cli.measures import check_measures, measure
+    from abound.cli.measures import check_measures, evaluate_documents, figures_of
     from abound.cli.progress import Progress
     from abound.metrics import DEFAULT_METRICS
 
@@ -63,18 +79,43 @@ def evaluate(
     with Progress("ranking", documents.share) as progress:
         rows = documents.held_out() if rule.share else iter(documents)
         kept = None if plot is None else list(rows)
-        result = measure(tagger, rows if kept is None else kept, names, n_ranks, progress.update)
+        evaluation = evaluate_documents(tagger, rows if kept is None else kept, n_ranks, progress.update)
     documents.note_skipped()
     if plot is not None and kept is not None:
         labelled = [row for row in kept if row.labels]
         with Progress("drawing", lambda: None):
             files = draw_evaluation(
-                tagger, model, labelled, documents.training_rows() if rule.share else labelled, plot, dark
+                tagger, model, labelled, documents.training_rows() if rule.share else labelled, plot, dark, evaluation
             )
         note(f"wrote {', '.join(files)} to {plot}")
+    labels = evaluation.per_label() if per_label or per_label_csv is not None else []
+    if not evaluation.has_probabilities and (per_label or per_label_csv is not None):
+        note("the model has no probabilities: the first label of each row counts as assigned")
+    if per_label_csv is not None:
+        from abound.tagger.label_quality import write_quality
+
+        write_quality(labels, per_label_csv)
+        note(f"wrote the quality of {len(labels):,} labels to {per_label_csv}")
+    if per_label:
+        _print_labels(f"{model} on {evaluation.n_labelled:,} rows", labels, wants_json(as_json))
+        return
+    result = figures_of(evaluation, names)
     if wants_json(as_json):
         emit({"model": model, **result, "skipped": documents.n_skipped})
         return
     from abound.cli.tables import measures_table
 
-    measures_table(f"{model} on {result['labelled']:,} rows", result["measures"])
+    measures_table(f"{model} on {result['labelled']:,} rows", result)
+
+
+def _print_labels(title: str, labels: Sequence["LabelQuality"], as_json: bool) -> None:
+    """Print the quality of labels: a line of JSON for each, or a table of the worst."""
+    if as_json:
+        for row in labels:
+            emit(asdict(row))
+        return
+    from abound.cli.tables import labels_table
+
+    labels_table(title, labels[:SHOWN])
+    if len(labels) > SHOWN:
+        note(f"these are the worst {SHOWN} of {len(labels):,} labels; --json or --per-label-csv FILE gives all")

@@ -246,14 +246,15 @@ def _held_out(tagger: "Tagger", documents: "Inputs", rule: "Holdout", apart: "In
     """Measure the model on the held-out rows, if there are any."""
     if not rule.share and apart is None:
         return None
-    from abound.cli.measures import HELD_OUT, NothingToMeasure, check_measures, measure
+    from abound.cli.measures import HELD_OUT, NothingToMeasure, check_measures, evaluate_documents, figures_of
     from abound.cli.progress import Progress
 
     source = documents if apart is None else apart
     with Progress("measuring", source.share) as progress:
         rows = source.held_out() if apart is None else iter(source)
         try:
-            return measure(tagger, rows, HELD_OUT, check_measures(HELD_OUT, 1), progress.update)
+            evaluation = evaluate_documents(tagger, rows, check_measures(HELD_OUT, 1), progress.update)
+            return figures_of(evaluation, HELD_OUT)
         except NothingToMeasure as error:  # the model is saved all the same
             note(f"{error}")
             return None
@@ -293,7 +294,7 @@ def report(
         shown["language"] = shown["language"] or "none (whole words)"
     facts(model, [(name, shown[name]) for name in SHOWN if shown.get(name) is not None])
     if held_out is not None:
-        measures_table(f"on {held_out['labelled']:,} held-out rows", held_out["measures"])
+        measures_table(f"on {held_out['labelled']:,} held-out rows", held_out)
     note(f"saved to {model}; try: abound rank {model} 'a text'")
 
 

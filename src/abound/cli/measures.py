@@ -1,6 +1,6 @@
 """Metrics of a model on labelled rows, with confidence intervals."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from abound.cli.common import note
@@ -8,7 +8,7 @@ from abound.cli.inputs import chunks
 
 if TYPE_CHECKING:
     from abound.data import Document
-    from abound.tagger import Tagger
+    from abound.tagger import Evaluation, Tagger
 
 CHUNK = 2_000
 HELD_OUT = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5")  # what `abound fit` measures
@@ -32,50 +32,49 @@ def check_measures(names: Sequence[str], depth: int) -> int:
     return max(metric(name)[1] or depth for name in names)
 
 
-def measure(
-    tagger: "Tagger",
-    documents: Iterable["Document"],
-    names: Sequence[str],
-    n_ranks: int,
-    watch: Callable[[int], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Rank documents and compute metrics of the rankings.
+def evaluate_documents(
+    tagger: "Tagger", documents: Iterable["Document"], n_ranks: int, watch: Callable[[int], None] = lambda _: None
+) -> "Evaluation":
+    """Rank documents and compare the rankings with their labels."""
+    from abound.tagger.evaluation import NothingToMeasure as NoLabels
+    from abound.tagger.evaluation import evaluate_batches
+
+    n_rows = 0
+
+    def batches() -> Iterator[tuple[list[str], list[Any]]]:
+        nonlocal n_rows
+        for chunk in chunks(documents, CHUNK):
+            yield [document.text for document in chunk], [document.labels for document in chunk]
+            n_rows += len(chunk)
+            watch(n_rows)
+
+    try:
+        evaluation = evaluate_batches(tagger, batches(), n_ranks)
+    except NoLabels as error:
+        if not n_rows:
+            raise NothingToMeasure("there is nothing to measure: no row was read or held out") from None
+        how = "name the field of the labels with --labels-field, or the format with --format"
+        raise NothingToMeasure(f"{error}; {how}") from None
+    if evaluation.n_unknown > evaluation.n_labelled / 2:
+        share = f"{evaluation.n_unknown:,} of {evaluation.n_labelled:,} measured rows"
+        note(f"{share} have no label that the model knows, and count as wrong")
+    return evaluation
+
+
+def figures_of(evaluation: "Evaluation", names: Sequence[str]) -> dict[str, Any]:
+    """Return the figures of an evaluation for printing.
 
     Returns
     -------
     dict
-        ``rows``: the number of ranked rows. ``labelled``: those with a label, the only ones that count. ``measures``:
-        value, low and high by name.
+        ``rows``: the number of rows. ``labelled``: those with a label, the only ones that count. ``measures``: value,
+        low and high by name. ``assigned``: how good the assigned labels are. ``calibration_error``: of the first ten
+        labels; None if the model has no probabilities.
     """
-    import numpy as np
-
-    from abound.metrics import interval, judge
-    from abound.rankers.ranking import Ranking
-
-    indices, scores, labels = [], [], []
-    for chunk in chunks(documents, CHUNK):
-        ranking = tagger.rank_arrays([document.text for document in chunk], n_ranks)
-        indices.append(ranking.indices)
-        scores.append(ranking.scores)
-        labels += [document.labels for document in chunk]
-        watch(len(labels))
-    n_labelled = sum(map(bool, labels))
-    if not labels:
-        raise NothingToMeasure("there is nothing to measure: no row was read or held out")
-    if not n_labelled:
-        words = f"there is nothing to measure: none of the {len(labels):,} rows has a label"
-        raise NothingToMeasure(
-            f"{words}; name the field of the labels with --labels-field, or the format with --format"
-        )
-    names_known = set(map(str, tagger.ranker.labels_.names))
-    n_unknown = sum(bool(row) and not names_known.intersection(map(str, row)) for row in labels)
-    if n_unknown > n_labelled / 2:
-        note(f"{n_unknown:,} of {n_labelled:,} measured rows have no label that the model knows, and count as wrong")
-    judgement = judge(
-        tagger.truth(labels),
-        Ranking(np.concatenate(indices), np.concatenate(scores), ()),
-        label_counts=tagger.label_counts,
-        n_train_rows=tagger.n_rows,
-    )
-    figures = {name: interval(name, judgement)._asdict() for name in names}
-    return {"rows": len(labels), "labelled": n_labelled, "measures": figures}
+    return {
+        "rows": evaluation.n_rows,
+        "labelled": evaluation.n_labelled,
+        "measures": {name: found._asdict() for name, found in evaluation.metrics(names).items()},
+        "assigned": evaluation.assigned_quality()._asdict(),
+        "calibration_error": evaluation.calibration_error,
+    }

@@ -13,7 +13,7 @@ from abound.cli.common import note
 if TYPE_CHECKING:
     from abound.data import Document
     from abound.rankers.ranking import Ranking
-    from abound.tagger import Tagger
+    from abound.tagger import Evaluation, Tagger
     from abound.tuning import Tuning
 
 N_RANKS = 10
@@ -46,6 +46,7 @@ def draw_evaluation(
     learned: Iterable["Document"],
     folder: str,
     dark: bool,
+    evaluation: "Evaluation",
 ) -> list[str]:
     """Plot the quality of a model on rows, and return the names of the files.
 
@@ -55,12 +56,16 @@ def draw_evaluation(
         Labelled rows to measure on.
     learned : iterable of Document
         Rows for the learning curve. A new model with the same parameters learns them in order.
+    evaluation : Evaluation
+        Of the same rows.
     """
     from abound.plots.confusions import confusion_figures, draw_confused_pairs, find_confusions
     from abound.plots.frequency import draw_label_frequency, label_frequency_figures
     from abound.plots.memory import draw_accuracy_by_memory, memory_figures
+    from abound.plots.per_label import draw_label_quality, label_quality_figures
     from abound.plots.progressive import draw_learning_curve, learning_curve_figures, rank_then_learn
     from abound.plots.ranks import draw_precision_at_k, precision_at_k_figures
+    from abound.plots.reliability import draw_reliability, reliability_figures
     from abound.plots.thresholds import draw_precision_recall, precision_recall_figures
 
     target = _Target(folder, dark)
@@ -70,6 +75,11 @@ def draw_evaluation(
     target.write("precision-recall", precision_recall_figures(truth, ranking), draw_precision_recall)
     by_frequency = label_frequency_figures(truth, ranking, tagger.label_counts)
     target.write("label-frequency", by_frequency, draw_label_frequency)
+    target.write("label-quality", label_quality_figures(evaluation.per_label()), draw_label_quality)
+    if evaluation.has_probabilities:
+        target.write("reliability", reliability_figures(evaluation.calibration_bins()), draw_reliability)
+    else:
+        note("the reliability diagram is left out: the model has no probabilities")
     stream = list(islice((row for row in learned if row.labels), MAX_ROWS))
     if stream:
         fresh = untrained_copy(tagger)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from abound.tagger import LabelQuality
+
 BAR_WIDTH = 20
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -55,10 +57,38 @@ def _draws_blocks() -> bool:
     return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
-def measures_table(title: str, measures: dict[str, dict[str, Any]]) -> None:
-    """Print metrics with their confidence intervals."""
+def measures_table(title: str, figures: dict[str, Any]) -> None:
+    """Print the figures of an evaluation: metrics with their confidence intervals, assigned labels, calibration."""
     rows = [
         (name, f"{figure['value']:.4f}", f"{figure['low']:.4f} to {figure['high']:.4f}")
-        for name, figure in measures.items()
+        for name, figure in figures["measures"].items()
     ]
+    assigned, error = figures["assigned"], figures["calibration_error"]
+    rows += [(f"{name} of assigned labels", f"{assigned[name]:.4f}", "") for name in ("precision", "recall")]
+    rows.append(("F1 of assigned labels", f"{assigned['f1']:.4f}", ""))
+    if error is not None:
+        rows.append(("calibration error", f"{error:.4f}", ""))
     table(title, ("metric", "value", "95% interval"), rows, " r")
+
+
+def labels_table(title: str, labels: Sequence["LabelQuality"]) -> None:
+    """Print the quality of labels."""
+
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.3f}"
+
+    def named(row: "LabelQuality") -> str:
+        return str(row.label) if row.name is None else f"{row.name} ({row.label})"
+
+    rows = [
+        (
+            named(row),
+            f"{row.support:,}",
+            f"{row.assigned:,}",
+            *(share(value) for value in (row.precision, row.recall, row.f1, row.average_precision)),
+            f"{row.confused_with} ({row.confused_rows:,})" if row.confused_rows else "",
+        )
+        for row in labels
+    ]
+    head = ("label", "rows", "assigned", "precision", "recall", "F1", "AP", "confused with")
+    table(title, head, rows, " rrrrrr")

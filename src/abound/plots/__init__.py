@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from abound.plots.explained import explanations
     from abound.plots.frequency import label_frequency
     from abound.plots.memory import accuracy_by_memory
+    from abound.plots.per_label import label_quality
     from abound.plots.progressive import learning_curve, rank_then_learn
     from abound.plots.ranks import precision_at_k
+    from abound.plots.reliability import reliability_diagram
     from abound.plots.style import background
     from abound.plots.thresholds import precision_recall
     from abound.plots.tried import tried_settings
@@ -25,8 +27,10 @@ _LAZY = {
     "explained": ("explanations",),
     "frequency": ("label_frequency",),
     "memory": ("accuracy_by_memory",),
+    "per_label": ("label_quality",),
     "progressive": ("learning_curve", "rank_then_learn"),
     "ranks": ("precision_at_k",),
+    "reliability": ("reliability_diagram",),
     "style": ("background",),
     "thresholds": ("precision_recall",),
     "tried": ("tried_settings",),
@@ -42,10 +46,12 @@ __all__ = [
     "explanations",
     "find_confusions",
     "label_frequency",
+    "label_quality",
     "learning_curve",
     "precision_at_k",
     "precision_recall",
     "rank_then_learn",
+    "reliability_diagram",
     "tried_settings",
 ]
 

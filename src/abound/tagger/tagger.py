@@ -26,6 +26,8 @@ from abound.tagger.votes import TextVotes
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
+    from abound.tagger.evaluation import Evaluation
+
 CHUNK = 4096  # texts to encode at once
 BANDED = 10  # labels per ranking that are assigned to bands
 
@@ -321,6 +323,36 @@ class Tagger(TaggerParts):
     def truth(self, labels: Sequence[Iterable[Any]]) -> "sp.csr_array[Any]":
         """Return true labels as an indicator matrix over label numbers; see `Ranker.truth`."""
         return self.ranker.truth([validate_labels(names) for names in labels])
+
+    def evaluate(self, texts: Iterable[str], labels: Iterable[Iterable[Any]], *, k: int = 100) -> "Evaluation":
+        """Rank labelled texts, and measure the rankings, the probabilities and each label.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Texts that the tagger has not learned.
+        labels : iterable of lists of names
+            Their true labels. Texts without any are left out.
+        k : int
+            Number of ranks for metrics without a number, such as MRR.
+
+        Examples
+        --------
+        >>> from abound import Tagger
+        >>> tagger = Tagger().fit(["a red apple", "a fast car"] * 30, [["fruit"], ["vehicle"]] * 30)
+        >>> evaluation = tagger.evaluate(["apple pie", "car race", "a car and an apple"], [["fruit"], ["sport"], []])
+        >>> evaluation.metrics(["P@1"])["P@1"].value
+        0.5
+        >>> [(row.label, row.support, row.f1) for row in evaluation.per_label()]
+        [('sport', 1, 0.0), ('vehicle', 0, 0.0), ('fruit', 1, 1.0)]
+        """
+        from abound.tagger.evaluation import evaluate_batches  # the metrics need scipy, which takes long to import
+
+        if not isinstance(k, int) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        given, true = validate_examples(as_list(texts), as_list(labels))
+        parts = (slice(start, start + CHUNK) for start in range(0, len(given), CHUNK))
+        return evaluate_batches(self, ((given[part], true[part]) for part in parts), k)
 
     # -- memory --------------------------------------------------------------------------------------
 
