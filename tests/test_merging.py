@@ -121,7 +121,7 @@ def test_a_narrower_ranker_joins_a_wider_one():
     other = FeatureFocus().fit(sp.csr_array([[0.0, 1.0]]), [["b"]])
     for merged in (merge(one, other), merge(other, one)):
         assert merged.n_features_in_ == 3
-        assert merged.predict([[0, 1, 0], [0, 0, 1]]).tolist() == ["b", "a"]
+        assert merged.predict([[0, 1, 0], [0, 0, 1]]).tolist() == [["b"], ["a"]]
 
 
 def test_names_for_people_are_joined():

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from abound.rankers.labels import plain_name
+import numpy as np
+
+from abound.rankers.labels import TargetForm, plain_name
 from abound.store.names import Name
 from abound.text import prepare
 
@@ -21,6 +23,23 @@ def validate_examples(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> 
             if type(name) is not str:
                 plain_name(name)
     return list(texts), names_of
+
+
+def as_texts(texts: Iterable[str]) -> list[str]:
+    """Return texts as a list. Raise an error for a single text."""
+    if isinstance(texts, str):
+        raise TypeError("give a list of texts, not a single text")
+    return as_list(texts)
+
+
+def validate_targets(labels: Iterable[Any]) -> tuple[list[Any], TargetForm]:
+    """Return the labels of texts as lists, and the form in which they were given: lists, or one name per text."""
+    if isinstance(labels, np.ndarray) and labels.ndim == 2 and labels.dtype.kind in "biuf":
+        raise TypeError("give a list of names for each text, not an indicator matrix")
+    given = as_list(labels)
+    if given and all(isinstance(name, str | int | float | np.generic) for name in given):
+        return [[name] for name in given], "names"
+    return given, "lists"
 
 
 def as_list(values: Iterable[Any]) -> list[Any]:

@@ -1,21 +1,21 @@
 """The parts of a tagger: text encoder, ranker, label names and bands, in memory and in a model directory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abound.calibration import Calibration
+from abound.components.rows import Rows
 from abound.errors import DamagedModel
 from abound.ordinal.bands import Bands
-from abound.rankers import ranker_class
-from abound.rankers.validation import check_number
 from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
-from abound.text import TextEncoder
-from abound.text.language import AUTO, settings_for_language
+from abound.tagger.settings import TaggerSettings
+from abound.text.language import AUTO
 
 RANKER_PREFIX = "ranker_"
 BANDS_PREFIX = "bands_"
@@ -35,25 +35,39 @@ class TaggerParts(Stored):
         ranker_params: Mapping[str, Any] | None = None,
         language: str | None = AUTO,
         name_weight: float = 4.0,
-        **text: Any,
+        **params: Any,
     ) -> None:
-        check_number("name_weight", name_weight, 0.0, 1000.0)
-        self.ranker = ranker_class(ranker)(**dict(ranker_params or {}))
-        self.ranker.check_params()
-        self.name_weight = name_weight
-        self._text_params = text
-        self.detects_language = language == AUTO
-        self.set_language(language)
+        self.use(
+            TaggerSettings.of(ranker, ranker_params=ranker_params, language=language, name_weight=name_weight, **params)
+        )
+
+    def use(self, settings: TaggerSettings) -> None:
+        """Take up parameters, and forget everything that was learned."""
+        self.settings = self._built_with = settings
+        self.name_weight = settings.name_weight
+        self.ranker = settings.new_ranker()
+        self.detects_language = settings.language == AUTO
+        self.set_language(settings.language)
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
         self._bands: Bands | None = None
         self.ranker.reset()
 
+    def renew(self) -> None:
+        """Take up parameters that were set for the next training."""
+        if not self._built_with.can_become(self.settings):
+            bands = self._bands
+            self.use(self.settings)
+            self._bands = bands
+
     def set_language(self, language: str | None) -> None:
         """Tokenise texts as suits a language, and forget all terms. Explicit text parameters are kept."""
-        settings = settings_for_language(None if language == AUTO else language)
-        self.encoder = TextEncoder(**{**settings._asdict(), **self._text_params})
+        self.encoder = self.settings.new_encoder(language)
         self.language = language
+
+    def rows_of(self, texts: Iterable[str]) -> Rows:
+        """Return texts as rows over the known terms."""
+        return Rows(*self.encoder.rows(list(texts)))
 
     @property
     def bands(self) -> Bands | None:
@@ -164,7 +178,7 @@ class TaggerParts(Stored):
             settings.setdefault("language", None)  # version 1 had none
             tagger = cls(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
             tagger.encoder.restore(model.arrays)
-            columns = {"n_features_in": tagger.encoder.n_terms, "form": "lists"}
+            columns = {"n_features_in": tagger.encoder.n_terms, "form": model.content.get("form", "lists")}
             content = {"params": model.content["params"]["ranker_params"], "columns": columns}
             tagger.use_saved_names(tuple(model.arrays[key] for key in NAME_ARRAYS))
             bands = model.under(BANDS_PREFIX)
@@ -172,6 +186,7 @@ class TaggerParts(Stored):
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
         tagger.ranker = type(tagger.ranker).from_model(Model(content, model.under(RANKER_PREFIX)), **params)
+        tagger.settings = replace(tagger.settings, ranker_params=tagger.ranker.params())
         if tagger.ranker.n_stored > tagger.encoder.n_terms:
             raise DamagedModel("the model has features that the vocabulary does not have")
         return tagger

@@ -15,10 +15,10 @@ from abound.kernels.batch import Batch
 from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers.ranking import Ranking
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_of
-from abound.tagger.arguments import as_list, validate_examples, validate_labels, validate_names
+from abound.tagger.arguments import as_list, validate_examples, validate_labels, validate_names, validate_targets
 from abound.tagger.emptiness import warn_of_empty
+from abound.tagger.estimator import TextEstimator
 from abound.tagger.label_lists import warn_of_labels
-from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import prune
 from abound.tagger.training import Training
 from abound.tagger.votes import TextVotes
@@ -32,7 +32,7 @@ CHUNK = 4096  # texts to encode at once
 BANDED = 10  # labels per ranking that are assigned to bands
 
 
-class Tagger(TaggerParts):
+class Tagger(TextEstimator):
     """Rank labels for texts, and learn from each correction.
 
     Parameters
@@ -47,9 +47,10 @@ class Tagger(TaggerParts):
         there is no main language, or if the model only learns a stream. None means whole words.
     name_weight : float
         The weight of a label's name as an example, relative to a text; with 0, names are not learned.
-    **text
-        Parameters of `abound.text.TextEncoder`, which override those of the language: ngrams, char_ngrams, stem,
-        min_count, weighting, slope, max_terms, run_weight, part_weight, form_weight.
+    **params
+        Parameters of the ranker by name, such as `passes=3`. Parameters of `abound.text.TextEncoder`, which override
+        those of the language: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms, run_weight,
+        part_weight, form_weight.
 
     Examples
     --------
@@ -67,7 +68,7 @@ class Tagger(TaggerParts):
     def fit(
         self,
         texts: Iterable[str],
-        labels: Iterable[Iterable[Any]],
+        labels: Iterable[Any],
         *,
         label_names: Mapping[Any, str | Sequence[str]] | None = None,
     ) -> Self:
@@ -80,8 +81,8 @@ class Tagger(TaggerParts):
         Parameters
         ----------
         texts : iterable of str
-        labels : iterable of lists of names
-            The labels of each text.
+        labels : iterable of lists of names, or of names
+            The labels of each text; a single name if each text has exactly one label.
         label_names : mapping from label to name or names, optional
             Display names of the labels, the preferred name first; see `learn_names`.
 
@@ -89,12 +90,15 @@ class Tagger(TaggerParts):
         -------
         self
         """
-        texts, labels = validate_examples(as_list(texts), as_list(labels))
+        lists, form = validate_targets(labels)
+        texts, labels = validate_examples(as_list(texts), lists)
         names = validate_names(label_names or {})
         warn_of_labels(labels)
+        self.renew()
         training = Training(self, names)
         training.add(texts, labels)
         training.learn()
+        self.ranker.set_columns(self.encoder.n_terms, form)
         return self
 
     def learn_names(self, names: Mapping[Any, str | Sequence[str]]) -> None:
@@ -164,7 +168,8 @@ class Tagger(TaggerParts):
 
     def _make_batch(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Batch:
         """Register and count the labels of rows to learn, and return the batch."""
-        return self.ranker.make_batch(rows, labels, "lists", self.encoder.n_terms, count=count)
+        form = self.ranker.form if self.n_rows else "lists"  # a correction does not change what `predict` returns
+        return self.ranker.make_batch(rows, labels, form, self.encoder.n_terms, count=count)
 
     # -- ranking -------------------------------------------------------------------------------------
 
@@ -190,10 +195,6 @@ class Tagger(TaggerParts):
     def rank_arrays(self, texts: Iterable[str], k: int = 10) -> Ranking:
         """Rank texts and return arrays, as the metrics need them."""
         return self.rank_rows(self.rows_of(texts), k)
-
-    def rows_of(self, texts: Iterable[str]) -> Rows:
-        """Return texts as rows over the known terms."""
-        return Rows(*self.encoder.rows(list(texts)))
 
     def rank_rows(self, rows: Rows, k: int = 10) -> Ranking:
         """Rank rows over terms."""
