@@ -57,11 +57,12 @@ class Learned(NamedTuple):
 
 
 class LabelMatch(NamedTuple):
-    """A label and the number of its texts."""
+    """A label, the number of its texts, and its quality by name of the metric if the server knows it."""
 
     label: Name
     texts: int
     name: str | None = None
+    quality: dict[str, Any] | None = None
 
 
 class Changes(NamedTuple):
@@ -170,11 +171,16 @@ class Client(Closing):
 
     # -- labels --------------------------------------------------------------------------------------
 
-    def labels(self, prefix: str = "", limit: int = 20) -> list[LabelMatch]:
-        """Find labels by the beginning of a word of their names, the most frequent first."""
-        query = urlencode({"prefix": prefix, "limit": limit})
-        matches = self._request("GET", f"/v1/labels?{query}")["labels"]
-        return [LabelMatch(entry["label"], entry["count"], entry.get("name")) for entry in matches]
+    def labels(self, prefix: str = "", limit: int = 20, *, worst_first: bool = False) -> list[LabelMatch]:
+        """Find labels by the beginning of a word of their names, the most frequent first.
+
+        With `worst_first`, those with the lowest F1 come first, if the server was started with ``--quality``.
+        """
+        worst = {"worst_first": "true"} if worst_first else {}
+        matches = self._request("GET", f"/v1/labels?{urlencode({'prefix': prefix, 'limit': limit, **worst})}")["labels"]
+        return [
+            LabelMatch(entry["label"], entry["count"], entry.get("name"), entry.get("quality")) for entry in matches
+        ]
 
     def add_label(self, label: Name, names: Iterable[str] = (), *, dry_run: bool = False) -> Changes:
         """Add a label and its names for people."""

@@ -14,6 +14,7 @@ EPILOG = """\b
 Example:
   abound serve subjects
   abound serve subjects --workers 4 --state /var/lib/subjects
+  abound serve subjects --quality quality.csv
   curl --json '{"text": "Growing roses in cold climates"}' http://127.0.0.1:8000/v1/rank
 """
 NEEDED = ("granian", "msgspec", "prometheus_client", "starlette")  # packages of the extra
@@ -32,6 +33,12 @@ def serve(
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=256, help="Number of processes that answer requests.")
     ] = 1,
+    quality: Annotated[
+        str | None,
+        typer.Option(
+            "--quality", metavar="FILE", help="Show the quality of labels that `abound evaluate --per-label-csv` wrote."
+        ),
+    ] = None,
     closed: Annotated[bool, typer.Option("--closed", help="Reject unknown labels; they must be added first.")] = False,
     snapshot_every: Annotated[
         int | None,
@@ -59,7 +66,7 @@ def serve(
 
     serving = load_server()
     home = serving.open_home(model, state)
-    given = {"snapshot_every": snapshot_every, "client_connections": client_connections}
+    given = {"snapshot_every": snapshot_every, "client_connections": client_connections, "quality": quality}
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
     asyncio.run(serving.serve(settings, note))

@@ -24,7 +24,7 @@ from abound.store import Model, decode_names, encode_names, read_model, state_ha
 from abound.store.directory import Source, hash_steps
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, RenameLabel
 from abound.store.names import Name
-from abound.tagger import Entry, Tagger, TextExplanation
+from abound.tagger import Entry, LabelQuality, Tagger, TextExplanation
 from abound.tagger.answers import entries_of
 
 
@@ -54,6 +54,7 @@ class Replica:
         self.labels = LabelTable(tagger.ranker.labels_)
         self.bands: dict[tuple[str, str], int] = {}  # (shown, wanted) -> number of labels
         self.search = LabelSearch(self.labels, lambda: tagger.label_names)
+        self._quality: Sequence[LabelQuality] = ()  # not part of the state
         self.history = History()
         self.listeners: list[Callable[[int], None]] = []  # called with each new sequence
         self._lock = FairLock()
@@ -153,6 +154,14 @@ class Replica:
     def _adopt(self, other: "Replica") -> None:
         self.tagger, self.labels, self.bands = other.tagger, other.labels, other.bands
         self.search, self.history = other.search, other.history
+        if self._quality:
+            self.search.rate(self._quality)
+
+    def rate_labels(self, quality: Sequence[LabelQuality]) -> int:
+        """Show the measured quality of labels in searches; return how many of these labels are known."""
+        with self._lock:
+            self._quality = quality
+            return self.search.rate(quality)
 
     def _apply(self, record: Record) -> None:
         if isinstance(record, Learn):

@@ -2,13 +2,14 @@
 
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from abound.server.labels import LabelTable
 from abound.store.names import Name
+from abound.tagger import LabelQuality
 
 MAX_WORDS = 12  # words of a name that are indexed
 FEW_KEYS = 100  # up to this number, keys are inserted one by one
@@ -17,11 +18,12 @@ Key = tuple[str, int]
 
 
 class LabelMatch(NamedTuple):
-    """A label, its displayed name if it has one, and the number of its texts."""
+    """A label, its displayed name if it has one, the number of its texts, and its quality if it was measured."""
 
     label: Name
     name: str | None
     texts: int
+    quality: LabelQuality | None = None
 
 
 class LabelSearch:
@@ -43,6 +45,29 @@ class LabelSearch:
         self._keys: list[Key] = []  # suffixes of names that begin with a word, with the label's number
         self._of: list[list[Key]] = []  # the keys of each label of the book
         self._aliases: dict[Name, list[Name]] | None = None
+        self._quality: list[LabelQuality] = []  # the worst first
+        self._quality_at: dict[str, int] = {}  # by label
+        self._places: list[int] = []  # of each label of the book in `_quality`, or its length
+
+    def rate(self, quality: Sequence[LabelQuality]) -> int:
+        """Return the measured quality of labels with them from now on; return how many of these labels are known."""
+        self._add_new_labels()
+        self._quality = sorted(quality, key=lambda row: (row.f1, -row.support))
+        self._quality_at = {str(row.label): place for place, row in enumerate(self._quality)}
+        self._places = [self._place_of(number) for number in range(len(self._of))]
+        return sum(place < len(self._quality) for place in self._places)
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether the quality of any label was measured."""
+        return bool(self._quality)
+
+    def _place_of(self, number: int) -> int:
+        """Return the place of a label in the quality table; a renamed label is there under its former name."""
+        label, book = self._labels.book.names[number], self._labels.book
+        former = (alias for alias in self._aliases_of(label) if alias not in book) if self._quality else ()
+        places = (self._quality_at.get(str(name)) for name in (label, *former))
+        return next((place for place in places if place is not None), len(self._quality))
 
     def update(self, *names: Name) -> None:
         """Update the keys of labels that were added, renamed, merged or retired."""
@@ -54,6 +79,7 @@ class LabelSearch:
 
     def _refresh(self, number: int) -> None:
         before, self._of[number] = self._of[number], self._keys_of(number)
+        self._places[number] = self._place_of(number)
         gone, fresh = set(before).difference(self._of[number]), set(self._of[number]).difference(before)
         if len(gone) + len(fresh) > FEW_KEYS:  # each single insertion would move all keys after it
             self._keys = sorted([*(key for key in self._keys if key not in gone), *fresh])
@@ -69,6 +95,7 @@ class LabelSearch:
             return
         fresh = [self._keys_of(number) for number in range(start, len(names))]
         self._of += fresh
+        self._places += [self._place_of(number) for number in range(start, len(names))]
         if len(fresh) > 1000:
             self._keys = sorted([*self._keys, *(key for keys in fresh for key in keys)])
         else:
@@ -100,8 +127,11 @@ class LabelSearch:
         book = self._labels.book
         return sum(int(book.counts[book.id_of(member)]) for member in self._labels.members(label))
 
-    def find(self, prefix: str, limit: int) -> tuple[int, list[LabelMatch]]:
-        """Return how many labels have a word that begins with `prefix`, and the most frequent of them."""
+    def find(self, prefix: str, limit: int, *, worst_first: bool = False) -> tuple[int, list[LabelMatch]]:
+        """Return how many labels have a word that begins with `prefix`, and the most frequent of them.
+
+        With `worst_first`, those of the lowest quality are returned instead. Labels without a quality come last.
+        """
         self._add_new_labels()
         book, folded = self._labels.book, prefix.strip().casefold()
         if folded:
@@ -113,11 +143,13 @@ class LabelSearch:
         counts = np.array(book.counts[numbers])
         for label in self._labels.groups:
             counts[numbers == book.id_of(label)] = self.count(label)
-        best = numbers[np.lexsort((numbers, -counts))[:limit]]  # ties by number, the order in which they were seen
+        places = np.array(self._places, np.int64)[numbers] if worst_first else np.zeros(len(numbers), np.int64)
+        best = numbers[np.lexsort((numbers, -counts, places))[:limit]]  # ties by number: the order of their first texts
         names = self._names()
         matches = []
         for number in best.tolist():
             label = book.names[number]
             known = names.get(str(label))
-            matches.append(LabelMatch(label, known[0] if known else None, self.count(label)))
+            quality = self._quality[place] if (place := self._places[number]) < len(self._quality) else None
+            matches.append(LabelMatch(label, known[0] if known else None, self.count(label), quality))
         return len(numbers), matches

@@ -141,22 +141,40 @@ class LabelsRequest(_Request):
 
     prefix: Annotated[str, Meta(max_length=1000)] = ""
     limit: Annotated[int, Meta(ge=1, le=MAX_LABELS)] = 20
+    worst_first: Annotated[bool, Meta(description="Sort by F1, the lowest first; needs `abound serve --quality`.")] = (
+        False
+    )
+
+
+class Quality(_Response):
+    """How well a label is assigned, measured by `abound evaluate` on texts that were not learned."""
+
+    support: Annotated[int, Meta(description="Texts that have the label.")]
+    assigned: Annotated[int, Meta(description="Texts that it was assigned to.")]
+    f1: float
+    precision: Annotated[float, Meta(description="Share of the assignments that are right.")] | UnsetType = UNSET
+    recall: Annotated[float, Meta(description="Share of its texts that it was assigned to.")] | UnsetType = UNSET
+    average_precision: float | UnsetType = UNSET
+    confused_with: str | UnsetType = UNSET
+    confused_rows: int = 0
 
 
 class FoundLabel(_Response):
-    """A label and the number of its texts."""
+    """A label, the number of its texts, and its quality if it was measured."""
 
     label: str | int | float
     count: int
     name: str | UnsetType = UNSET
+    quality: Quality | UnsetType = UNSET
 
 
 class FoundLabels(_Response):
-    """The most frequent matching labels, and the number of all matching labels."""
+    """The most frequent or the worst matching labels, and the number of all matching labels."""
 
     sequence: Sequence
     labels: list[FoundLabel]
     total: int
+    rated: Annotated[bool, Meta(description="Whether the quality of labels was measured.")] = False
 
 
 class AddRequest(_Request):

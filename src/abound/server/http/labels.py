@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from abound.server.http.bodies import (
     AddRequest,
@@ -15,6 +15,7 @@ from abound.server.http.bodies import (
     LabelEditRequest,
     LabelsRequest,
     MergeRequest,
+    Quality,
     RenameRequest,
     RetireRequest,
 )
@@ -23,17 +24,42 @@ from abound.server.http.problems import Problem
 from abound.server.replica import Replica
 from abound.store.journal.records import AddLabel, LabelEdit, MergeLabels, RenameLabel, RetireLabel
 from abound.store.names import Name
+from abound.tagger import LabelQuality
 
 CHUNK = 1 << 15  # features that are scanned under one lock
 
 
 def search(call: Call[LabelsRequest]) -> FoundLabels:
     """Find labels by the beginning of a word of their names."""
-    replica = call.service.replica
+    replica, asked = call.service.replica, call.request
     with replica.reading():
-        total, matches = replica.search.find(call.request.prefix, call.request.limit)
-        labels = [FoundLabel(label, count, UNSET if name is None else name) for label, name, count in matches]
-        return FoundLabels(replica.sequence, labels, total)
+        if asked.worst_first and not replica.search.is_rated:
+            raise Problem(422, "the quality of labels is not known; start the server with --quality FILE")
+        total, matches = replica.search.find(asked.prefix, asked.limit, worst_first=asked.worst_first)
+        labels = [
+            FoundLabel(found.label, found.texts, UNSET if found.name is None else found.name, _quality(found.quality))
+            for found in matches
+        ]
+        return FoundLabels(replica.sequence, labels, total, replica.search.is_rated)
+
+
+def _quality(row: LabelQuality | None) -> Quality | UnsetType:
+    if row is None:
+        return UNSET
+    return Quality(
+        row.support,
+        row.assigned,
+        row.f1,
+        precision=_set(row.precision),
+        recall=_set(row.recall),
+        average_precision=_set(row.average_precision),
+        confused_with=UNSET if row.confused_with is None else str(row.confused_with),
+        confused_rows=row.confused_rows,
+    )
+
+
+def _set(value: float | None) -> float | UnsetType:
+    return UNSET if value is None else value
 
 
 async def change(call: Call[LabelEditRequest]) -> Changed:

@@ -19,6 +19,7 @@ from abound.server.replay import Progress
 from abound.server.writer import Writer
 from abound.store.directory import MANIFEST
 from abound.tagger import Tagger
+from abound.tagger.label_quality import read_quality
 
 
 def open_home(model: str, state: str | None = None) -> Home:
@@ -44,6 +45,7 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
     if settings.workers > 1 and not hasattr(socket, "AF_UNIX"):
         raise ValueError("several workers need a system whose processes can inherit sockets; use one worker here")
     authenticator = authenticator_of(settings)
+    quality = read_quality(settings.quality) if settings.quality is not None else []
     home = Home(settings.home)
 
     def open_writer(progress: Progress) -> Writer:
@@ -51,6 +53,9 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
             home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report, progress=progress
         )
         warm(writer.replica)
+        n_unknown = len(quality) - (writer.replica.rate_labels(quality) if quality else 0)
+        if n_unknown:
+            report(f"{n_unknown:,} of {len(quality):,} labels of {settings.quality} are not known to the model")
         return writer
 
     with ExitStack() as stack:

@@ -10,7 +10,7 @@ from abound.server.writer import SNAPSHOT_EVERY
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a server."""
+    """The settings of a server; `quality` is a file that `abound evaluate --per-label-csv` wrote."""
 
     home: str
     host: str = "127.0.0.1"
@@ -20,6 +20,7 @@ class Settings:
     snapshot_every: int | None = SNAPSHOT_EVERY
     trust_proxy: bool = False
     client_connections: int = MAX_PER_CLIENT
+    quality: str | None = None
 
 
 def authenticator_of(settings: Settings) -> Authenticator:

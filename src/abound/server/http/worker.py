@@ -31,6 +31,7 @@ from abound.server.http.starting import Gate, Opening, warm
 from abound.server.replay import Progress
 from abound.store.journal import Receipt
 from abound.store.journal.records import Record, encode_record
+from abound.tagger.label_quality import read_quality
 
 LOG = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0
@@ -225,6 +226,8 @@ class Worker:
     def _open(self, progress: Progress) -> Follower:
         follower = Follower(Home(self._settings.home), progress)
         warm(follower.replica)
+        if self._settings.quality is not None:
+            follower.replica.rate_labels(read_quality(self._settings.quality))
         return follower
 
     async def _start(self, opening: "Opening[Follower]") -> None:
