@@ -44,7 +44,7 @@ class PrototypeWeights(Component):
     def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:  # noqa: ARG002
         """Learn rows in order, in place."""
         scratch = self.scratch.take()
-        prototypes_learn(self.store, scratch, self.settings, batch)
+        prototypes_learn(self.store, scratch, self.settings, batch, position.n_before)
         self.scratch.give_back(scratch)
 
     def rank(self, rows: Rows, n_labels: int, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:

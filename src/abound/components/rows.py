@@ -54,7 +54,8 @@ def cut(batch: Batch, start: int, stop: int, n_known: int | None = None) -> Batc
     part = Rows(rows.indptr[start : stop + 1] - first, rows.indices[first:last], rows.data[first:last])
     known = batch.n_known if n_known is None else n_known
     labels = Targets(*cut_lists((targets.indptr, targets.ids), start, stop), known)
-    return Batch(part, labels, None if batch.wrong is None else cut_lists(batch.wrong, start, stop))
+    wrong = None if batch.wrong is None else cut_lists(batch.wrong, start, stop)
+    return Batch(part, labels, wrong, None if batch.weights is None else batch.weights[start:stop])
 
 
 def chosen_entries(indptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -66,14 +67,24 @@ def chosen_entries(indptr: NDArray[np.int64], chosen: NDArray[np.int64]) -> tupl
     return pointers, np.repeat(starts - pointers[:-1], lengths) + np.arange(pointers[-1])
 
 
+def select_rows(rows: Rows, chosen: NDArray[np.int64]) -> Rows:
+    """Return the chosen rows, in the chosen order."""
+    indptr, entries = chosen_entries(rows.indptr, chosen)
+    return Rows(indptr, rows.indices[entries], rows.data[entries])
+
+
 def select(batch: Batch, chosen: NDArray[np.int64]) -> Batch:
     """Return the chosen rows of a batch, in the chosen order."""
-    rows, targets = batch.rows, batch.targets
-    indptr, entries = chosen_entries(rows.indptr, chosen)
+    targets, wrong = batch.targets, batch.wrong
     label_indptr, labels = chosen_entries(targets.indptr, chosen)
+    if wrong is not None:
+        wrong_indptr, numbers = chosen_entries(wrong[0], chosen)
+        wrong = (wrong_indptr, wrong[1][numbers])
     return Batch(
-        Rows(indptr, rows.indices[entries], rows.data[entries]),
+        select_rows(batch.rows, chosen),
         Targets(label_indptr, targets.ids[labels], targets.n_known),
+        wrong,
+        None if batch.weights is None else batch.weights[chosen],
     )
 
 
@@ -84,9 +95,13 @@ def join(batches: Sequence[Batch]) -> Batch:
     rows, targets = [batch.rows for batch in batches], [batch.targets for batch in batches]
     indices, data = _all([part.indices for part in rows], np.int32), _all([part.data for part in rows])
     ids, n_known = _all([part.ids for part in targets], np.int32), targets[0].n_known if targets else 0
+    weights = None
+    if any(batch.weights is not None for batch in batches):
+        weights = _all([np.ones(one.n_rows) if one.weights is None else one.weights for one in batches])
     return Batch(
         Rows(join_pointers([part.indptr for part in rows]), indices, data),
         Targets(join_pointers([part.indptr for part in targets]), ids, n_known),
+        weights=weights,
     )
 
 

@@ -8,7 +8,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memset
 
-from abound.kernels.batch cimport Batch
+from abound.kernels.batch cimport Batch, scale_of_row
 from abound.kernels.lists cimport FLOAT_MIN
 from abound.kernels.pool cimport check_index, out_of_memory, out_of_range
 from abound.kernels.prototypes cimport Change, Column, Prototypes, Step, find_positions, labels_of, weights_of
@@ -442,11 +442,12 @@ cdef int find_changes(RowScores scores, PrototypeSettings s, Batch batch, int64_
 
 
 cdef int apply_changes(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t row,
-                       int64_t n_known) except -1 nogil:
-    """Change the weights of every feature of a row."""
+                       int64_t n_known, int64_t n_before) except -1 nogil:
+    """Change the weights of every feature of a row, scaled by the row's weight."""
     cdef int64_t p, shift = s.bias_value > 0.0
     cdef Step step
-    step.size, step.start, step.row = s.step, s.step_start, <double> row
+    step.size, step.start, step.row = s.step, s.step_start, <double> (n_before + row)
+    step.scale = scale_of_row(batch.scales, row)
     qsort(scores.changes, scores.n_changes, sizeof(Change), by_label)
     if shift:
         store.apply(0, s.bias_value, scores.changes, scores.n_changes, &step, n_known)
@@ -456,11 +457,11 @@ cdef int apply_changes(Prototypes store, RowScores scores, PrototypeSettings s, 
     return 0
 
 
-def prototypes_learn(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch):
+def prototypes_learn(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t n_before=0):
     """Learn rows in order, in place; return how many rows changed something.
 
     The labels of a row become known with it. Without AdaGrad, a change in row i adds i times itself to the auxiliary
-    value. Only the hinge learns from labels that are known to be wrong.
+    value; `n_before` rows of the pass came before these. Only the hinge learns from labels that are known to be wrong.
     """
     cdef const int32_t[::1] labels = batch.labels
     cdef int64_t row, i, first, last, n_updates = 0, n_known = batch.n_known, n_labels
@@ -490,7 +491,7 @@ def prototypes_learn(Prototypes store, RowScores scores, PrototypeSettings s, Ba
                 add_missing_relevant(scores, labels, first, last)
             if scores.n_changes:
                 n_updates += 1
-                apply_changes(store, scores, s, batch, row, n_known)
+                apply_changes(store, scores, s, batch, row, n_known, n_before)
         if s.all_labels:
             scores.clear_scores(n_labels)
     return n_updates

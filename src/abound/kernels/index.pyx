@@ -8,7 +8,7 @@ O(active features x d_max) to rank and O(active features x labels / w_min) to le
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t
 
-from abound.kernels.batch cimport Batch
+from abound.kernels.batch cimport Batch, scale_of_row
 from abound.kernels.lists cimport FLOAT_MIN, UNKNOWN, find_edge, prefetch_headers, update_feature
 from abound.kernels.pool cimport Edge, EdgePool, Feature, check_index, edges_of, feature_at, prefetch
 from abound.kernels.votes cimport Vote, Votes, add_votes
@@ -180,13 +180,14 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_
     """Learn rows in order, in place (figure 4a); return how many (row, label) pairs made an update.
 
     `count` adds the row to the counts of its features. A later pass over the same rows must not count them again.
+    A row's weight scales what it adds to totals and edges.
     """
     cdef const int64_t[::1] indptr = batch.indptr, label_indptr = batch.label_indptr
     cdef const int32_t[::1] indices = batch.indices, labels = batch.labels
     cdef const double[::1] data = batch.data
     cdef int64_t row, p, i, start, stop, first, last, n_updates = 0, n_votes
     cdef int32_t* positions = NULL
-    cdef double rival = 0.0
+    cdef double rival = 0.0, scale, value
     cdef bint scored
     cdef Feature* feature
     pool.ensure_features(batch.n_features)
@@ -203,7 +204,7 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_
                         feature_at(pool, indices[p]).stat.seen += 1
             if first == last:
                 continue
-            scored = False
+            scored, scale = False, scale_of_row(batch.scales, row)
             if s.margin < 1e300:
                 positions = votes.make_positions((last - first) * (stop - start))
             for i in range(first, last if s.margin < 1e300 else first):
@@ -221,12 +222,12 @@ def index_learn(EdgePool pool, Votes votes, IndexSettings s, Batch batch, int64_
                     continue
                 n_updates += 1
                 for p in range(start, stop):
-                    if data[p] >= FLOAT_MIN:
+                    value = (1.0 if s.boolean else data[p]) * scale
+                    if data[p] >= FLOAT_MIN and value >= FLOAT_MIN:
                         feature = feature_at(pool, indices[p])
-                        update_feature(pool, feature, edges_of(pool, feature), labels[i],
-                                       1.0 if s.boolean else data[p],
+                        update_feature(pool, feature, edges_of(pool, feature), labels[i], value,
                                        positions[(i - first) * (stop - start) + p - start] if positions else UNKNOWN,
-                                       last - i - 1, s.w_min, s.horizon, s.leak)
+                                       last - i - 1, s.w_min, s.horizon, s.leak, scale)
             votes.clear()
     return n_updates
 

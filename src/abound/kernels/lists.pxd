@@ -82,11 +82,13 @@ cdef inline int32_t find_edge(const AnyEdge* edges, int64_t n, int32_t label) no
 
 
 cdef inline int update_feature(EdgePool pool, Feature* feature, AnyEdge* edges, int32_t label, double value, int64_t i,
-                               int64_t n_more, double w_min, double horizon, bint leak) except -1 nogil:
+                               int64_t n_more, double w_min, double horizon, bint leak,
+                               double scale) except -1 nogil:
     """Apply the feature streaming update of one feature for one true label (figure 4c), in place.
 
     `edges` is the feature's list. `i` is where the label's edge was found, -1 if there was none, or UNKNOWN; updates
-    for other labels of the row may have moved it since. `n_more` labels of the row are still to come.
+    for other labels of the row may have moved it since. `n_more` labels of the row are still to come. `scale` is
+    the weight of the row; the value is scaled already.
     """
     cdef int64_t slots = sizeof(AnyEdge) // sizeof(Edge)
     cdef int64_t n = feature.length // slots
@@ -106,7 +108,7 @@ cdef inline int update_feature(EdgePool pool, Feature* feature, AnyEdge* edges, 
         new_edge.label = label
         new_edge.weight = weight
         if AnyEdge is RatedEdge:
-            new_edge.correction = INITIAL_CORRECTION
+            new_edge.correction = <float> (INITIAL_CORRECTION * scale)
             new_edge.grad_sq = 0.0
         edges[n] = new_edge
         move_up(edges, n)

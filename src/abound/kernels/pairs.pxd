@@ -149,8 +149,8 @@ cdef int score_pairs(PairTables store, const int32_t[::1] indices, const double[
                const int32_t* labels, double* scores, int64_t n) except -1 nogil
 
 cdef int learn_candidates(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true,
-                          double row) except -1 nogil
+                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true, double row,
+                          double scale) except -1 nogil
 
 cdef int reject_candidate(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                          int64_t stop, int32_t label, double row) except -1 nogil
+                          int64_t stop, int32_t label, double row, double scale) except -1 nogil

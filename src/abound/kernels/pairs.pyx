@@ -429,17 +429,17 @@ cdef int score_pairs(PairTables store, const int32_t[::1] indices, const double[
     return 0
 
 
-cdef inline void adagrad_step(PairSlot at, double gradient, double row) noexcept nogil:
-    """Apply one AdaGrad step to a pair."""
-    cdef double grad_sq = at.bucket.grad_sq[at.lane] + gradient * gradient
-    cdef double change = STEP * gradient / sqrt(grad_sq + STEP_START)
+cdef inline void adagrad_step(PairSlot at, double gradient, double row, double scale) noexcept nogil:
+    """Apply one AdaGrad step to a pair, scaled by the weight of its row."""
+    cdef double grad_sq = at.bucket.grad_sq[at.lane] + scale * gradient * gradient
+    cdef double change = scale * STEP * gradient / sqrt(grad_sq + STEP_START)
     at.bucket.grad_sq[at.lane] = grad_sq_to_store(grad_sq)
     at.bucket.weights[at.lane] = weight_to_store(at.bucket.weights[at.lane] + change)
     at.bucket.avg_sums[at.lane] = weight_to_store(at.bucket.avg_sums[at.lane] + row * change)
 
 
 cdef int update_pairs(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start, int64_t stop,
-                    int32_t* labels, double* amounts, int64_t n, double row) except -1 nogil:
+                    int32_t* labels, double* amounts, int64_t n, double row, double scale) except -1 nogil:
     """Add value * amount to the weights of a row's features, one AdaGrad step each.
 
     Amounts of 0 change nothing and are removed from both lists.
@@ -471,13 +471,13 @@ cdef int update_pairs(PairTables store, const int32_t[::1] indices, const double
             at = find_slot(t, labels[i])
             if at.bucket.labels[at.lane] != labels[i]:
                 store.add(t, labels[i], &at)
-            adagrad_step(at, value * amounts[i], row)
+            adagrad_step(at, value * amounts[i], row, scale)
     return 0
 
 
 cdef int learn_candidates(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true,
-                          double row) except -1 nogil:
+                          int64_t stop, const Candidates* c, int64_t n_wrong, int64_t n_true, double row,
+                          double scale) except -1 nogil:
     """Learn from a row: first its wrong candidates, then its true labels.
 
     Of the wrong candidates only those with the highest scores learn; of equal scores, the earlier ones.
@@ -497,16 +497,16 @@ cdef int learn_candidates(PairTables store, const int32_t[::1] indices, const do
         if heaviest < 0:
             break
         c.amounts[heaviest] = -most
-    return update_pairs(store, indices, data, start, stop, c.labels, c.amounts, n_wrong + n_true, row)
+    return update_pairs(store, indices, data, start, stop, c.labels, c.amounts, n_wrong + n_true, row, scale)
 
 
 cdef int reject_candidate(PairTables store, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                          int64_t stop, int32_t label, double row) except -1 nogil:
+                          int64_t stop, int32_t label, double row, double scale) except -1 nogil:
     """Push a label down for a row, whatever its score."""
     cdef double amount = 0.0
     score_pairs(store, indices, data, start, stop, &label, &amount, 1)
     amount = -1.0 - max(0.0, amount)
-    return update_pairs(store, indices, data, start, stop, &label, &amount, 1, row)
+    return update_pairs(store, indices, data, start, stop, &label, &amount, 1, row, scale)
 
 
 def pairs_teach(PairTables store, Votes votes, const int32_t[::1] indices, const double[::1] data,
@@ -519,7 +519,7 @@ def pairs_teach(PairTables store, Votes votes, const int32_t[::1] indices, const
         c.labels[i] = wrong[i]
     for i in range(m):
         c.labels[n + i] = true[i]
-    learn_candidates(store, indices, data, 0, indices.shape[0], c, n, m, 0.0)
+    learn_candidates(store, indices, data, 0, indices.shape[0], c, n, m, 0.0, 1.0)
 
 
 def pairs_explain(PairTables store, const int32_t[::1] indices, const double[::1] data, int32_t label):

@@ -17,6 +17,7 @@ cdef struct Step:
     double size                             # AdaGrad's learning rate; 0 adds the amounts as they are
     double start
     double row                              # factor of the change that is added to the auxiliary value
+    double scale                            # factor of the change, the weight of its row
 
 cdef class Prototypes:
     cdef readonly bint has_aux              # whether each pair has an auxiliary value beside its weight

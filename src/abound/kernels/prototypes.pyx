@@ -24,10 +24,11 @@ cdef inline void add(float* weights, float* aux, int64_t at, double added, const
     """Add to a weight, either directly, with row * added in its auxiliary value, or as an AdaGrad step."""
     cdef double grad_sq
     if step.size > 0.0:
-        grad_sq = aux[at] + added * added
+        grad_sq = aux[at] + step.scale * added * added
         aux[at] = grad_sq_to_store(grad_sq)
-        weights[at] = weight_to_store(weights[at] + step.size * added / sqrt(grad_sq + step.start))
+        weights[at] = weight_to_store(weights[at] + step.scale * step.size * added / sqrt(grad_sq + step.start))
         return
+    added *= step.scale
     weights[at] = weight_to_store(weights[at] + added)
     if aux != NULL:
         aux[at] = weight_to_store(aux[at] + step.row * added)

@@ -15,7 +15,7 @@ cost per row is O(active features x (d_max + n_candidates)) to rank and O(active
 from libc.math cimport INFINITY, NAN, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
-from abound.kernels.batch cimport Batch
+from abound.kernels.batch cimport Batch, scale_of_row
 from abound.kernels.exponential cimport exp_of
 from abound.kernels.lists cimport (FLOAT_MIN, UNKNOWN, RatedEdge, find_edge, grad_sq_to_store, prefetch_headers,
                                    rating_of, update_feature)
@@ -140,12 +140,12 @@ cdef int score_row(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::
 
 cdef int score_to_learn(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices,
                         const double[::1] data, int64_t start, int64_t stop, const int32_t[::1] labels, int64_t first,
-                        int64_t last, int64_t n_votes, int64_t n_labels) except -1 nogil:
+                        int64_t last, int64_t n_votes, int64_t n_labels, double row_scale) except -1 nogil:
     """Write the score of every label that gets a vote to `sums`, and for each vote the index of its sum.
 
-    labels[first:last] are labels that the row itself was counted for; these counts are subtracted. An edge without
-    other counts keeps its correction, so that rows which no other row explains can be memorised. The sums are
-    contiguous, because softmax and gradient visit them several times.
+    labels[first:last] are labels that the row itself was counted for; these counts, scaled by `row_scale`, are
+    subtracted. An edge without other counts keeps its correction, so that rows which no other row explains can be
+    memorised. The sums are contiguous, because softmax and gradient visit them several times.
     """
     cdef int64_t p, e, n, slot, mask, n_touched = 0, vote = 0
     cdef Feature* feature
@@ -167,12 +167,12 @@ cdef int score_to_learn(EdgePool pool, Votes votes, RatedSettings s, const int32
             continue
         edges = list_of(pool, feature)
         value = 1.0 if s.boolean else data[p]
-        total = max(0.0, feature.total - value * (last - first))
+        total = max(0.0, feature.total - value * row_scale * (last - first))
         scale = scale_of(feature, value, total, s)
         for e in range(n):
             label, weight = edges[e].label, edges[e].weight
             if last > first and is_among(labels, first, last, label):
-                weight = max(0.0, weight - value)
+                weight = max(0.0, weight - value * row_scale)
             slot = label & mask
             occupant = slots[slot].label
             while occupant != label and occupant != -1:
@@ -361,13 +361,13 @@ cdef double compute_errors(Votes votes, const int32_t[::1] labels, int64_t first
 
 cdef int apply_gradient(EdgePool pool, Votes votes, RatedSettings s, const int32_t[::1] indices,
                          const double[::1] data, int64_t start, int64_t stop, const int32_t[::1] labels,
-                         int64_t first, int64_t last) except -1 nogil:
+                         int64_t first, int64_t last, double row_scale) except -1 nogil:
     """Update the ratings and corrections of a row's features by the errors of `compute_errors`."""
     cdef int64_t p, e, n, vote = 0
     cdef Feature* feature
     cdef RatedEdge* edges
     cdef Rating* rating
-    cdef double value, total, scale, weight, error, gradient, grad_sq
+    cdef double value, total, scale, weight, error, gradient, grad_sq, change
     cdef const double* errors = votes.sums
     cdef const int32_t* sum_indices = votes.positions
     for p in range(start, stop):
@@ -379,7 +379,7 @@ cdef int apply_gradient(EdgePool pool, Votes votes, RatedSettings s, const int32
             continue
         edges = list_of(pool, feature)
         value = 1.0 if s.boolean else data[p]
-        total = max(0.0, feature.total - value * (last - first))
+        total = max(0.0, feature.total - value * row_scale * (last - first))
         scale = scale_of(feature, value, total, s)
         gradient = 0.0
         for e in range(n):
@@ -388,27 +388,27 @@ cdef int apply_gradient(EdgePool pool, Votes votes, RatedSettings s, const int32
             error, weight = errors[sum_indices[vote]], edges[e].weight
             vote += 1
             if last > first and is_among(labels, first, last, edges[e].label):
-                weight = max(0.0, weight - value)
+                weight = max(0.0, weight - value * row_scale)
             gradient += error * scale * weight
             if s.step > 0.0 and (error > MIN_ERROR or error < -MIN_ERROR):
-                step_correction(&edges[e], error * value, s)
+                step_correction(&edges[e], error * value, s, row_scale)
         rating = rating_of(feature)
-        grad_sq = rating.grad_sq + gradient * gradient
+        grad_sq = rating.grad_sq + row_scale * gradient * gradient
         rating.grad_sq = grad_sq_to_store(grad_sq)
-        rating.log = <float> min(MAX_LOG_RATING, max(MIN_LOG_RATING,
-                                                     rating.log - s.rate * gradient / sqrt(grad_sq + s.rate_start)))
+        change = row_scale * s.rate * gradient / sqrt(grad_sq + s.rate_start)
+        rating.log = <float> min(MAX_LOG_RATING, max(MIN_LOG_RATING, rating.log - change))
     return 0
 
 
-cdef inline void step_correction(RatedEdge* edge, double gradient, RatedSettings s) noexcept nogil:
-    """Apply one AdaGrad step to an edge's correction."""
-    cdef double grad_sq = edge.grad_sq + gradient * gradient
+cdef inline void step_correction(RatedEdge* edge, double gradient, RatedSettings s, double row_scale) noexcept nogil:
+    """Apply one AdaGrad step to an edge's correction, scaled by the weight of the row."""
+    cdef double grad_sq = edge.grad_sq + row_scale * gradient * gradient
     edge.grad_sq = grad_sq_to_store(grad_sq)
-    edge.correction = <float> (edge.correction - s.step * gradient / sqrt(grad_sq + s.step_start))
+    edge.correction = <float> (edge.correction - row_scale * s.step * gradient / sqrt(grad_sq + s.step_start))
 
 
 cdef int reject(EdgePool pool, RatedSettings s, const int32_t[::1] indices, const double[::1] data, int64_t start,
-                int64_t stop, int32_t label) except -1 nogil:
+                int64_t stop, int32_t label, double row_scale) except -1 nogil:
     """Push a label down on every feature of a row that votes for it, as if it had ranked first."""
     cdef int64_t p, at
     cdef Feature* feature
@@ -419,7 +419,7 @@ cdef int reject(EdgePool pool, RatedSettings s, const int32_t[::1] indices, cons
         if feature.length:
             at = find_edge(list_of(pool, feature), feature.length // SLOTS_PER_EDGE, label)
             if at >= 0:
-                step_correction(&list_of(pool, feature)[at], 1.0 if s.boolean else data[p], s)
+                step_correction(&list_of(pool, feature)[at], 1.0 if s.boolean else data[p], s, row_scale)
     return 0
 
 
@@ -444,13 +444,13 @@ def rated_lift(EdgePool pool, RatedSettings s, const int32_t[::1] indices, const
         at = find_edge(list_of(pool, feature), voters(feature, s), label) if feature.length else -1
         if at >= 0:
             n_edges_found += 1
-            step_correction(&list_of(pool, feature)[at], -value, s)
+            step_correction(&list_of(pool, feature)[at], -value, s, 1.0)
     if n_edges_found == 0 and rarest != NULL:
         update_feature(pool, rarest, list_of(pool, rarest), label, max(rarest_value, 2.0 * s.w_min * rarest.total),
-                       UNKNOWN, 0, s.w_min, s.horizon, s.leak)
+                       UNKNOWN, 0, s.w_min, s.horizon, s.leak, 1.0)
         at = find_edge(list_of(pool, rarest), rarest.length // SLOTS_PER_EDGE, label) if rarest.length else -1
         if at >= 0:
-            step_correction(&list_of(pool, rarest)[at], -rarest_value, s)
+            step_correction(&list_of(pool, rarest)[at], -rarest_value, s, 1.0)
 
 
 def rated_learn(EdgePool pool, Votes votes, RatedSettings s, Batch batch, int64_t n_labels, bint again,
@@ -459,14 +459,14 @@ def rated_learn(EdgePool pool, Votes votes, RatedSettings s, Batch batch, int64_
 
     `again` marks a later pass over rows that were learned before: their counts stay, and are subtracted while they are
     scored. `pairs` is the second stage, which learns too if there are candidates. `n_before` rows of the pass came
-    before these.
+    before these. A row's weight scales the counts and the steps.
     """
     cdef const int64_t[::1] indptr = batch.indptr, label_indptr = batch.label_indptr, wrong_indptr = batch.wrong_indptr
     cdef const int32_t[::1] indices = batch.indices, labels = batch.labels, wrong = batch.wrong_labels
     cdef const double[::1] data = batch.data
     cdef bint reranks = pairs is not None and s.n_candidates > 0
     cdef int64_t row, p, i, start, stop, first, last, n_votes, n_wrong = 0, n_scored = 0
-    cdef double loss, total_loss = 0.0
+    cdef double loss, total_loss = 0.0, scale, value
     cdef Feature* feature
     pool.ensure_features(batch.n_features)
     if reranks:
@@ -479,11 +479,11 @@ def rated_learn(EdgePool pool, Votes votes, RatedSettings s, Batch batch, int64_
             start, stop = indptr[row], indptr[row + 1]
             if row + 2 < indptr.shape[0]:
                 count_votes(pool, s, indices, stop, indptr[row + 2])
-            first, last = label_indptr[row], label_indptr[row + 1]
+            first, last, scale = label_indptr[row], label_indptr[row + 1], scale_of_row(batch.scales, row)
             if first < last:
                 n_votes = count_votes(pool, s, indices, start, stop)
                 score_to_learn(pool, votes, s, indices, data, start, stop, labels, first, last if again else first,
-                               n_votes, n_labels)
+                               n_votes, n_labels, scale)
                 if reranks:                 # the pairs are prefetched while the index learns
                     n_wrong = select_training_candidates(votes, labels, first, last, s.n_candidates)
                     prefetch_pairs(pairs, indices, start, stop, votes.candidates.labels, n_wrong + last - first)
@@ -492,22 +492,23 @@ def rated_learn(EdgePool pool, Votes votes, RatedSettings s, Batch batch, int64_
                     n_scored += 1
                     total_loss += loss
                     apply_gradient(pool, votes, s, indices, data, start, stop, labels, first,
-                                    last if again else first)
+                                    last if again else first, scale)
                 votes.clear()
                 if reranks:
                     learn_candidates(pairs, indices, data, start, stop, &votes.candidates, n_wrong, last - first,
-                                     <double> (n_before + row))
+                                     <double> (n_before + row), scale)
             if wrong_indptr.shape[0] and not again:
                 for i in range(wrong_indptr[row], wrong_indptr[row + 1]):
-                    reject(pool, s, indices, data, start, stop, wrong[i])
+                    reject(pool, s, indices, data, start, stop, wrong[i], scale)
                     if reranks and 0 <= wrong[i] < n_labels:
-                        reject_candidate(pairs, indices, data, start, stop, wrong[i], <double> (n_before + row))
+                        reject_candidate(pairs, indices, data, start, stop, wrong[i], <double> (n_before + row), scale)
             for i in range(first, first if again else last):
                 for p in range(start, stop):
-                    if data[p] >= FLOAT_MIN:
+                    value = (1.0 if s.boolean else data[p]) * scale
+                    if data[p] >= FLOAT_MIN and value >= FLOAT_MIN:
                         feature = feature_at(pool, indices[p])
-                        update_feature(pool, feature, list_of(pool, feature), labels[i],
-                                       1.0 if s.boolean else data[p], UNKNOWN, last - i - 1, s.w_min, s.horizon, s.leak)
+                        update_feature(pool, feature, list_of(pool, feature), labels[i], value, UNKNOWN, last - i - 1,
+                                       s.w_min, s.horizon, s.leak, scale)
     return total_loss / n_scored if n_scored else 0.0
 
 

@@ -2,19 +2,29 @@
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abound.calibration import Calibration
-from abound.components.rows import Rows, Targets
+from abound.components import BatchPosition
+from abound.components.rows import Rows, Targets, select_rows
+from abound.components.weighting import copies_of, repeated
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
 from abound.rankers.labels import LabelIndex, TargetForm, plain_name, target_form
 from abound.rankers.predicting import Predicting
 from abound.rankers.ranking import Explanation, Ranking
 from abound.rankers.validation import as_csr, canonical_rows
+from abound.rankers.weighting import (
+    Weights,
+    balanced,
+    check_some,
+    check_weights,
+    check_whole_weights,
+    chosen_targets,
+)
 from abound.store import Model, decode_names, encode_names
 from abound.store.directory import Source
 from abound.training.local import train
@@ -39,6 +49,8 @@ class Ranker(Predicting):
 
     feature_names_in_: NDArray[np.object_]
     learns_wrong: ClassVar[bool] = False  # whether it can learn from wrong labels
+    takes_fractions: ClassVar[bool] = False  # whether its components scale the update of a row by its weight
+    class_weight: Literal["balanced"] | None = None
     passes_: int | None = None  # passes of `fit` over the rows
     _form: TargetForm = "names"  # of the last learned labels
 
@@ -56,8 +68,11 @@ class Ranker(Predicting):
 
     def learn(self, batch: Batch) -> None:
         """Learn rows in order, as one online pass; all their labels are known."""
-        for component in self.components:
-            component.learn(batch, len(self.labels_))
+        n_before = 0
+        for rows in repeated(batch):
+            for component in self.components:
+                component.learn(rows, len(self.labels_), BatchPosition(n_before=n_before))
+            n_before += rows.n_rows
 
     def insist(self, batch: Batch) -> None:
         """Repeat rows that were just learned until their labels rank first and wrong ones do not, if supported."""
@@ -84,7 +99,7 @@ class Ranker(Predicting):
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Learn rows from scratch.
 
         Parameters
@@ -93,6 +108,10 @@ class Ranker(Predicting):
             Rows without negative values.
         Y : sequence of names, sequence of lists of names, or indicator matrix
             The labels of each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights from 0 to 1,000. A row of weight 2 is learned twice, one copy after the other. A fraction scales
+            the update; a ranker that only counts rows refuses it. A row of weight 0 is ignored. A row counts in
+            `label_counts` as often as it is learned. The calibration takes each row once.
 
         Returns
         -------
@@ -100,7 +119,7 @@ class Ranker(Predicting):
         """
         self.check_params()
         self.reset()
-        self.learn_all(self.source(self.encode(X, Y)))
+        self.learn_all(self.source(self.encode(X, Y, sample_weight, balance=True)))
         return self
 
     def partial_fit(
@@ -109,6 +128,7 @@ class Ranker(Predicting):
         Y: Any,
         classes: Iterable[Any] | None = None,
         wrong: Sequence[Iterable[Any]] | None = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Learn more rows, in order; learning row by row gives the same state as learning all rows in one call.
 
@@ -123,24 +143,25 @@ class Ranker(Predicting):
         wrong : sequence of lists of names, optional
             Labels that are known to be wrong for each row. A row may have wrong labels and no labels in Y. Not every
             ranker can learn from them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights from 0 to 1,000; see `fit`. A whole weight gives the same state as the row given as often.
 
         Returns
         -------
         self
         """
         self.check_params()
+        if self.class_weight is not None:
+            raise ValueError("class_weight='balanced' needs all rows: use fit, or class_weight=None and sample_weight")
         if not hasattr(self, "labels_"):
             self.reset()
         if classes is not None:
             self.labels_.add(classes)
-        if wrong is None:
-            self.learn_online(self.encode(X, Y))
-            return self
-        self.check_wrong(Y, wrong)
-        batch = self.encode(X, Y)
-        if len(wrong) != batch.n_rows:
-            raise ValueError(f"X has {batch.n_rows} rows but wrong has {len(wrong)}; give one list per row")
-        self.learn_online(Batch(batch.rows, batch.targets, self.labels_.known(wrong)))
+        if wrong is not None:
+            self.check_wrong(Y, wrong)
+        batch = self.encode(X, Y, sample_weight, wrong=wrong)
+        if batch.n_rows:
+            self.learn_online(batch)
         return self
 
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
@@ -151,7 +172,7 @@ class Ranker(Predicting):
         plan = self.plan(source.n_rows)
         self.passes_ = plan.passes
         train(self, source, plan)
-        self.count_learned(source.n_rows - plan.held_out)
+        self.count_learned(source.n_copies(0, source.n_rows - plan.held_out))
         if self.calibrates:
             self.calibrate_on(source, names)
 
@@ -190,30 +211,76 @@ class Ranker(Predicting):
             if both:
                 raise ValueError(f"label {sorted(both, key=str)[0]!r} is both right and wrong for the same row")
 
-    def encode(self, X: Any, Y: Any) -> Batch:
-        """Validate rows for learning, and add their labels and columns to the known ones."""
+    def encode(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        wrong: Sequence[Iterable[Any]] | None = None,
+        balance: bool = False,
+    ) -> Batch:
+        """Validate rows for learning, and add their labels and columns to the known ones.
+
+        With `balance`, all rows to learn are given, and `class_weight` can be applied.
+        """
         if Y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         width = self.n_features_in_
         rows = self.rows_of(X, learn=True)
         try:
-            return self.make_batch(rows, Y, target_form(Y), self.n_features_in_)
+            if wrong is not None and len(wrong) != rows.n_rows:
+                raise ValueError(f"X has {rows.n_rows} rows but wrong has {len(wrong)}; give one list per row")
+            form, weights = target_form(Y), self.valid_weights(sample_weight, rows.n_rows)
+            if balance:
+                check_some(weights)
+            if weights is not None and not weights.all():
+                kept = np.flatnonzero(weights)
+                Y, weights = chosen_targets(Y, rows.n_rows, kept), weights[kept]
+                rows, wrong = select_rows(rows, kept), None if wrong is None else [wrong[row] for row in kept.tolist()]
+                if not len(kept):
+                    self.n_features_in_ = width
+                    return Batch(rows, Targets(rows.indptr, rows.indices, len(self.labels_)))
+            batch = self.make_batch(rows, Y, form, self.n_features_in_, weights=weights, balance=balance)
+            if wrong is None:
+                return batch
+            return Batch(batch.rows, batch.targets, self.labels_.known(wrong), batch.weights)
         except BaseException:
             self.n_features_in_ = width  # the new columns were not learned
             raise
 
-    def make_batch(self, rows: Rows, Y: Any, form: TargetForm, n_features: int, *, count: bool = True) -> Batch:
+    def valid_weights(self, sample_weight: Any, n_rows: int) -> Weights | None:
+        """Return the weights of rows, or None if all are 1; raise if the ranker cannot learn them."""
+        weights = check_weights(sample_weight, n_rows)
+        if not self.takes_fractions:
+            check_whole_weights(weights, self.kind)
+        return weights
+
+    def make_batch(
+        self,
+        rows: Rows,
+        Y: Any,
+        form: TargetForm,
+        n_features: int,
+        *,
+        count: bool = True,
+        weights: Weights | None = None,
+        balance: bool = False,
+    ) -> Batch:
         """Add the labels and columns of rows to the known ones, count them, and return the rows as a batch."""
         targets = self.labels_.encode(Y, rows.n_rows, learn=True)
+        if balance and self.class_weight is not None:
+            weights = balanced(targets, weights)
         if count:
-            self.count(targets)
+            self.count(targets, weights)
         self.n_features_in_, self._form = n_features, form
-        return Batch(rows, targets)
+        return Batch(rows, targets, weights=weights)
 
-    def count(self, targets: Targets) -> None:
-        """Add rows to the counts of their labels."""
-        self.labels_.count(targets)
-        self.n_rows_seen_ += len(targets.indptr) - 1
+    def count(self, targets: Targets, weights: Weights | None = None) -> None:
+        """Add rows to the counts of their labels, as often as each is learned."""
+        copies = None if weights is None else copies_of(weights)
+        self.labels_.count(targets, copies)
+        self.n_rows_seen_ += len(targets.indptr) - 1 if copies is None else int(copies.sum())
 
     @property
     def form(self) -> TargetForm:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from abound.calibration import Calibration
 from abound.components.rows import Rows, cut, empty_ranking
+from abound.components.weighting import n_copies, repeated
 from abound.kernels.batch import Batch
 from abound.kernels.calibration import N_COMPARED
 from abound.rankers.composed import Composed
@@ -64,7 +65,10 @@ class Calibrated(Composed):
     # -- learning ----------------------------------------------------------------------------------
 
     def learn_held_out(self, source: RowSource, n_held_out: int) -> None:
-        """Calibrate on the last rows of a source, which no pass has visited, and then learn them online."""
+        """Calibrate on the last rows of a source, which no pass has visited, and then learn them online.
+
+        Weights do not count in the calibration: a probability is a share of rows.
+        """
         held_out = list(source.unwatched(source.n_rows - n_held_out, source.n_rows))
         rankings = [self.compared(batch, len(self.labels_)) for batch in held_out]
         self.calibration_.fit(*(np.concatenate(arrays) for arrays in zip(*rankings, strict=True)))
@@ -87,10 +91,16 @@ class Calibrated(Composed):
         """Learn rows in order; some are ranked before, and what they say about the ranking teaches the calibration.
 
         Which rows these are depends on how many the ranker has seen, so that it does not matter how rows are cut into
-        batches. The rows of the batch are counted already.
+        batches. The rows of the batch are counted already. A row of weight 2 is learned as two rows.
         """
+        n_before = self.n_rows_seen_ - n_copies(batch)
+        for rows in repeated(batch):
+            self._learn_online(rows, n_before, judge_all)
+            n_before += rows.n_rows
+
+    def _learn_online(self, batch: Batch, n_before: int, judge_all: bool) -> None:
         start, n_known = 0, batch.n_known
-        for row in self._judged(batch, judge_all):
+        for row in self._judged(batch, n_before, judge_all):
             if row > start:
                 self.learn(cut(batch, start, row, n_known))
                 n_known = max(n_known, int(batch.targets.ids[: batch.targets.indptr[row]].max(initial=-1)) + 1)
@@ -98,12 +108,12 @@ class Calibrated(Composed):
             start = row
         self.learn(cut(batch, start, batch.n_rows, n_known) if start else batch)
 
-    def _judged(self, batch: Batch, judge_all: bool) -> list[int]:
+    def _judged(self, batch: Batch, n_before: int, judge_all: bool) -> list[int]:
         if not self.calibrates:
             return []
         if judge_all:
             return list(range(batch.n_rows))
-        numbers = self.n_rows_seen_ - batch.n_rows + np.arange(batch.n_rows)
+        numbers = n_before + np.arange(batch.n_rows)
         chosen = (numbers < ALL_JUDGED) | (sort_keys(numbers, 0) % np.uint64(ONE_OF) == 0)
         return np.flatnonzero(chosen).tolist()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,14 @@ from abound.components.linear import Linear
 from abound.components.rows import Rows, Targets, cut
 from abound.components.second_stage import SecondStage
 from abound.components.votes import LONGEST_HORIZON, SHARD_HORIZON, LearningParams, RatedVotes, limits
+from abound.components.weighting import repeated
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
 from abound.kernels.rated import RatedSettings
 from abound.rankers.auto import few_or_many, rows_until_decided
 from abound.rankers.base import Ranker
 from abound.rankers.validation import check_number, check_whole
+from abound.rankers.weighting import check_class_weight
 from abound.store import Model
 from abound.store.directory import Source
 from abound.training.schedule import Plan, calibration_rows, default_rounds
@@ -72,9 +74,11 @@ class CascadeRanker(Ranker):
     rounds : int or None
         The number of merges of the shards per pass. None is 1 for two shards and 4 for more, which keeps most of the
         accuracy of one shard; 1 is faster.
-
     calibrate : bool
         Whether to learn probabilities. `fit` holds out a few rows (at most 5,000) for it, and learns them at the end.
+    class_weight : None or "balanced"
+        "balanced" weights the rows of `fit` so that every label counts the same; each row must have one label. The
+        labels of `partial_fit` are not known in advance, so it refuses this; give it `sample_weight`.
 
     Attributes
     ----------
@@ -98,6 +102,7 @@ class CascadeRanker(Ranker):
 
     kind = "cascade"
     learns_wrong = True
+    takes_fractions = True
     shard_params: ClassVar[Mapping[str, Any]] = {"horizon": SHARD_HORIZON}
 
     w_min: float = 0.002
@@ -111,10 +116,12 @@ class CascadeRanker(Ranker):
     shards: int | None = None
     rounds: int | None = None
     calibrate: bool = True
+    class_weight: Literal["balanced"] | None = None
 
     def check_params(self) -> None:
         """Raise on an invalid parameter."""
         check_number("w_min", self.w_min, 0.0, 0.99)
+        check_class_weight(self.class_weight)
         check_whole("few_labels", self.few_labels, 0)
         check_whole("random_state", self.random_state, 0)
         check_whole("n_jobs", self.n_jobs, 1)
@@ -202,7 +209,7 @@ class CascadeRanker(Ranker):
 
     def source(self, batch: Batch) -> RowSource:
         """Return the rows of a matrix in a random order."""
-        known = Batch(batch.rows, batch.targets._replace(n_known=len(self.labels_)))
+        known = Batch(batch.rows, batch.targets._replace(n_known=len(self.labels_)), weights=batch.weights)
         return MatrixRows(known, training_order(batch.n_rows, self.random_state))
 
     def learners(self, *, again: bool) -> Sequence[Component]:
@@ -212,6 +219,10 @@ class CascadeRanker(Ranker):
 
     def learn(self, batch: Batch) -> None:
         """Learn rows online, split where a stream is decided to have few or many labels."""
+        for rows in repeated(batch):
+            self._learn(rows)
+
+    def _learn(self, batch: Batch) -> None:
         start, n_known = 0, batch.n_known
         while start < batch.n_rows:
             stop = self._next_decision(start, batch, n_known)

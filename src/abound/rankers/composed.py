@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.components import BatchPosition, Component
+from abound.components.weighting import repeated
 from abound.kernels.batch import Batch
 from abound.rankers.labels import LabelIndex
 from abound.store import Stored
@@ -125,17 +126,18 @@ class Composed(Stored):
         return self.n_jobs if self.shards is None else self.shards
 
     def learn_parts(self, parts: Iterable[Batch], n_rows: int, *, again: bool, last: bool) -> None:
-        """Learn the `n_rows` rows of one shard in place, piece by piece.
+        """Learn the `n_rows` rows of one shard in place, piece by piece; copies of a row count as rows.
 
         `again` marks a later pass, `last` the last of several.
         """
         learners, before = self.learners(again=again), 0
         for component in learners:
             component.begin_pass(n_rows, again=again, last=last)
-        for batch in parts:
-            for component in learners:
-                component.learn(batch, len(self.labels_), BatchPosition(again, before))
-            before += batch.n_rows
+        for part in parts:
+            for batch in repeated(part):
+                for component in learners:
+                    component.learn(batch, len(self.labels_), BatchPosition(again, before))
+                before += batch.n_rows
         for component in learners:
             component.end_pass(before)
 

@@ -18,6 +18,7 @@ from abound.kernels.index import IndexSettings
 from abound.kernels.rated import RatedSettings
 from abound.rankers.base import Ranker
 from abound.rankers.validation import LARGEST_VALUE, UNLIMITED, check_number, check_whole
+from abound.rankers.weighting import check_class_weight
 from abound.store import Model
 from abound.training.schedule import Plan
 
@@ -58,6 +59,8 @@ class FeatureFocusRanker(Ranker):
     shards : int or None
         The number of row ranges that `fit` learns independently, each from the same model, and merges after every
         pass; None is the number of threads.
+    class_weight : None or "balanced"
+        "balanced" weights the rows of `fit` so that every label counts the same; each row must have one label.
 
     Attributes
     ----------
@@ -79,6 +82,7 @@ class FeatureFocusRanker(Ranker):
     """
 
     kind = "feature-focus"
+    takes_fractions = True
     shard_params: ClassVar[Mapping[str, Any]] = {"horizon": SHARD_HORIZON}
 
     margin: float | None = 0.5
@@ -92,6 +96,7 @@ class FeatureFocusRanker(Ranker):
     horizon: float | None = None
     n_jobs: int = 1
     shards: int | None = None
+    class_weight: Literal["balanced"] | None = None
 
     def check_params(self) -> None:
         """Raise on an invalid parameter."""
@@ -99,6 +104,7 @@ class FeatureFocusRanker(Ranker):
             check_number("margin", self.margin, 0.0, LARGEST_VALUE)
         check_number("w_min", self.w_min, 0.0, 0.99)
         check_whole("passes", self.passes, 1)
+        check_class_weight(self.class_weight)
         check_whole("n_jobs", self.n_jobs, 1)
         for name in ("d_max", "candidates", "shards"):
             if getattr(self, name) is not None:

@@ -3,7 +3,9 @@
 from typing import Any, Self
 
 from abound.components.counts import JointCounts
+from abound.components.rows import join
 from abound.components.votes import limits
+from abound.components.weighting import repeated
 from abound.kernels.batch import Batch
 from abound.kernels.index import IndexSettings
 from abound.rankers.base import Ranker
@@ -82,15 +84,15 @@ class IndependentRanker(Ranker):
         """The threshold in use."""
         return self._counts.p_ind
 
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Count all rows; see `Ranker.fit`."""
-        super().fit(X, Y)
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Count all rows; see `Ranker.fit`. Weights must be whole numbers."""
+        super().fit(X, Y, sample_weight)
         self._counts.make_index()
         return self
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None, wrong: Any = None) -> Self:
+    def partial_fit(self, X: Any, Y: Any, classes: Any = None, wrong: Any = None, sample_weight: Any = None) -> Self:
         """Count more rows; see `Ranker.partial_fit`. The threshold does not change."""
-        super().partial_fit(X, Y, classes, wrong)
+        super().partial_fit(X, Y, classes, wrong, sample_weight)
         self._counts.make_index()
         return self
 
@@ -103,7 +105,7 @@ class IndependentRanker(Ranker):
         if self.p_ind is not None or batch.n_rows < 5 or not len(batch.targets.ids):
             return
         kept, held = split(batch, HELD_OUT, self.random_state)
-        joint, seen = self._counts.count(kept, len(self.labels_))
+        joint, seen = self._counts.count(join(list(repeated(kept))), len(self.labels_))
         hits = []
         for p in P_IND_GRID:
             self._counts.use_shares(joint, seen, p)

@@ -170,6 +170,6 @@ class LabelIndex:
         indptr = np.cumsum([0, *map(len, numbers)]).astype(np.int64)
         return indptr, np.array([number for row in numbers for number in row], np.int32)
 
-    def count(self, targets: Targets) -> None:
-        """Add rows to the counts of their labels."""
-        np.add.at(self.counts, targets.ids, 1)
+    def count(self, targets: Targets, copies: NDArray[np.int64] | None = None) -> None:
+        """Add rows to the counts of their labels, each once or as often as it is learned."""
+        np.add.at(self.counts, targets.ids, 1 if copies is None else np.repeat(copies, np.diff(targets.indptr)))

@@ -11,6 +11,7 @@ from abound.kernels.prototypes import Prototypes
 from abound.rankers.held_out import held_out_score, split
 from abound.rankers.prototypes import PrototypeRanker
 from abound.rankers.validation import LARGEST_VALUE, UNLIMITED, check_number, check_whole
+from abound.rankers.weighting import check_class_weight
 from abound.training.source import RowSource
 
 
@@ -44,6 +45,8 @@ class MMPRanker(PrototypeRanker):
         weights. None learns all rows in all passes.
     random_state : int or None
         The seed of the order of later passes, and of the choice of held-out rows.
+    class_weight : None or "balanced"
+        "balanced" weights the rows of `fit` so that every label counts the same; each row must have one label.
 
     Attributes
     ----------
@@ -65,6 +68,7 @@ class MMPRanker(PrototypeRanker):
     """
 
     kind = "mmp"
+    takes_fractions = True
 
     loss: Literal[1, 2, 3] = 1
     margin: float = 1.0
@@ -74,6 +78,7 @@ class MMPRanker(PrototypeRanker):
     candidates: Literal["all", "touched"] = "all"
     early_stopping: float | None = None
     random_state: int | None = 0
+    class_weight: Literal["balanced"] | None = None
 
     def check_params(self) -> None:
         """Raise on an invalid parameter."""
@@ -84,6 +89,7 @@ class MMPRanker(PrototypeRanker):
         if self.rivals is not None:
             check_whole("rivals", self.rivals, 1)
         check_whole("passes", self.passes, 1)
+        check_class_weight(self.class_weight)
         if self.early_stopping is not None:
             check_number("early_stopping", self.early_stopping, 0.0, 0.9)
 

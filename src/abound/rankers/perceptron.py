@@ -7,6 +7,7 @@ from abound.kernels.batch import Batch
 from abound.kernels.category import PrototypeSettings
 from abound.rankers.prototypes import PrototypeRanker
 from abound.rankers.validation import check_whole
+from abound.rankers.weighting import check_class_weight
 from abound.training.source import RowSource
 
 
@@ -25,6 +26,8 @@ class PerceptronRanker(PrototypeRanker):
         Whether `fit` averages the weights over the rows of its last pass.
     random_state : int or None
         The seed of the order of later passes.
+    class_weight : None or "balanced"
+        "balanced" weights the rows of `fit` so that every label counts the same; each row must have one label.
 
     References
     ----------
@@ -39,16 +42,19 @@ class PerceptronRanker(PrototypeRanker):
     """
 
     kind = "perceptron"
+    takes_fractions = True
 
     candidates: Literal["all", "touched"] = "all"
     passes: int = 1
     averaged: bool = False
     random_state: int | None = 0
+    class_weight: Literal["balanced"] | None = None
 
     def check_params(self) -> None:
         """Raise on an invalid parameter."""
         self.check_candidates()
         check_whole("passes", self.passes, 1)
+        check_class_weight(self.class_weight)
 
     def settings(self) -> PrototypeSettings:
         """Return the settings of the kernels."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from abound.components.prototypes import PrototypeWeights
 from abound.components.rows import select
+from abound.components.weighting import n_copies
 from abound.kernels.batch import Batch
 from abound.kernels.category import PrototypeSettings
 from abound.kernels.prototypes import Prototypes
@@ -61,9 +62,9 @@ class PrototypeRanker(Ranker):
             self.use(learning)
             self.learn(names)
         random = np.random.default_rng(random_state)
-        known = Batch(batch.rows, batch.targets._replace(n_known=len(self.labels_)))
+        known = Batch(batch.rows, batch.targets._replace(n_known=len(self.labels_)), weights=batch.weights)
         for done in range(passes):
             learning.reset_averages()
             self.use(learning)
             self.learn(select(known, random.permutation(batch.n_rows)) if done else batch)
-            yield learning.averaged(max(1, batch.n_rows)) if averaged else learning
+            yield learning.averaged(max(1, n_copies(batch))) if averaged else learning

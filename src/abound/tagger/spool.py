@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.components.rows import Rows, Targets, chosen_entries, cut, join_pointers
+from abound.components.weighting import copies_of
 from abound.kernels.batch import Batch
 from abound.text import TextEncoder
 from abound.text.encoder import TermCounts
@@ -34,6 +35,7 @@ class Chunk(NamedTuple):
     occurrences: NDArray[np.uint16]
     label_indptr: NDArray[np.int64]
     labels: NDArray[np.int32]
+    weights: NDArray[np.float64]  # empty if all are 1
 
     def sorted_by_key(self) -> "Chunk":
         """Return the same rows in the order of their keys."""
@@ -47,6 +49,7 @@ class Chunk(NamedTuple):
             self.occurrences[entries],
             label_indptr,
             self.labels[labels],
+            self.weights[order] if len(self.weights) else self.weights,
         )
 
 
@@ -60,7 +63,14 @@ def _joined(chunks: list[Chunk]) -> Chunk:
         np.concatenate([chunk.occurrences for chunk in chunks]),
         join_pointers([chunk.label_indptr for chunk in chunks]),
         np.concatenate([chunk.labels for chunk in chunks]),
+        _joined_weights(chunks),
     )
+
+
+def _joined_weights(chunks: list[Chunk]) -> NDArray[np.float64]:
+    if not any(len(chunk.weights) for chunk in chunks):
+        return chunks[0].weights
+    return np.concatenate([chunk.weights if len(chunk.weights) else np.ones(len(chunk.keys)) for chunk in chunks])
 
 
 def new_numbers(wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -85,6 +95,7 @@ class _Run(NamedTuple):
     columns: tuple[Column, ...]  # those of a Chunk
     bounds: NDArray[np.int64]  # rows of bucket b: bounds[b]:bounds[b+1]
     generation: int  # of the term numbers
+    is_weighted: bool
 
 
 class Spool(RowSource):
@@ -113,6 +124,7 @@ class Spool(RowSource):
         self._n_waiting = 0
         self._runs: list[_Run] = []
         self._maps: list[NDArray[np.int32] | None] = [None]  # from each generation of term numbers to the latest
+        self._copies: NDArray[np.int64] | None = None  # of the rows in training order; computed if there are weights
 
     def close(self) -> None:
         """Release memory and disk space."""
@@ -125,11 +137,12 @@ class Spool(RowSource):
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def add(self, counted: TermCounts, targets: Targets) -> None:
-        """Store counted texts and the numbers of their labels."""
+    def add(self, counted: TermCounts, targets: Targets, weights: NDArray[np.float64] | None = None) -> None:
+        """Store counted texts, the numbers of their labels, and their weights."""
         n = len(counted[0]) - 1
         keys = sort_keys(np.arange(self.n_rows, self.n_rows + n), self._seed)
-        self._waiting.append(Chunk(keys, *counted, targets.indptr, targets.ids))
+        given = np.zeros(0) if weights is None else weights
+        self._waiting.append(Chunk(keys, *counted, targets.indptr, targets.ids, given))
         self._n_waiting += len(counted[1])
         self.n_rows += n
         if self._n_waiting >= RUN_ENTRIES:
@@ -144,7 +157,7 @@ class Spool(RowSource):
         buckets = (chunk.keys >> np.uint64(64 - BUCKET_BITS)).astype(np.int64)
         bounds = np.searchsorted(buckets, np.arange((1 << BUCKET_BITS) + 1))
         columns: tuple[Column, ...] = chunk if self._file is None else tuple(self._store(array) for array in chunk)
-        self._runs.append(_Run(columns, bounds, len(self._maps) - 1))
+        self._runs.append(_Run(columns, bounds, len(self._maps) - 1, len(chunk.weights) > 0))
 
     def _store(self, array: NDArray[Any]) -> _Stored:
         assert self._file is not None
@@ -163,6 +176,19 @@ class Spool(RowSource):
         self._maps.append(None)
 
     # -- reading -----------------------------------------------------------------------------------
+
+    def n_copies(self, start: int, stop: int) -> int:
+        """Return how many rows those at positions start .. stop-1 are if each is repeated by its weight."""
+        if not any(run.is_weighted for run in self._runs):
+            return stop - start
+        if self._copies is None:
+            keys = [self._take(run.columns[0], 0, int(run.bounds[-1])) for run in self._runs]
+            copies = [copies_of(self._weights(run, 0, int(run.bounds[-1]))) for run in self._runs]
+            self._copies = np.concatenate(copies)[np.argsort(np.concatenate(keys), kind="stable")]
+        return int(self._copies[start:stop].sum())
+
+    def _weights(self, run: _Run, start: int, stop: int) -> NDArray[np.float64]:
+        return self._take(run.columns[-1], start, stop) if run.is_weighted else np.ones(stop - start)
 
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield the rows at positions start .. stop-1 of the training order in batches; call `flush` first."""
@@ -183,10 +209,11 @@ class Spool(RowSource):
         if len(self._runs) > 1:
             chunk = chunk.sorted_by_key()
         rows = Rows(*self._encoder.weigh((chunk.indptr, chunk.terms, chunk.occurrences)))
-        return Batch(rows, Targets(chunk.label_indptr, chunk.labels, self.n_labels))
+        targets = Targets(chunk.label_indptr, chunk.labels, self.n_labels)
+        return Batch(rows, targets, weights=chunk.weights if len(chunk.weights) else None)
 
     def _slice(self, run: _Run, start: int, stop: int) -> Chunk:
-        keys, indptr, terms, occurrences, label_indptr, labels = run.columns
+        keys, indptr, terms, occurrences, label_indptr, labels, _ = run.columns
         of_terms, of_labels = self._take(indptr, start, stop + 1), self._take(label_indptr, start, stop + 1)
         spans = [(int(pointers[0]), int(pointers[-1])) for pointers in (of_terms, of_labels)]
         taken, known = self._take(terms, *spans[0]), self._maps[run.generation]
@@ -197,6 +224,7 @@ class Spool(RowSource):
             self._take(occurrences, *spans[0]),
             of_labels - of_labels[0],
             self._take(labels, *spans[1]),
+            self._weights(run, start, stop) if run.is_weighted else np.zeros(0),
         )
 
     def _take(self, column: Column, start: int, stop: int) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from abound.errors import NotCalibrated, UnreachablePrecision
 from abound.kernels.batch import Batch
 from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers.ranking import Ranking
+from abound.rankers.weighting import Weights, balanced_lists, check_some, learned_rows
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_of
 from abound.tagger.arguments import as_list, validate_examples, validate_labels, validate_names, validate_targets
 from abound.tagger.emptiness import warn_of_empty
@@ -71,6 +72,7 @@ class Tagger(TextEstimator):
         labels: Iterable[Any],
         *,
         label_names: Mapping[Any, str | Sequence[str]] | None = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Train from scratch, on texts in any order.
 
@@ -85,6 +87,10 @@ class Tagger(TextEstimator):
             The labels of each text; a single name if each text has exactly one label.
         label_names : mapping from label to name or names, optional
             Display names of the labels, the preferred name first; see `learn_names`.
+        sample_weight : array-like of float, optional
+            A weight per text, from 0 to 1,000. The words of a text are counted once. Then the text is learned twice
+            for a weight of 2; a fraction scales the update. A text of weight 0 is ignored. The calibration takes each
+            text once. Training on Spark takes no weights.
 
         Returns
         -------
@@ -93,10 +99,14 @@ class Tagger(TextEstimator):
         lists, form = validate_targets(labels)
         texts, labels = validate_examples(as_list(texts), lists)
         names = validate_names(label_names or {})
+        weights = self.ranker.valid_weights(sample_weight, len(texts))
+        check_some(weights)
+        if self.ranker.class_weight is not None:
+            weights = balanced_lists(labels, weights)
         warn_of_labels(labels)
         self.renew()
-        training = Training(self, names)
-        training.add(texts, labels)
+        training = Training(self, names, is_balanced=True)
+        training.add(texts, labels, weights)
         training.learn()
         self.ranker.set_columns(self.encoder.n_terms, form)
         return self
@@ -118,7 +128,15 @@ class Tagger(TextEstimator):
             rows = rows._replace(data=rows.data * self.name_weight)
             self.ranker.learn(self._make_batch(rows, [labels for _, labels in part], count=False))
 
-    def learn(self, text: str, labels: Iterable[Any], *, wrong: Iterable[Any] = (), insist: bool = True) -> None:
+    def learn(
+        self,
+        text: str,
+        labels: Iterable[Any],
+        *,
+        wrong: Iterable[Any] = (),
+        insist: bool = True,
+        sample_weight: float = 1.0,
+    ) -> None:
         """Learn one text and its labels, which count from the next ranking on.
 
         Parameters
@@ -132,8 +150,12 @@ class Tagger(TextEstimator):
             Whether to repeat the update until the labels rank first for this text and the wrong ones do not, as a
             person who makes a correction expects. Not all rankers support it. If False, the text counts like any
             training row.
+        sample_weight : float
+            The weight of the text, from 0 to 1,000. With 2, it is learned twice; a fraction scales the update, and
+            with 0 the text is ignored.
         """
-        self.learn_many([text], [labels], wrong=[wrong], insist=insist)
+        weights = None if sample_weight == 1.0 else [sample_weight]
+        self.learn_many([text], [labels], wrong=[wrong], insist=insist, sample_weight=weights)
 
     def learn_many(
         self,
@@ -142,6 +164,7 @@ class Tagger(TextEstimator):
         *,
         wrong: Sequence[Iterable[Any]] | None = None,
         insist: bool = False,
+        sample_weight: Any = None,
     ) -> None:
         """Learn texts in order; the result is the same as calling `learn` for each text with the same `insist`.
 
@@ -154,22 +177,29 @@ class Tagger(TextEstimator):
         if rejected is not None:
             self.ranker.check_wrong(labels, rejected)
         step = 1 if insist or rejected is not None else CHUNK
-        for start in range(0, len(texts), step):
-            part = slice(start, start + step)
+        for chosen, weights in learned_rows(self.ranker.valid_weights(sample_weight, len(texts)), len(texts), step):
             # A text with only wrong labels is not an example, and its words are not counted.
-            example = rejected is None or bool(labels[start]) or not rejected[start]
-            rows = Rows(*self.encoder.rows(texts[part], learn=example))
-            batch = self._make_batch(rows, labels[part], count=example)
+            example = rejected is None or bool(labels[chosen[0]]) or not rejected[chosen[0]]
+            rows = Rows(*self.encoder.rows([texts[i] for i in chosen], learn=example))
+            batch = self._make_batch(rows, [labels[i] for i in chosen], count=example, weights=weights)
             if rejected is not None:
-                batch = Batch(rows, batch.targets, self.ranker.labels_.known(rejected[part]))
+                wrong_labels = self.ranker.labels_.known([rejected[i] for i in chosen])
+                batch = Batch(rows, batch.targets, wrong_labels, weights)
             self.ranker.learn_online(batch, judge_all=insist)
             if insist:
                 self.ranker.insist(batch)
 
-    def _make_batch(self, rows: Rows, labels: Sequence[Iterable[Any]], *, count: bool = True) -> Batch:
+    def _make_batch(
+        self,
+        rows: Rows,
+        labels: Sequence[Iterable[Any]],
+        *,
+        count: bool = True,
+        weights: Weights | None = None,
+    ) -> Batch:
         """Register and count the labels of rows to learn, and return the batch."""
         form = self.ranker.form if self.n_rows else "lists"  # a correction does not change what `predict` returns
-        return self.ranker.make_batch(rows, labels, form, self.encoder.n_terms, count=count)
+        return self.ranker.make_batch(rows, labels, form, self.encoder.n_terms, count=count, weights=weights)
 
     # -- ranking -------------------------------------------------------------------------------------
 

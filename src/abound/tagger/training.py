@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,6 +11,7 @@ import numpy as np
 from abound.components.rows import Rows, Targets, select
 from abound.kernels.batch import Batch
 from abound.ordinal.bands import Bands
+from abound.rankers.weighting import Weights
 from abound.tagger.arguments import validate_examples, validate_names
 from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import forget, rarest
@@ -37,6 +39,8 @@ class Training(RowSource):
         Directory of a temporary file for counted rows; by default they are kept in memory. The model is the same.
     max_bytes : int, optional
         Limit for the size of the tagger. The second stage is dropped first, then the rarest terms.
+    is_balanced : bool
+        Whether the weights of the rows follow the ranker's `class_weight`.
 
     Attributes
     ----------
@@ -55,7 +59,10 @@ class Training(RowSource):
         *,
         folder: Path | None = None,
         max_bytes: int | None = None,
+        is_balanced: bool = False,
     ) -> None:
+        if tagger.ranker.class_weight is not None and not is_balanced:
+            raise ValueError("class_weight='balanced' needs all labels in memory: use Tagger.fit, or weights of rows")
         names = validate_names(label_names or {})
         self.hits: deque[bool] = deque(maxlen=PROGRESSIVE_ROWS)
         self.dropped = {"terms": 0, "edges": 0}
@@ -70,7 +77,7 @@ class Training(RowSource):
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
         self._named = [(name, label) for label, given in names.items() for name in given] if tagger.name_weight else []
         # The first rows, until the language is detected.
-        self._held: list[tuple[str, list[Any]]] | None = [] if tagger.detects_language else None
+        self._held: list[tuple[str, list[Any], float]] | None = [] if tagger.detects_language else None
         self._n_held_characters = 0
         self._spool = self._begin_counting()
 
@@ -93,26 +100,32 @@ class Training(RowSource):
 
     # -- counting ----------------------------------------------------------------------------------
 
-    def add(self, texts: Sequence[str], labels: Sequence[Sequence[Any]]) -> None:
-        """Count texts and store them for the passes."""
-        texts, labels = validate_examples(texts, labels)
+    def add(self, texts: Sequence[str], labels: Sequence[Sequence[Any]], sample_weight: Any = None) -> None:
+        """Count texts and store them for the passes; those of weight 0 are ignored."""
+        texts, names = validate_examples(texts, labels)
+        weights = self._tagger.ranker.valid_weights(sample_weight, len(texts))
+        if weights is not None and not weights.all():
+            kept: list[int] = np.flatnonzero(weights).tolist()
+            texts, names, weights = [texts[i] for i in kept], [names[i] for i in kept], weights[kept]
         if self._held is not None:
-            n_held = self._hold(texts, labels)
+            n_held = self._hold(texts, names, weights)
             if n_held == len(texts):
                 return
             self._detect()
-            texts, labels = texts[n_held:], labels[n_held:]
-        self._count(texts, labels)
+            texts, names = texts[n_held:], names[n_held:]
+            weights = None if weights is None else weights[n_held:]
+        self._count(texts, names, weights)
 
     def finish_counting(self) -> None:
         """Count the rows that were held back; no more rows will follow."""
         if self._held is not None:
             self._detect()
 
-    def _hold(self, texts: list[str], labels: list[list[Any]]) -> int:
+    def _hold(self, texts: list[str], labels: list[list[Any]], weights: Weights | None) -> int:
         """Hold rows back until there are enough to detect their language; return how many were held back."""
         assert self._held is not None
-        for number, row in enumerate(zip(texts, labels, strict=True)):
+        given = repeat(1.0) if weights is None else weights.tolist()
+        for number, row in enumerate(zip(texts, labels, given, strict=False)):
             if _is_enough(len(self._held), self._n_held_characters):
                 return number
             self._held.append(row)
@@ -122,21 +135,22 @@ class Training(RowSource):
     def _detect(self) -> None:
         """Detect the language of the rows that were held back, choose the text settings, and count the rows."""
         held, self._held = self._held or [], None
-        texts = [text for text, _ in held]
+        texts, weights = [text for text, _, _ in held], np.array([weight for _, _, weight in held])
         self.detected = detect(texts, self._tagger.seed)
         self._tagger.set_language(self.detected.language)
         self._spool.close()
         self._spool = self._begin_counting()
-        self._count(texts, [labels for _, labels in held])
+        self._count(texts, [labels for _, labels, _ in held], None if np.all(weights == 1.0) else weights)
 
-    def _count(self, texts: list[str], labels: list[list[Any]]) -> None:
+    def _count(self, texts: list[str], labels: list[list[Any]], weights: Weights | None) -> None:
         ranker = self._tagger.ranker
         for start in range(0, len(texts), CHUNK):
             part = slice(start, start + CHUNK)
             counted = self._tagger.encoder.count(texts[part])
             targets = ranker.labels_.encode(labels[part], len(counted[0]) - 1, learn=True)
-            ranker.count(targets)
-            self._spool.add(counted, targets)
+            chosen = None if weights is None else weights[part]
+            ranker.count(targets, chosen)
+            self._spool.add(counted, targets, chosen)
             self._prune()
 
     # -- training ----------------------------------------------------------------------------------
@@ -172,6 +186,10 @@ class Training(RowSource):
     def unwatched(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield rows without counting them as learned; see `RowSource`."""
         return self._spool.parts(start, stop)
+
+    def n_copies(self, start: int, stop: int) -> int:
+        """Return how many rows they are if each is repeated by its weight; see `RowSource`."""
+        return self._spool.n_copies(start, stop)
 
     def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield rows in another order; see `RowSource`."""

@@ -54,4 +54,4 @@ def learn_shard(ranker: Trainable, source: RowSource, round_: Round, number: int
         random = np.random.default_rng()
         random.bit_generator.state = round_.orders[number]
         parts = source.shuffled(start, stop, random)
-    ranker.learn_parts(parts, stop - start, again=round_.again, last=round_.last)
+    ranker.learn_parts(parts, source.n_copies(start, stop), again=round_.again, last=round_.last)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.components.rows import cut, join, select
+from abound.components.weighting import copies_of
 from abound.kernels.batch import Batch
 
 BLOCK = 16_384  # rows that a later pass shuffles among themselves; the order of the blocks is random, too
@@ -57,6 +58,10 @@ class RowSource(ABC):
         """Yield the same rows as `parts` for something else than a pass, which no progress report counts."""
         return self.parts(start, stop)
 
+    def n_copies(self, start: int, stop: int) -> int:
+        """Return how many rows those at positions start .. stop-1 are if each is repeated by its weight."""
+        return stop - start
+
     def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield the same rows in another random order: blocks, and the rows within each block, are shuffled."""
         edges = [*range(start, stop, BLOCK), stop]
@@ -90,6 +95,14 @@ class MatrixRows(RowSource):
             return
         for first in range(start, stop, PIECE):
             yield select(self._batch, self._order[first : min(first + PIECE, stop)])
+
+    def n_copies(self, start: int, stop: int) -> int:
+        """Return how many rows those at positions start .. stop-1 are if each is repeated by its weight."""
+        weights = self._batch.weights
+        if weights is None:
+            return stop - start
+        chosen = slice(start, stop) if self._order is None else self._order[start:stop]
+        return int(copies_of(weights[chosen]).sum())
 
     def whole(self) -> Batch:
         """Return all rows in one batch."""
