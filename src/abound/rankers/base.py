@@ -99,14 +99,14 @@ class Ranker(Predicting):
 
     # -- learning ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn rows from scratch.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows without negative values.
-        Y : sequence of names, sequence of lists of names, or indicator matrix
+        y : sequence of names, sequence of lists of names, or indicator matrix
             The labels of each row.
         sample_weight : array-like of shape (n_samples,), optional
             Weights from 0 to 1,000. A row of weight 2 is learned twice, one copy after the other. A fraction scales
@@ -119,13 +119,13 @@ class Ranker(Predicting):
         """
         self.check_params()
         self.reset()
-        self.learn_all(self.source(self.encode(X, Y, sample_weight, balance=True)))
+        self.learn_all(self.source(self.encode(X, y, sample_weight, balance=True)))
         return self
 
     def partial_fit(
         self,
         X: Any,
-        Y: Any,
+        y: Any,
         classes: Iterable[Any] | None = None,
         wrong: Sequence[Iterable[Any]] | None = None,
         sample_weight: Any = None,
@@ -136,12 +136,12 @@ class Ranker(Predicting):
         ----------
         X : array-like or sparse matrix of shape (n_samples, any number of features)
             Rows without negative values; columns beyond the known ones are new features.
-        Y : sequence of names, sequence of lists of names, or indicator matrix
+        y : sequence of names, sequence of lists of names, or indicator matrix
             The labels of each row; unknown ones are new labels.
         classes : iterable of names, optional
             Labels to add without an example.
         wrong : sequence of lists of names, optional
-            Labels that are known to be wrong for each row. A row may have wrong labels and no labels in Y. Not every
+            Labels that are known to be wrong for each row. A row may have wrong labels and no labels in y. Not every
             ranker can learn from them.
         sample_weight : array-like of shape (n_samples,), optional
             Weights from 0 to 1,000; see `fit`. A whole weight gives the same state as the row given as often.
@@ -158,8 +158,8 @@ class Ranker(Predicting):
         if classes is not None:
             self.labels_.add(classes)
         if wrong is not None:
-            self.check_wrong(Y, wrong)
-        batch = self.encode(X, Y, sample_weight, wrong=wrong)
+            self.check_wrong(y, wrong)
+        batch = self.encode(X, y, sample_weight, wrong=wrong)
         if batch.n_rows:
             self.learn_online(batch)
         return self

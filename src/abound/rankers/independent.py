@@ -84,15 +84,15 @@ class IndependentRanker(Ranker):
         """The threshold in use."""
         return self._counts.p_ind
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count all rows; see `Ranker.fit`. Weights must be whole numbers."""
-        super().fit(X, Y, sample_weight)
+        super().fit(X, y, sample_weight)
         self._counts.make_index()
         return self
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None, wrong: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, wrong: Any = None, sample_weight: Any = None) -> Self:
         """Count more rows; see `Ranker.partial_fit`. The threshold does not change."""
-        super().partial_fit(X, Y, classes, wrong, sample_weight)
+        super().partial_fit(X, y, classes, wrong, sample_weight)
         self._counts.make_index()
         return self
 
