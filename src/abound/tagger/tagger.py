@@ -99,10 +99,7 @@ class Tagger(TextEstimator):
         lists, form = validate_targets(labels)
         texts, labels = validate_examples(as_list(texts), lists)
         names = validate_names(label_names or {})
-        weights = self.ranker.valid_weights(sample_weight, len(texts))
-        check_some(weights)
-        if self.ranker.class_weight is not None:
-            weights = balanced_lists(labels, weights)
+        weights = self._weights_to_fit(sample_weight, labels)
         warn_of_labels(labels)
         self.renew()
         training = Training(self, names, is_balanced=True)
@@ -110,6 +107,14 @@ class Tagger(TextEstimator):
         training.learn()
         self.ranker.set_columns(self.encoder.n_terms, form)
         return self
+
+    def _weights_to_fit(self, sample_weight: Any, labels: Sequence[Sequence[Any]]) -> Weights | None:
+        """Return the weights of all texts, as the ranker of the next training takes them."""
+        same_kind = self.ranker.kind == self.settings.ranker
+        ranker = self.ranker if same_kind else self.settings.new_ranker()
+        weights = ranker.valid_weights(sample_weight, len(labels))
+        check_some(weights)
+        return weights if ranker.class_weight is None else balanced_lists(labels, weights)
 
     def learn_names(self, names: Mapping[Any, str | Sequence[str]]) -> None:
         """Learn the names of labels: each name is a short example of its label.
