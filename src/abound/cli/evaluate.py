@@ -1,8 +1,8 @@
 """`abound evaluate`: measure a model on labelled rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -97,7 +97,7 @@ def evaluate(
         write_quality(labels, per_label_csv)
         note(f"wrote the quality of {len(labels):,} labels to {per_label_csv}")
     if per_label:
-        _print_labels(f"{model} on {evaluation.n_labelled:,} rows", labels, wants_json(as_json))
+        _print_labels(f"{model} on {evaluation.n_labelled:,} rows", labels, wants_json(as_json), tagger.name_of)
         return
     result = figures_of(evaluation, names)
     if wants_json(as_json):
@@ -108,7 +108,7 @@ def evaluate(
     measures_table(f"{model} on {result['labelled']:,} rows", result)
 
 
-def _print_labels(title: str, labels: Sequence["LabelQuality"], as_json: bool) -> None:
+def _print_labels(title: str, labels: Sequence["LabelQuality"], as_json: bool, name_of: Callable[[Any], str]) -> None:
     """Print the quality of labels: a line of JSON for each, or a table of the worst."""
     if as_json:
         for row in labels:
@@ -116,6 +116,6 @@ def _print_labels(title: str, labels: Sequence["LabelQuality"], as_json: bool) -
         return
     from abound.cli.tables import labels_table
 
-    labels_table(title, labels[:SHOWN])
+    labels_table(title, labels[:SHOWN], name_of)
     if len(labels) > SHOWN:
         note(f"these are the worst {SHOWN} of {len(labels):,} labels; --json or --per-label-csv FILE gives all")

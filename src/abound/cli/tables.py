@@ -1,7 +1,7 @@
 """Tables of results for a terminal."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def measures_table(title: str, figures: dict[str, Any]) -> None:
     table(title, ("metric", "value", "95% interval"), rows, " r")
 
 
-def labels_table(title: str, labels: Sequence["LabelQuality"]) -> None:
+def labels_table(title: str, labels: Sequence["LabelQuality"], name_of: Callable[[Any], str]) -> None:
     """Print the quality of labels."""
 
     def share(value: float | None) -> str:
@@ -86,7 +86,7 @@ def labels_table(title: str, labels: Sequence["LabelQuality"]) -> None:
             f"{row.support:,}",
             f"{row.assigned:,}",
             *(share(value) for value in (row.precision, row.recall, row.f1, row.average_precision)),
-            f"{row.confused_with} ({row.confused_rows:,})" if row.confused_rows else "",
+            f"{name_of(row.confused_with)} ({row.confused_rows:,})" if row.confused_rows else "",
         )
         for row in labels
     ]

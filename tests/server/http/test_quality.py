@@ -23,13 +23,16 @@ ROWS = [
     LabelQuality("7", None, 3, 3, 1.0, 1.0, 1.0, 1.0, None, 0),
     LabelQuality("never learned", None, 2, 0, None, 0.0, 0.0, 0.0, None, 0),
 ]
+NAMES = {"fox": "Foxes"}
 TEXTS = ["a fast car", "a red fox", "a number", "a red deer"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quality")
-    Tagger().fit([*TEXTS, TEXTS[3]], [["car"], ["fox"], [7], ["deer"], ["deer"]]).save(folder / "model")
+    Tagger().fit([*TEXTS, TEXTS[3]], [["car"], ["fox"], [7], ["deer"], ["deer"]], label_names=NAMES).save(
+        folder / "model"
+    )
     write_quality(ROWS, folder / "q.csv")
     return folder
 
@@ -59,6 +62,7 @@ def test_labels_have_the_quality_of_the_table(server):
         "recall": 0.5,
         "average_precision": 0.7,
         "confused_with": "fox",
+        "confused_name": "Foxes",
         "confused_rows": 4,
     }
     assert "precision" not in quality["fox"]

@@ -155,7 +155,8 @@ class Quality(_Response):
     precision: Annotated[float, Meta(description="Share of the assignments that are right.")] | UnsetType = UNSET
     recall: Annotated[float, Meta(description="Share of its texts that it was assigned to.")] | UnsetType = UNSET
     average_precision: float | UnsetType = UNSET
-    confused_with: str | UnsetType = UNSET
+    confused_with: Annotated[str, Meta(description="The label that was assigned instead.")] | UnsetType = UNSET
+    confused_name: str | UnsetType = UNSET
     confused_rows: int = 0
 
 

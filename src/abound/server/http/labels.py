@@ -1,7 +1,7 @@
 """Endpoints of labels: find, add, rename, merge and retire labels without retraining."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import UNSET, UnsetType
@@ -37,15 +37,20 @@ def search(call: Call[LabelsRequest]) -> FoundLabels:
             raise Problem(422, "the quality of labels is not known; start the server with --quality FILE")
         total, matches = replica.search.find(asked.prefix, asked.limit, worst_first=asked.worst_first)
         labels = [
-            FoundLabel(found.label, found.texts, UNSET if found.name is None else found.name, _quality(found.quality))
+            FoundLabel(
+                found.label,
+                found.texts,
+                UNSET if found.name is None else found.name,
+                UNSET if found.quality is None else _quality(found.quality, replica.tagger.label_names),
+            )
             for found in matches
         ]
         return FoundLabels(replica.sequence, labels, total, replica.search.is_rated)
 
 
-def _quality(row: LabelQuality | None) -> Quality | UnsetType:
-    if row is None:
-        return UNSET
+def _quality(row: LabelQuality, label_names: Mapping[str, Sequence[str]]) -> Quality:
+    other = UNSET if row.confused_with is None else str(row.confused_with)
+    names = None if isinstance(other, UnsetType) else label_names.get(other)
     return Quality(
         row.support,
         row.assigned,
@@ -53,7 +58,8 @@ def _quality(row: LabelQuality | None) -> Quality | UnsetType:
         precision=_set(row.precision),
         recall=_set(row.recall),
         average_precision=_set(row.average_precision),
-        confused_with=UNSET if row.confused_with is None else str(row.confused_with),
+        confused_with=other,
+        confused_name=names[0] if names else UNSET,
         confused_rows=row.confused_rows,
     )
 

@@ -100,7 +100,8 @@ export async function learn(batch) {
 
 export const feedback = (body) => request("POST", "v1/feedback", { body });
 
-export const labels = (prefix, limit = 20, signal) => request("GET", "v1/labels", { query: { prefix, limit }, signal });
+export const labels = (prefix, limit = 20, signal, worstFirst = false) =>
+  request("GET", "v1/labels", { query: { prefix, limit, ...(worstFirst ? { worst_first: true } : {}) }, signal });
 
 export async function changeLabel(change, dryRun = false) {
   const answer = await request("PATCH", "v1/labels", { body: { ...change, dry_run: dryRun } });
