@@ -119,7 +119,7 @@ def test_copies_of_a_text_stay_on_one_side_of_the_calibration():
 
 
 def test_balanced_labels():
-    texts, labels, weights = documents()
+    texts, labels, _ = documents()
     one_each = [names[:1] or ["none"] for names in labels]
     balanced = tagger(class_weight="balanced").fit(texts, one_each)
     names = [name for (name,) in one_each]
@@ -135,12 +135,12 @@ def test_balanced_labels():
 def test_a_bad_weight_is_refused_before_anything_is_learned():
     learner = tagger().fit(["a b", "c d"], [["x"], ["y"]])
     before = learner.state_hash()
-    with pytest.raises(ValueError, match="a weight must be a number from 0 to 1,000, got -1.0 for row 0"):
+    with pytest.raises(ValueError, match=r"a weight must be a number from 0 to 1,000, got -1\.0 for row 0"):
         learner.learn("a b", ["x"], sample_weight=-1)
     with pytest.raises(ValueError, match="there are 2 rows but 1 weights"):
         learner.learn_many(["a", "b"], [["x"], ["x"]], sample_weight=[1])
     with pytest.raises(ValueError, match="all weights are zero"):
         learner.fit(["a", "b"], [["x"], ["x"]], sample_weight=[0, 0])
-    with pytest.raises(ValueError, match="a rocchio ranker counts rows, so weights must be whole numbers, got 0.5"):
+    with pytest.raises(ValueError, match=r"a rocchio ranker counts rows, so weights must be whole numbers, got 0\.5"):
         Tagger("rocchio").fit(["a", "b"], [["x"], ["x"]], sample_weight=[0.5, 1])
     assert learner.state_hash() == before

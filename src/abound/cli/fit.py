@@ -13,7 +13,7 @@ import typer
 
 from abound.cli import memory
 from abound.cli.common import STANDARD, JsonOption, emit, note, parse_size, show_size, wants_json
-from abound.cli.reading import LabelledReading
+from abound.cli.reading import WeightedReading
 from abound.cli.targets import lock_target
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ Example:
   abound fit docs.jsonl
   abound fit docs.jsonl.gz --model subjects --holdout every:20 --max-memory 300M
   abound fit docs.tsv.xz --label-names labels.tsv --model subjects
+  abound fit docs.csv --weight-field weight --model subjects
   abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
 """
 
@@ -145,7 +146,7 @@ def fit(
     as_json: JsonOption = None,
     *,
     setting: NamedSetting,
-    reading: LabelledReading,
+    reading: WeightedReading,
 ) -> None:
     """Train a model on files of texts and labels."""
     model = model_name(inputs) if model is None else model
@@ -157,7 +158,7 @@ def fit(
 
     rule = parse_holdout(holdout)
     documents = Inputs(inputs, reading, rule)
-    apart = None if rule.file is None else Inputs([rule.file], replace(reading, limit=None))
+    apart = None if rule.file is None else Inputs([rule.file], replace(reading, limit=None, weight_field=None))
     params, passes = setting.params(), setting.passes
     params["ranker_params"] |= {} if passes is None else {"passes": passes}
     tagger = make_tagger(**params)
@@ -171,6 +172,8 @@ def fit(
     n_skipped = documents.n_skipped
     if not stats.rows:
         raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")
+    if not tagger.n_rows:
+        raise ValueError(f"all {stats.rows:,} rows of {', '.join(inputs)} have weight 0, so there is nothing to learn")
     documents.check_labels(needed=not tagger.n_labels)
     tagger.save(model)
     report(tagger, stats, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)

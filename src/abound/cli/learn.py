@@ -7,7 +7,7 @@ import typer
 
 from abound.cli.common import JsonOption, emit, load_tagger, wants_json
 from abound.cli.rank_changes import DEPTH, compare, ranks_of
-from abound.cli.reading import LabelledReading
+from abound.cli.reading import WeightedReading
 from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, model_and_input, teach_server
 from abound.cli.targets import lock_model
 
@@ -40,7 +40,7 @@ def learn(
     server: ServerOption = None,
     key: KeyOption = None,
     *,
-    reading: LabelledReading,
+    reading: WeightedReading,
 ) -> None:
     """Learn more rows, or one text with its labels. Save the model in place, or send the rows to a server."""
     model, input_ = model_and_input(model, input_, server)
@@ -48,6 +48,8 @@ def learn(
         raise typer.BadParameter("give either INPUT, or --text with its labels")
     if bool(label or wrong) != (text is not None):
         raise typer.BadParameter("--text needs --label or --wrong, and these need --text")
+    if server is not None and reading.weight_field:
+        raise typer.BadParameter("a server learns every row once; omit --weight-field with --server")
     right_and_wrong = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
     if text is not None:
         check_example(text, *right_and_wrong)

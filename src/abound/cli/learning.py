@@ -60,7 +60,7 @@ def learn_stream(
         tagger.learn_names(names or {})
         for chunk in chunks(inputs.training_rows(), CHUNK, FIRST_CHUNK):
             stats.hits.extend(_test(tagger, chunk))
-            tagger.learn_many([document.text for document in chunk], [document.labels for document in chunk])
+            tagger.learn_many(*_examples(chunk), sample_weight=_weights(chunk))
             _count(stats, chunk)
             _prune(tagger, stats, max_bytes)
             forecaster.see(Point(stats.rows, tagger.n_features + tagger.n_edges, tagger.nbytes))
@@ -80,7 +80,7 @@ def learn_files(
     training = Training(tagger, names, folder=folder, max_bytes=max_bytes)
     with Progress("reading", inputs.share) as progress:
         for chunk in chunks(inputs.training_rows(), CHUNK):
-            training.add([document.text for document in chunk], [document.labels for document in chunk])
+            training.add(*_examples(chunk), _weights(chunk))
             _count(stats, chunk)
             progress.update(stats.rows)
         training.finish_counting()
@@ -111,6 +111,15 @@ def learn_files(
     stats.trained = training.report()
     _note_excess(tagger, max_bytes)
     return stats
+
+
+def _examples(chunk: Sequence["Document"]) -> tuple[list[str], list[tuple[str, ...]]]:
+    return [document.text for document in chunk], [document.labels for document in chunk]
+
+
+def _weights(chunk: Sequence["Document"]) -> list[float] | None:
+    weights = [document.weight for document in chunk]
+    return None if all(weight == 1.0 for weight in weights) else weights
 
 
 def _count(stats: LearnStats, chunk: Sequence["Document"]) -> None:

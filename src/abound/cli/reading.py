@@ -50,7 +50,7 @@ class Reading:
         options: dict[str, Any] = {}
         if self.text_field:
             options["text_field"] = self.text_field[0] if len(self.text_field) == 1 else list(self.text_field)
-        for name in ("labels_field", "id_field"):
+        for name in ("labels_field", "id_field", "weight_field"):
             if name in given:
                 options[name] = given[name] or None  # an empty name means None
         for name in ("label_separator", "delimiter"):
@@ -73,6 +73,20 @@ class LabelledReading(Reading):
     ] = None
     label_separator: Annotated[
         str | None, typer.Option("--label-separator", metavar="TEXT", help="Separator between two labels.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class WeightedReading(LabelledReading):
+    """Options for reading texts, labels and weights."""
+
+    weight_field: Annotated[
+        str | None,
+        typer.Option(
+            "--weight-field",
+            metavar="NAME",
+            help="Field of the weight of a row, from 0 to 1,000: 2 learns it twice, 0.5 by half, 0 not at all.",
+        ),
     ] = None
 
 

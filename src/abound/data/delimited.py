@@ -11,14 +11,16 @@ from typing import BinaryIO, NamedTuple
 
 from abound.data.fields import (
     FIELD_OPTIONS,
+    check_weight,
     missing_field,
     separator_of,
     split_labels,
     text_field_to_write,
     text_fields,
+    weight_from_text,
 )
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, too_long
-from abound.data.parsing import Guard, count_noun, shown
+from abound.data.parsing import Guard, count_noun, number_text, shown
 from abound.data.records import Document
 from abound.errors import FormatWarning
 
@@ -98,7 +100,8 @@ class Delimited(LineFormat[Document]):
                 raise Malformed(f"{count_noun(len(fields), 'column')}; the header has {columns.total}")
             text = join.join([fields[column] for column in columns.texts])
             labels = split_labels(fields[columns.labels], separator) if has_labels else ()
-            return Document(labels, text, (fields[columns.id] or None) if columns.id >= 0 else None)
+            weight = weight_from_text(fields[columns.weight]) if columns.weight >= 0 else 1.0
+            return Document(labels, text, (fields[columns.id] or None) if columns.id >= 0 else None, weight)
 
         return parse
 
@@ -125,6 +128,9 @@ class Delimited(LineFormat[Document]):
             fields.append(document.text)
             if has_labels:
                 fields.append(separator.join(document.labels))
+            check_weight(document, options)
+            if options["weight_field"] is not None:
+                fields.append(number_text(document.weight))
             # Readers ignore an empty line.
             return delimiter.join(map(quoted, fields)) or '""'
 
@@ -132,7 +138,7 @@ class Delimited(LineFormat[Document]):
 
     def write(self, stream: BinaryIO, records: Iterable[Document], options: Options) -> int:
         """Write a header and the records, and return the number of records."""
-        names = (options["id_field"], text_field_to_write(options), options["labels_field"])
+        names = (options["id_field"], text_field_to_write(options), options["labels_field"], options["weight_field"])
         delimiter = self._delimiter_of(options)
         header = delimiter.join(map(_quoter(delimiter), [name for name in names if name is not None]))
         stream.write(header.encode() + b"\n")
@@ -151,7 +157,7 @@ class Delimited(LineFormat[Document]):
             return usual
         line = header.partition("\n")[0].removesuffix("\r")
         columns = {delimiter: [name.strip() for name in _cut(line, delimiter)] for delimiter in DETECTED_DELIMITERS}
-        wanted = {*text_fields(options), options["labels_field"]} - {None}
+        wanted = {*text_fields(options), options["labels_field"], options["weight_field"]} - {None}
         for delimiter, names in columns.items():
             if wanted <= set(names):
                 return delimiter
@@ -180,6 +186,7 @@ class _Columns(NamedTuple):
     texts: tuple[int, ...]
     labels: int
     id: int
+    weight: int
 
 
 def _columns_of(header: list[str], delimiter: str, options: Options) -> _Columns:
@@ -200,7 +207,7 @@ def _columns_of(header: list[str], delimiter: str, options: Options) -> _Columns
 
     texts = tuple(find("text_field", name) for name in text_fields(options))
     labels, number = find("labels_field", options["labels_field"]), find("id_field", options["id_field"])
-    return _Columns(len(names), texts, labels, number)
+    return _Columns(len(names), texts, labels, number, find("weight_field", options["weight_field"]))
 
 
 def _hint(names: list[str], delimiter: str) -> str:

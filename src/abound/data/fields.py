@@ -1,15 +1,19 @@
-"""Read text, labels and id of a document from named fields."""
+"""Read text, labels, id and weight of a document from named fields."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from abound.data.formats import Malformed, Option, Options
-from abound.data.parsing import labels_of, shown
+from abound.data.parsing import labels_of, parse_float, shown
+from abound.data.records import Document
+
+HEAVIEST = 1_000.0  # the largest weight that can be learned
 
 FIELD_OPTIONS = {
     "text_field": Option("text", "Field of the text, or a list of fields to join.", (str, list, tuple)),
     "labels_field": Option("labels", "Field of the labels; None for documents without labels.", (str, type(None))),
     "id_field": Option("id", "Field of the document's id; None for none.", (str, type(None))),
+    "weight_field": Option(None, "Field of the document's weight; None if all weigh 1.", (str, type(None))),
     "join": Option("\n", "Separator between the texts of several fields.", use="read"),
 }
 
@@ -31,9 +35,10 @@ def text_field_to_write(options: Options) -> str:
     names = text_fields(options)
     if len(names) > 1:
         raise ValueError(f"text_field must name one field for writing, got {len(names)}")
-    used = [name for name in (names[0], options["labels_field"], options["id_field"]) if name is not None]
+    fields = (names[0], options["labels_field"], options["id_field"], options["weight_field"])
+    used = [name for name in fields if name is not None]
     if len(set(used)) < len(used):
-        raise ValueError(f"text_field, labels_field and id_field must differ, got {_listed(used)}")
+        raise ValueError(f"text_field, labels_field, id_field and weight_field must differ, got {_listed(used)}")
     return names[0]
 
 
@@ -93,6 +98,28 @@ def id_from(value: Any) -> str | None:
     if type(value) is not int:
         raise Malformed(f"the id must be a string or a whole number, got {shown(value)}")
     return str(value)
+
+
+def weight_from(value: Any) -> float:
+    """Return the weight of a document."""
+    if type(value) not in (int, float) or not 0 <= value <= HEAVIEST:  # NaN, too
+        raise Malformed(f"the weight must be a number from 0 to {HEAVIEST:,.0f}, got {shown(value)}")
+    return float(value)
+
+
+def weight_from_text(text: str) -> float:
+    """Return the weight of a document in a file of texts."""
+    return weight_from(parse_float(text.strip(), "the weight"))
+
+
+def check_weight(document: Document, options: Options) -> None:
+    """Raise an error if a document has a weight that is not written."""
+    if options["weight_field"] is None and document.weight != 1.0:
+        raise ValueError(f"the document has weight {document.weight}, but weight_field=None")
+    try:
+        weight_from(document.weight)
+    except Malformed as error:
+        raise ValueError(str(error)) from None
 
 
 def missing_field(option: str, name: str, present: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, cast
 from abound.data.fields import (
     FIELD_OPTIONS,
     LIST_OPTIONS,
+    check_weight,
     id_from,
     join_texts,
     labels_from,
@@ -14,6 +15,7 @@ from abound.data.fields import (
     separator_of,
     text_field_to_write,
     text_fields,
+    weight_from,
 )
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Options
 from abound.data.parsing import shown
@@ -34,7 +36,7 @@ class Jsonl(LineFormat[Document]):
         names = text_fields(options)
         single = names[0] if len(names) == 1 else None
         labels_field, id_field, join = options["labels_field"], options["id_field"], options["join"]
-        separator = separator_of(options)
+        separator, weight_field = separator_of(options), options["weight_field"]
 
         def parse(line: str) -> Document | None:
             if not line or line.isspace():
@@ -51,16 +53,21 @@ class Jsonl(LineFormat[Document]):
                     raise Malformed(missing_field("labels_field", labels_field, fields))
                 labels = labels_from(fields[labels_field], separator)
             name = None if id_field is None else id_from(fields.get(id_field))
+            weight = 1.0
+            if weight_field is not None:
+                if weight_field not in fields:
+                    raise Malformed(missing_field("weight_field", weight_field, fields))
+                weight = weight_from(fields[weight_field])
             if "\\u" in line:
                 _check_surrogates(text, *labels, name or "")
-            return make_document((labels, text, name))
+            return make_document((labels, text, name, weight))
 
         return parse
 
     def formatter(self, options: Options) -> Callable[[Document], str]:
         """Return a function that formats a document as a line."""
         text_field = text_field_to_write(options)
-        labels_field, id_field = options["labels_field"], options["id_field"]
+        labels_field, id_field, weight_field = options["labels_field"], options["id_field"], options["weight_field"]
         encode = json.JSONEncoder(ensure_ascii=False).encode
 
         def line_of(document: Document) -> str:
@@ -74,6 +81,9 @@ class Jsonl(LineFormat[Document]):
                 fields[labels_field] = list(document.labels)
             elif document.labels:
                 raise ValueError("the document has labels, but labels_field=None")
+            check_weight(document, options)
+            if weight_field is not None:
+                fields[weight_field] = document.weight
             texts = (document.text, *document.labels, document.id or "")
             if not all(isinstance(text, str) for text in texts):
                 raise ValueError("text, labels and id must be strings")

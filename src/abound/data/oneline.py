@@ -38,6 +38,10 @@ def text_writer(format_name: str, options: Any, forbidden: str = r"\t\n\r") -> C
                 f"the document has id {shown(document.id)}, which {format_name} does not support; "
                 "write jsonl instead, or drop it with ids='drop'"
             )
+        if document.weight != 1.0:
+            raise ValueError(
+                f"the document has weight {document.weight}, which {format_name} does not support; write jsonl instead"
+            )
         text = document.text
         if breaks is not None:
             text = substitute(lambda _: breaks, text)

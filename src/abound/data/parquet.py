@@ -9,6 +9,7 @@ from abound.data.extras import require
 from abound.data.fields import (
     FIELD_OPTIONS,
     LIST_OPTIONS,
+    check_weight,
     id_from,
     join_texts,
     labels_from,
@@ -16,6 +17,7 @@ from abound.data.fields import (
     separator_of,
     text_field_to_write,
     text_fields,
+    weight_from,
 )
 from abound.data.formats import (
     DAMAGE,
@@ -77,8 +79,9 @@ class Parquet(Format[Document]):
         pyarrow = require("pyarrow", "parquet", _PURPOSE)
         parquet = require("pyarrow.parquet", "parquet", _PURPOSE)
         text_field, string = text_field_to_write(options), pyarrow.string()
-        labels_field, id_field = options["labels_field"], options["id_field"]
+        labels_field, id_field, weight_field = options["labels_field"], options["id_field"], options["weight_field"]
         kinds = {id_field: string, text_field: string, labels_field: pyarrow.list_(string)}
+        kinds |= {weight_field: pyarrow.float64()} if weight_field is not None else {}
         schema = pyarrow.schema([(name, kind) for name, kind in kinds.items() if name is not None])
         records, count = iter(records), 0
         with parquet.ParquetWriter(stream, schema, compression="zstd") as table:
@@ -89,6 +92,7 @@ class Parquet(Format[Document]):
                     id_field: [document.id for document in documents],
                     text_field: [document.text for document in documents],
                     labels_field: [list(document.labels) for document in documents],
+                    weight_field: [document.weight for document in documents],
                 }
                 arrays = [pyarrow.array(columns[field.name], field.type) for field in schema]
                 table.write_batch(pyarrow.record_batch(arrays, schema=schema))
@@ -112,10 +116,12 @@ def _batch_rows(options: Options) -> int:
 
 
 def _columns(schema: Any, options: Options) -> list[str]:
-    """Return the columns to read: texts, and labels and id if wanted."""
+    """Return the columns to read: texts, and labels, weight and id if wanted."""
     wanted = [("text_field", name) for name in text_fields(options)]
     if options["labels_field"] is not None:
         wanted.append(("labels_field", options["labels_field"]))
+    if options["weight_field"] is not None:
+        wanted.append(("weight_field", options["weight_field"]))
     id_field = options["id_field"]
     if id_field is not None and (id_field in schema.names or id_field != FIELD_OPTIONS["id_field"].default):
         wanted.append(("id_field", id_field))
@@ -146,7 +152,8 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
     names, join = text_fields(options), options["join"]
     labels_at = len(names)
     has_labels, separator = options["labels_field"] is not None, separator_of(options)
-    id_at = labels_at + has_labels
+    has_weight, weight_at = options["weight_field"] is not None, labels_at + has_labels
+    id_at = weight_at + has_weight
 
     def document_of(fields: tuple[Any, ...]) -> Document:
         for field in fields:
@@ -154,7 +161,8 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
                 raise Malformed(undecodable(field))
         text = join_texts(fields[:labels_at], names, join)
         labels = labels_from(fields[labels_at], separator) if has_labels else ()
-        return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None))
+        weight = weight_from(fields[weight_at]) if has_weight else 1.0
+        return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None, weight))
 
     return document_of
 
@@ -169,6 +177,10 @@ def _check(document: object, number: int, options: Options) -> None:
         raise ValueError(f"record {number}: a label is empty, which parquet cannot represent; leave it out")
     if (document.labels and options["labels_field"] is None) or (document.id and options["id_field"] is None):
         raise ValueError(f"record {number}: it has labels or an id, but labels_field or id_field is None")
+    try:
+        check_weight(document, options)
+    except ValueError as error:
+        raise ValueError(f"record {number}: {error}") from None
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
