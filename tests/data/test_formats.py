@@ -103,7 +103,9 @@ def test_an_option_of_the_wrong_type_is_told(tmp_path):
         data.write(tmp_path / "f", [], "annif", ids="keep")
     with pytest.raises(ValueError, match="text_field must name one field for writing, got 2"):
         data.write(tmp_path / "f", [Document((), "")], "jsonl", text_field=["a", "b"])
-    with pytest.raises(ValueError, match="text_field, labels_field and id_field must differ, got 'x', 'x'"):
+    with pytest.raises(
+        ValueError, match="text_field, labels_field, id_field and weight_field must differ, got 'x', 'x'"
+    ):
         data.write(tmp_path / "f", [], "csv", text_field="x", labels_field="x", id_field=None)
 
 

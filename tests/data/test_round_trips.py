@@ -35,7 +35,11 @@ def maybe(strategy):
     return st.none() | strategy
 
 
-documents = st.builds(Document, lists(names), texts, maybe(names))
+def of_weight_1(labels, text, ids):
+    return st.builds(Document, labels, text, ids, st.just(1.0))
+
+
+documents = of_weight_1(lists(names), texts, maybe(names))
 
 
 @st.composite
@@ -79,12 +83,12 @@ vw_name = without(names, rf":|\0{SPACE}^")
 CARRIED = {
     "jsonl": documents,
     "parquet": documents,
-    "csv": st.builds(Document, lists(trimmed(without(names, "|"))), texts, maybe(names)),
-    "tsv": st.builds(Document, lists(trimmed(without(names, "|"))), texts, maybe(names)),
-    "labels-tsv": st.builds(Document, lists(without(names, r" \t\n\r")), one_line, st.none()),
-    "annif": st.builds(Document, lists(without(names, r"<>\s")), one_line, st.none()),
-    "fasttext": st.builds(Document, lists(without(names, rf"\0{SPACE}")), without(texts, r"\n\r"), st.none()).filter(
-        any
+    "csv": of_weight_1(lists(trimmed(without(names, "|"))), texts, maybe(names)),
+    "tsv": of_weight_1(lists(trimmed(without(names, "|"))), texts, maybe(names)),
+    "labels-tsv": of_weight_1(lists(without(names, r" \t\n\r")), one_line, st.none()),
+    "annif": of_weight_1(lists(without(names, r"<>\s")), one_line, st.none()),
+    "fasttext": of_weight_1(lists(without(names, rf"\0{SPACE}")), without(texts, r"\n\r"), st.none()).filter(
+        lambda document: document.labels or document.text
     ),
     "svmlight": rows(lists(without(names, rf",:#\0{SPACE}")), maybe(word), comments=maybe(without(texts, r"\n\r\0"))),
     "xmc": rows(lists(number_labels), st.none()),
