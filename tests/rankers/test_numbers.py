@@ -23,6 +23,7 @@ CASES = {
     "one label": (ROWS, [["only"]] * 40),
     "no features": (sp.csr_array((40, 0)), LABELS),
     "empty rows": (np.zeros((40, 6)), LABELS),
+    "negative values": (ROWS - 0.5, LABELS),
     "equal rows": (np.tile(ROWS[0], (40, 1)), LABELS),
 }
 
@@ -59,7 +60,7 @@ def test_without_a_label_nothing_is_ranked_and_nothing_predicted(ranker, tmp_pat
         assert len(each.predict(ROWS)) == 40
 
 
-@pytest.mark.parametrize("value", [1e39, np.inf, np.nan, -1.0])
+@pytest.mark.parametrize("value", [1e39, -1e39, np.inf, np.nan])
 @pytest.mark.parametrize("ranker", VARIANTS, ids=str)
 def test_numbers_beyond_are_refused_before_anything_is_learnt(ranker, value):
     ranker = clone(ranker).fit(ROWS, LABELS)

@@ -1,6 +1,6 @@
 """Counts: rows per feature and label, and sums of rows; the ranking state is computed from them on demand."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -96,6 +96,19 @@ class JointCounts(PlainVotes):
         self.joint, self.seen = sp.csr_array(self.joint[kept]), self.seen[kept]
         self.use_shares(self.joint, self.seen, self.p_ind)
 
+    def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
+        """Return the same counts with other numbers; see `Component.renumbered`."""
+        known = self.joint.tocoo()
+        rows, columns = known.row if features is None else features[known.row], labels[known.col]
+        numbers = np.arange(len(self.seen)) if features is None else features[: len(self.seen)]
+        n_features = int(numbers.max(initial=-1)) + 1
+        other = self.fork(share=True)
+        other.joint = sp.csr_array((known.data, (rows, columns)), shape=(n_features, n_labels))
+        other.seen = np.zeros(n_features, np.int64)
+        other.seen[numbers] = self.seen
+        other.use_shares(other.joint, other.seen, other.p_ind)
+        return other
+
     def state(self) -> dict[str, Source]:
         """Return the counts in canonical form."""
         joint = self.joint.copy()
@@ -140,11 +153,11 @@ class RocchioSums(PrototypeWeights):
     def __init__(self) -> None:
         super().__init__(PrototypeSettings(rule="sum", all_labels=False))
         self.totals = np.zeros(0)
-        self._made: list[Prototypes] = []  # computed from the sums; empty after learning
+        self.made: list[Prototypes] = []  # computed from the sums; empty after learning
 
     def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Add rows to the sums of their labels."""
-        self._made.clear()
+        self.made.clear()
         super().learn(batch, n_labels, position)
         rows = batch.rows
         wider = np.zeros(max(len(self.totals), batch.n_features))
@@ -155,9 +168,9 @@ class RocchioSums(PrototypeWeights):
     @property
     def ranking_store(self) -> Prototypes:
         """The prototypes that rank."""
-        if not self._made:
-            self._made.append(self._make())
-        return self._made[0]
+        if not self.made:
+            self.made.append(self._make())
+        return self.made[0]
 
     def _make(self) -> Prototypes:
         """Return max(0, positive * own mean - negative * others' mean) of each label, normalized to length 1."""
@@ -177,9 +190,18 @@ class RocchioSums(PrototypeWeights):
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
         """Forget all features except the wanted ones."""
-        self._made.clear()
+        self.made.clear()
         self.totals = self.totals[wanted[: len(self.totals)]]
         super().keep(wanted)
+
+    def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
+        """Return the same sums with other numbers; see `Component.renumbered`."""
+        other = super().renumbered(features, labels, n_labels)
+        other.made = []
+        if features is not None:
+            other.totals = np.zeros(other.n_features)
+            other.totals[features[: len(self.totals)]] = self.totals
+        return other
 
     def state(self) -> dict[str, Source]:
         """Return what was learned in canonical form."""

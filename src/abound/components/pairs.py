@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.components.blocks import BlockComponent, BlockMerge, Delta, Span, StoredArray, block_indptr
+from abound.components.prototypes import renumber_pairs
 from abound.errors import DamagedModel
 from abound.kernels.merge import merge_prototypes
 from abound.kernels.pairs import PRUNING_THRESHOLD
@@ -106,17 +107,9 @@ class PairStore(BlockComponent):
 
     def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
         """Return the same state with other numbers; see `Component.renumbered`."""
-        indptr, ids, weights, grad_sq = self.arrays()
-        owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        n_features = len(indptr) - 1
-        if features is not None:
-            numbers = np.concatenate([[0], features[: n_features - 1].astype(np.int64) + 1])
-            owners, n_features = numbers[owners], int(numbers[:n_features].max(initial=-1)) + 1
-        ids = labels[ids] if len(ids) else ids
-        order = np.lexsort((ids, owners))
-        pointers = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n_features))]).astype(np.int64)
         other = self.fork(share=True)
-        other.use((pointers, ids[order], weights[order], grad_sq[order]), n_labels)
+        indptr, ids, weights, grad_sq = renumber_pairs(self.arrays(), self.offset, features, labels)
+        other.use((indptr, ids, weights, grad_sq), n_labels)
         return other
 
     def feature_bytes(self) -> NDArray[np.int64]:

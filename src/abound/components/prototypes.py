@@ -1,7 +1,7 @@
 """Prototypes: one weight vector per label, stored by feature; a rule decides how a row changes them."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,23 @@ from abound.store import Model
 from abound.store.directory import Source
 
 BYTES_PER_PAIR = 8  # a label and a weight
+
+
+def renumber_pairs(
+    arrays: Sequence[NDArray[Any]], offset: int, features: NDArray[np.int32] | None, labels: NDArray[np.int32]
+) -> tuple[NDArray[Any], ...]:
+    """Return pairs of features and labels with other numbers: indptr, labels, and their other columns."""
+    indptr, ids, *columns = arrays
+    n_features = len(indptr) - 1
+    owners = np.repeat(np.arange(n_features), np.diff(indptr))
+    if features is not None:
+        own = np.arange(offset)
+        numbers = np.concatenate([own, features[: n_features - offset].astype(np.int64) + offset])
+        owners, n_features = numbers[owners], int(numbers[:n_features].max(initial=-1)) + 1
+    ids = labels[ids] if len(ids) else ids
+    order = np.lexsort((ids, owners))
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n_features))]).astype(np.int64)
+    return pointers, ids[order], *(column[order] for column in columns)
 
 
 class PrototypeWeights(Component):
@@ -63,8 +80,11 @@ class PrototypeWeights(Component):
         raise NotImplementedError
 
     def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:
-        """Raise; see `merge`."""
-        raise NotImplementedError
+        """Return the same state with other numbers; see `Component.renumbered`."""
+        indptr, ids, weights, *aux = renumber_pairs(self.store.arrays(), self.offset, features, labels)
+        other, dense = self.fork(share=True), self.store.may_be_dense
+        other.store = Prototypes.from_arrays(indptr, ids, weights, n_labels, *aux, may_be_dense=dense)
+        return other
 
     @property
     def n_pairs(self) -> int:

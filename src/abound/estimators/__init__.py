@@ -66,7 +66,6 @@ class Estimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
         tags.target_tags.required = True
         tags.classifier_tags.multi_label = True
         # Votes are designed for many sparse features, unlike the two dense features of scikit-learn's checks.

@@ -16,6 +16,7 @@ from abound.kernels.batch import Batch
 from abound.rankers.labels import LabelIndex, TargetForm, plain_name, target_form
 from abound.rankers.predicting import Predicting
 from abound.rankers.ranking import Explanation, Ranking
+from abound.rankers.signs import columns_of, positive_parts, split_signs, without_negative
 from abound.rankers.validation import as_csr, canonical_rows
 from abound.rankers.weighting import (
     Weights,
@@ -36,15 +37,16 @@ if TYPE_CHECKING:
 
 FORMS = get_args(TargetForm)
 CALIBRATION_PREFIX = "calibration_"
+SIGNS = "has_signs"
 
 
 class Ranker(Predicting):
     """Rank labels by what was learned from rows.
 
     A subclass defines its components; labels, validation, training, merging and saving are here. `abound.estimators`
-    adds the scikit-learn interface. Rows may be dense or sparse and must not have negative values. Labels are one name
-    per row, a list of names per row, or an indicator matrix. New labels and columns may appear in any call of
-    `partial_fit`.
+    adds the scikit-learn interface. Rows may be dense or sparse. A column with negative values is learned as two
+    features, its positive and its negative part. Labels are one name per row, a list of names per row, or an indicator
+    matrix. New labels and columns may appear in any call of `partial_fit`.
     """
 
     feature_names_in_: NDArray[np.object_]
@@ -52,6 +54,7 @@ class Ranker(Predicting):
     takes_fractions: ClassVar[bool] = False  # whether its components scale the update of a row by its weight
     class_weight: Literal["balanced"] | None = None
     passes_: int | None = None  # passes of `fit` over the rows
+    has_signs_: bool = False  # whether a negative value was learned; see `abound.rankers.signs`
     _form: TargetForm = "names"  # of the last learned labels
 
     # -- for subclasses ----------------------------------------------------------------------------
@@ -105,7 +108,7 @@ class Ranker(Predicting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows without negative values.
+            Rows.
         y : sequence of names, sequence of lists of names, or indicator matrix
             The labels of each row.
         sample_weight : array-like of shape (n_samples,), optional
@@ -135,7 +138,7 @@ class Ranker(Predicting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, any number of features)
-            Rows without negative values; columns beyond the known ones are new features.
+            Rows; columns beyond the known ones are new features.
         y : sequence of names, sequence of lists of names, or indicator matrix
             The labels of each row; unknown ones are new labels.
         classes : iterable of names, optional
@@ -197,6 +200,7 @@ class Ranker(Predicting):
         self.labels_ = LabelIndex()
         self.n_rows_seen_ = 0
         self.n_features_in_ = 0
+        self.has_signs_ = False
         self.calibration_ = Calibration()
         self.set_components(self.build())
 
@@ -226,28 +230,46 @@ class Ranker(Predicting):
         """
         if Y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        width = self.n_features_in_
-        rows = self.rows_of(X, learn=True)
+        width, had_signs = self.n_features_in_, self.has_signs_
         try:
-            if wrong is not None and len(wrong) != rows.n_rows:
-                raise ValueError(f"X has {rows.n_rows} rows but wrong has {len(wrong)}; give one list per row")
-            form, weights = target_form(Y), self.valid_weights(sample_weight, rows.n_rows)
-            if balance:
-                check_some(weights)
-            if weights is not None and not weights.all():
-                kept = np.flatnonzero(weights)
-                Y, weights = chosen_targets(Y, rows.n_rows, kept), weights[kept]
-                rows, wrong = select_rows(rows, kept), None if wrong is None else [wrong[row] for row in kept.tolist()]
-                if not len(kept):
-                    self.n_features_in_ = width
-                    return Batch(rows, Targets(rows.indptr, rows.indices, len(self.labels_)))
-            batch = self.make_batch(rows, Y, form, self.n_features_in_, weights=weights, balance=balance)
-            if wrong is None:
-                return batch
-            return Batch(batch.rows, batch.targets, self.labels_.known(wrong), batch.weights)
+            batch = self._batch_of(X, Y, sample_weight, wrong, balance)
         except BaseException:
-            self.n_features_in_ = width  # the new columns were not learned
+            self.n_features_in_, self.has_signs_ = width, had_signs  # the new columns were not learned
             raise
+        if not batch.n_rows:  # all rows have the weight 0
+            self.n_features_in_, self.has_signs_ = width, had_signs
+        elif self.has_signs_ and not had_signs:
+            self._make_room_for_signs()
+        return batch
+
+    def _batch_of(
+        self, X: Any, Y: Any, sample_weight: Any, wrong: Sequence[Iterable[Any]] | None, balance: bool
+    ) -> Batch:
+        had_signs, rows = self.has_signs_, self.rows_of(X, learn=True)
+        if wrong is not None and len(wrong) != rows.n_rows:
+            raise ValueError(f"X has {rows.n_rows} rows but wrong has {len(wrong)}; give one list per row")
+        form, weights = target_form(Y), self.valid_weights(sample_weight, rows.n_rows)
+        if balance:
+            check_some(weights)
+        if weights is not None and not weights.all():
+            kept = np.flatnonzero(weights)
+            Y, weights = chosen_targets(Y, rows.n_rows, kept), weights[kept]
+            rows, wrong = select_rows(rows, kept), None if wrong is None else [wrong[row] for row in kept.tolist()]
+            if not len(kept):
+                return Batch(rows, Targets(rows.indptr, rows.indices, len(self.labels_)))
+            if self.has_signs_ and not had_signs and not (rows.indices % 2).any():  # negative values were left out
+                rows, self.has_signs_ = rows._replace(indices=rows.indices // 2), False
+        batch = self.make_batch(rows, Y, form, self.n_features_in_, weights=weights, balance=balance)
+        if wrong is None:
+            return batch
+        return Batch(batch.rows, batch.targets, self.labels_.known(wrong), batch.weights)
+
+    def _make_room_for_signs(self) -> None:
+        """Renumber the features that were learned before the first negative value."""
+        features, labels = positive_parts(self.n_stored), np.arange(len(self.labels_), dtype=np.int32)
+        if len(features):
+            components = self.components
+            self.set_components([component.renumbered(features, labels, len(labels)) for component in components])
 
     def valid_weights(self, sample_weight: Any, n_rows: int) -> Weights | None:
         """Return the weights of rows, or None if all are 1; raise if the ranker cannot learn them."""
@@ -295,13 +317,17 @@ class Ranker(Predicting):
 
     def rows_of(self, X: Any, *, learn: bool = False) -> Rows:
         """Validate rows and return them as components take them; with `learn`, new columns become known."""
-        rows = canonical_rows(X)
+        rows, has_negative = canonical_rows(X), False
         if rows is None:
             X = as_csr(self, X, learn=learn)
             rows = Rows(X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False), X.data)
+            has_negative = bool(rows.data.min(initial=0.0) < 0)
         if learn:
             self.n_features_in_ = max(self.n_features_in_, X.shape[1])
-        return rows
+            self.has_signs_ = self.has_signs_ or has_negative
+        if self.has_signs_:
+            return split_signs(rows)
+        return without_negative(rows) if has_negative else rows  # a part of a column that was never learned is unknown
 
     # -- ranking -----------------------------------------------------------------------------------
 
@@ -311,7 +337,7 @@ class Ranker(Predicting):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; unknown columns are ignored.
+            Rows; unknown columns are ignored, and so are negative values if none has been learned.
         k : int
             Labels per row; a row with fewer is padded.
 
@@ -355,7 +381,12 @@ class Ranker(Predicting):
         except KeyError:
             raise ValueError(f"label {label!r} is not known; give a label that was learned") from None
         features, votes, prior = self.explain_row(rows, number)
-        return Explanation(self.labels_.names[number], features, votes, prior)
+        columns, signs = columns_of(features) if self.has_signs_ else (features, np.ones(len(features), np.int64))
+        return Explanation(self.labels_.names[number], columns, votes, prior, self._names_of(columns), signs)
+
+    def _names_of(self, columns: NDArray[np.int64]) -> list[str]:
+        known = getattr(self, "feature_names_in_", ())
+        return [str(known[column]) if column < len(known) else f"x{column}" for column in columns.tolist()]
 
     def truth(self, Y: Any) -> "sp.csr_array[Any]":
         """Return true labels as an indicator matrix over label numbers, for the metrics.
@@ -400,6 +431,8 @@ class Ranker(Predicting):
         }
         for component in self.components:
             arrays |= component.state()
+        if self.has_signs_:
+            arrays[SIGNS] = np.ones(1, np.int64)
         if self.calibration_.n_rows:
             arrays |= {CALIBRATION_PREFIX + name: array for name, array in self.calibration_.state().items()}
         return arrays
@@ -440,6 +473,7 @@ class Ranker(Predicting):
             if form not in FORMS:
                 raise DamagedModel(f"the form of the labels must be one of {', '.join(FORMS)}, got {form!r}")
             ranker.set_columns(n_features, form, columns)
+            ranker.has_signs_ = SIGNS in model.arrays and model.take_counts(SIGNS, 1) != [0]
             names = decode_names(model.arrays["label_names"], model.arrays["label_offsets"])
             counts, (ranker.n_rows_seen_,) = model.arrays["label_counts"], model.take_counts("rows_seen", 1)
             fits = counts.dtype == np.int64 and counts.shape == (len(names),)

@@ -75,7 +75,7 @@ class IndependentRanker(Ranker):
 
     def configure(self) -> None:
         """Set the component by the current parameters."""
-        self._counts.n_columns = self.n_features_in_
+        self._counts.n_columns = 2 * self.n_features_in_ if self.has_signs_ else self.n_features_in_
         how = {**limits(self.d_max, float("inf")), "margin": float("inf"), "max_rank": UNLIMITED}
         self._counts.settings = IndexSettings(w_min=0.0, leak=True, rating=False, boolean=True, **how)
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from abound.rankers.base import Ranker
 from abound.rankers.labels import LabelIndex
+from abound.rankers.signs import positive_parts
 
 AnyRanker = TypeVar("AnyRanker", bound=Ranker)
 # Parameters that only `fit` uses; they do not affect how a model ranks and continues to learn.
@@ -31,6 +32,12 @@ def merge_rankers(rankers: Sequence[AnyRanker], numbers: Sequence[NDArray[np.int
     n_features = max(ranker.n_features_in_ for ranker in rankers)
     for ranker in reversed(rankers):  # so that the first one wins
         merged.set_columns(n_features, ranker.form, getattr(ranker, "feature_names_in_", None))
+    merged.has_signs_ = any(ranker.has_signs_ for ranker in rankers)
+    if merged.has_signs_:
+        numbers = [
+            np.arange(ranker.n_stored, dtype=np.int32) if ranker.has_signs_ else positive_parts(ranker.n_stored)
+            for ranker in rankers
+        ]
     merged.take_form_of(rankers)
     n_labels = len(merged.labels_)
     for component in merged.components:

@@ -1,7 +1,7 @@
 """The results of a ranker: ranked labels, and the explanation of one of them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,12 +65,18 @@ class Explanation:
         What each of them adds to the score.
     prior : float
         The label's bias, which every row receives.
+    names : sequence of str
+        The names of the columns after a fit on a data frame, otherwise x0, x1, and so on.
+    signs : ndarray of int64
+        1, or -1 where the negative part of the column votes.
     """
 
     label: Name
     features: NDArray[np.int64]
     votes: NDArray[np.float64]
     prior: float = 0.0
+    names: Sequence[str] = ()
+    signs: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def score(self) -> float:

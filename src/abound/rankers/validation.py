@@ -65,9 +65,7 @@ def as_csr(estimator: Any, X: Any, *, learn: bool) -> "sp.csr_array[Any]":
 
     check_sparse(X)
     _check_feature_names(estimator, X, reset=learn and estimator.n_features_in_ == 0)
-    X = check_array(
-        X, accept_sparse="csr", dtype=np.float64, ensure_non_negative=True, input_name="X", estimator=estimator
-    )
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X", estimator=estimator)
     sparse: bool = sp.issparse(X)
     if not learn and not sparse and X.shape[1] != estimator.n_features_in_:
         # Only a sparse matrix may omit its last columns, or have more.
@@ -81,6 +79,6 @@ def as_csr(estimator: Any, X: Any, *, learn: bool) -> "sp.csr_array[Any]":
     arrays: Any = (X.data, X.indices, X.indptr) if sparse else X
     X = sp.csr_array(arrays, shape=X.shape, copy=True)
     X.sum_duplicates()
-    if X.nnz and X.data.max() > LARGEST_VALUE:
-        raise ValueError(f"values of X must fit into 32-bit floats, got {X.data.max()}")
+    if X.nnz and (largest := np.abs(X.data).max()) > LARGEST_VALUE:
+        raise ValueError(f"values of X must fit into 32-bit floats, got {largest}")
     return cast("sp.csr_array[Any]", X)

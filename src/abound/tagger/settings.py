@@ -80,7 +80,7 @@ class TaggerSettings:
         return TextEncoder(**{**settings._asdict(), **self.text})
 
     def can_become(self, other: "TaggerSettings") -> bool:
-        """Tell whether a model with these settings can go on with others: only parameters of the ranker differ."""
+        """Tell whether a model with these settings can continue with others: only parameters of the ranker differ."""
         return self == replace(other, ranker_params=self.ranker_params, name_weight=self.name_weight)
 
     def unusual(self) -> dict[str, Any]:
