@@ -127,8 +127,9 @@ class LabelIndex:
         from sklearn.utils.multiclass import check_classification_targets
 
         y = column_or_1d(Y, warn=True) if not isinstance(Y, list | tuple) else np.asarray(Y)
-        if y.dtype.kind == "f" and np.isinf(y).any():
-            raise ValueError("a label must be a string or a finite number, got infinity")
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            found = "NaN" if np.isnan(y).any() else "infinity"
+            raise ValueError(f"a label must be a string or a number, got {found}")
         if y.dtype.kind in "fc" or y.dtype == object:
             check_classification_targets(y)
         # A list of mixed strings and numbers keeps its types only in its original form.
