@@ -91,8 +91,10 @@ def pictures(folder: Path) -> None:
     train = [row for number, row in enumerate(rows) if number % 10 != 9]
     tagger = Tagger().fit([row.text for row in train], [row.labels for row in train])
     tagger.save(folder / "model")
+    evaluation = tagger.evaluate([row.text for row in held_out], [row.labels for row in held_out])
     for dark in (False, True):
-        files = draw_evaluation(tagger, str(folder / "model"), held_out, train, str(folder / f"{dark}"), dark)
+        target = str(folder / f"{dark}")
+        files = draw_evaluation(tagger, str(folder / "model"), held_out, train, target, dark, evaluation)
         for file in files:
             if file.endswith(".png") and (not dark or file == "precision-at-k.png"):
                 shutil.copy(folder / f"{dark}" / file, IMAGES / f"plots-{Path(file).stem}{'-dark' * dark}.png")
