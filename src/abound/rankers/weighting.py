@@ -98,7 +98,7 @@ def balanced_lists(labels: Sequence[Sequence[Any]], weights: Weights | None) -> 
 def learned_rows(weights: Weights | None, n_rows: int, step: int) -> Iterator[tuple[list[int], Weights | None]]:
     """Yield the numbers of rows in the order in which they are learned, at most `step` at once, and their fractions.
 
-    Unlike `repeated`, this lets a text be encoded anew for every copy, as if it had been given as often.
+    Unlike `repeated`, this lets a text be encoded again for every copy, as if it had been given as often.
 
     Examples
     --------

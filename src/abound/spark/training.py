@@ -89,7 +89,7 @@ def fit(
     """Train a tagger on the rows of a DataFrame, and write its model directory.
 
     The model is identical, byte for byte, to that of `Tagger(ranker, ranker_params={"shards": shards}).fit` on the rows
-    in the order of their numbers.
+    in the order of their numbers. Rows have no weights: neither `sample_weight` nor `class_weight` can be used.
 
     Parameters
     ----------
@@ -137,6 +137,8 @@ def fit(
         raise ValueError(f"a {ranker!r} ranker cannot be trained on Spark: its components cannot be merged in blocks")
     if tagger.encoder.max_terms is not None:
         raise ValueError("max_terms depends on the order of the terms, so it cannot be used on a cluster; leave it out")
+    if tagger.ranker.class_weight is not None:
+        raise ValueError("rows have no weights on a cluster; leave class_weight out")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
     if tagger.detects_language:
         tagger.set_language(detect_language(frame, tagger.seed))
