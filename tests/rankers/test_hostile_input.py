@@ -54,7 +54,7 @@ SPOILT = {
     "not a number": lambda X: X.data.__setitem__(1, np.nan),
     "infinite": lambda X: X.data.__setitem__(1, np.inf),
     "beyond single precision": lambda X: X.data.__setitem__(1, 1e300),
-    "negative value": lambda X: X.data.__setitem__(1, -1.0),
+    "beyond single precision and negative": lambda X: X.data.__setitem__(1, -1e300),
     "too few values": lambda X: setattr(X, "data", X.data[:2]),
     "too short": lambda X: setattr(X, "indptr", X.indptr[:2]),
 }

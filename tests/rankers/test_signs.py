@@ -12,6 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from abound import Cascade, FeatureFocus, load, merge
 from abound.components.linear import Linear
+from abound.errors import DamagedModel
+from abound.store import Model, read_model
 from tests.rankers.streams import VARIANTS, stream
 
 
@@ -72,8 +74,9 @@ def test_rows_without_negative_values_are_learned_as_before():
 
 
 def test_a_negative_value_is_ignored_if_none_was_learned():
-    ranker = FeatureFocus().fit(np.eye(2), ["a", "b"])
+    ranker = Cascade().fit(np.eye(2), ["a", "b"])
     assert ranker.rank([[1, -5]])[0] == ranker.rank([[1, 0]])[0]
+    ranker = FeatureFocus().fit(np.eye(2), ["a", "b"])
     assert ranker.rank(sp.csr_array([[-1.0, 0.0], [0.0, 2.0]])).labels[:, 0].tolist() == [None, "b"]
 
 
@@ -99,6 +102,15 @@ def test_a_negative_value_of_weight_0_is_ignored():
     assert learned.state_hash() == Cascade().partial_fit(X, Y, sample_weight=weights).state_hash()
     learned.partial_fit(negative[:1], Y[:1], sample_weight=[0])
     assert not learned.has_signs_
+
+
+def test_a_damaged_mark_of_signs_is_refused(tmp_path):
+    FeatureFocus().fit(*signed()).save(tmp_path / "model")
+    model = read_model(tmp_path / "model")
+    assert FeatureFocus.from_model(model).has_signs_
+    for damaged in (np.ones(2, np.int64), np.ones(1), np.full(1, -1)):
+        with pytest.raises(DamagedModel, match="has_signs"):
+            FeatureFocus.from_model(Model(model.content, {**model.arrays, "has_signs": damaged}))
 
 
 def test_columns_beyond_the_limit_are_refused():

@@ -9,7 +9,18 @@ from abound.store.names import Name
 
 @dataclass(slots=True)
 class Entry:
-    """One label of a ranking; rank 1 is best. The probability is None if the model is not calibrated."""
+    """One label of a ranking. It is a JSON object for msgspec, pydantic and `dataclasses.asdict`.
+
+    Attributes
+    ----------
+    label : name
+    score : float
+        The higher, the better; its unit depends on the model.
+    rank : int
+        1 is best.
+    probability : float or None
+        How likely the label is to be right; None if the model is not calibrated.
+    """
 
     label: Name
     score: float
