@@ -5,6 +5,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 from abound import Tagger
 from abound.metrics import evaluate, expected_calibration_error
@@ -82,6 +83,21 @@ def test_assigned_labels_are_those_of_assign(tagger, evaluation):
     assert quality.precision == pytest.approx(sum(len(a & t) for a, t in rows) / sum(len(a) for a, _ in rows))
     assert quality.recall == pytest.approx(sum(len(a & t) for a, t in rows) / sum(len(t) for _, t in rows))
     assert quality.per_text == pytest.approx(np.mean([len(a) for a, _ in rows]))
+
+
+def test_average_precision_orders_texts_by_probability(tagger, evaluation):
+    texts, labels = stream(300, 1)
+    ranked, by_score = tagger.rank_many(texts, 20), 0
+    for row in evaluation.per_label():
+        true = [row.label in names for names in labels]
+        for value in ("probability", "score"):
+            values = [
+                {entry.label: getattr(entry, value) for entry in entries}.get(row.label, -9) for entries in ranked
+            ]
+            same = average_precision_score(true, values) == pytest.approx(row.average_precision)
+            assert same or value == "score"
+            by_score += same and value == "score"
+    assert by_score < len(NAMES)
 
 
 def test_labels_come_worst_first_with_their_names(evaluation):
@@ -184,7 +200,7 @@ def test_a_spreadsheet_may_have_saved_it(evaluation, tmp_path):
     with open(tmp_path / "q.csv", encoding="utf-8", newline="") as file:
         cells = list(csv.DictReader(file))
     with open(tmp_path / "saved.csv", "w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.DictWriter(file, ["remark", *reversed(COLUMNS)])
+        writer = csv.DictWriter(file, [*reversed(COLUMNS), "remark"])
         writer.writeheader()
         writer.writerows({**row, "remark": "!"} for row in cells)
     assert read_quality(tmp_path / "saved.csv") == read_quality(tmp_path / "q.csv")

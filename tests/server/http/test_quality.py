@@ -90,6 +90,9 @@ def test_a_renamed_label_keeps_its_quality_and_a_new_one_has_none(server):
         assert quality["vulpes"]["support"] == 8
         assert quality["whale"] is None
         client.rename_label("vulpes", "fox")
+        client.rename_label("deer", "never learned")  # the name of another row of the table
+        assert client.labels("never")[0].quality["support"] == 2
+        client.rename_label("never learned", "deer")
 
 
 def test_without_a_table_there_is_no_order_by_quality(folder, tmp_path):
