@@ -1,6 +1,8 @@
 """Calibration: probabilities that hold, learned from many rankings or from one after another."""
 
+import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -55,11 +57,35 @@ def test_the_fit_is_the_penalised_maximum_likelihood():
     x = np.ascontiguousarray(np.c_[np.ones(2000), rng.normal(size=(2000, kernel.N_FEATURES - 1))])
     y = (rng.random(2000) < 1 / (1 + np.exp(-x @ rng.normal(size=kernel.N_FEATURES)))).astype(np.uint8)
     weights, precision = np.zeros(kernel.N_FEATURES), np.zeros((kernel.N_FEATURES, kernel.N_FEATURES))
-    assert 0 <= kernel.fit(x, y, 1.0, 50, weights, precision) < 1e-8
+    straight = np.array([0.0, 1.0, 0.0])
+    assert kernel.fit(x, y, 1.0, 50, straight, weights, precision)
     known = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000).fit(x, y)
     np.testing.assert_allclose(weights, known.coef_[0], atol=1e-5)
     p = 1 / (1 + np.exp(-x @ weights))
     np.testing.assert_allclose(precision, np.eye(len(weights)) + (x * (p * (1 - p))[:, None]).T @ x, rtol=1e-6)
+
+
+def test_the_log_odds_are_bent_where_unlikely_labels_are_rarer_than_a_line_says():
+    rng = np.random.default_rng(3)
+    labels = np.tile(np.arange(10, dtype=np.int32), (4000, 1))
+    scores = -np.sort(-rng.normal(size=(4000, 10)) * 3, axis=1)
+    true = np.where(scores > 0, 0.3 * scores - 1, 2.5 * scores - 1)  # log-odds with a strong bend
+    right = rng.random(scores.shape) < 1 / (1 + np.exp(-true))
+    calibration = Calibration()
+    calibration.fit(labels[:2000], scores[:2000], right[:2000])
+    assert calibration.bend[1] > 1.0 and calibration.bend[2] < 0.0
+    likely = calibration.probabilities(labels[2000:], scores[2000:])
+    rare = likely < 0.05
+    assert abs(likely[rare].mean() - right[2000:][rare].mean()) < 0.004
+
+
+def test_a_copy_has_the_same_probabilities():
+    labels, scores, right, _ = stream(300)
+    calibration = Calibration()
+    calibration.fit(labels, scores, right)
+    expected = calibration.probabilities(labels, scores)
+    for other in (copy.deepcopy(calibration), pickle.loads(pickle.dumps(calibration))):
+        np.testing.assert_array_equal(other.probabilities(labels, scores), expected)
 
 
 def test_probabilities_hold_for_other_rows():

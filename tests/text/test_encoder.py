@@ -135,6 +135,28 @@ def test_counted_texts_are_weighed_as_if_they_came_last(params):
         assert one.tolist() == other.tolist()
 
 
+@pytest.mark.parametrize("weighting", ["tfidf", "pivoted"])
+def test_unseen_rows_are_those_of_an_encoder_that_did_not_count_them(weighting):
+    texts = ["red apple tree", "red car", "an apple pie", "green pie and car", "one blue boat"]
+    whole, part = TextEncoder(weighting=weighting), TextEncoder(weighting=weighting)
+    for encoder in (whole, part):
+        encoder.begin_counting()
+    part.count(texts[:3])
+    whole.count(texts[:3])
+    counted = whole.count(texts[3:])
+    before = {name: array.copy() for name, array in whole.arrays().items()}
+    unseen, expected = whole.weigh_unseen(counted), part.rows(texts[3:])
+    names = [[whole.name(term) for term in unseen[1]], [part.name(term) for term in expected[1]]]
+    assert names[0] == names[1] and "boat" not in names[0]
+    np.testing.assert_array_equal(unseen[0], expected[0])
+    np.testing.assert_array_equal(unseen[2], expected[2])
+    again = whole.count_known(texts[3:])
+    for one, other in zip(again, counted, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for name, array in whole.arrays().items():
+        np.testing.assert_array_equal(array, before[name])
+
+
 def test_stems_bring_forms_together():
     encoder = TextEncoder(stem="english", ngrams=1)
     encoder.rows(["connected connections connecting"], learn=True)

@@ -10,12 +10,14 @@ from abound.kernels import calibration as kernel
 from abound.store import Model
 
 RIDGE = 1.0  # penalty of the standardised weights
+BEND_RIDGE = 0.1
 NEWTON_STEPS = 30
 MEMORY = 50_000.0  # rows after which an old one counts about a third as much as a new one
 RECORD_WEIGHT = 0.5  # of the record of a label, before any was seen
 LONGEST_RECORD = 400.0  # judgements of a label after which its record is halved, so that it follows a drift
 BIAS = 0  # column of the features
 UNIT_ROWS = 5_000.0  # rows that origin and unit of the scores are the means of
+STRAIGHT = np.array([0.0, 1.0, 0.0])  # a bend that changes nothing
 LEVEL_WIDTH = 0.1
 LEVELS = np.arange(-8.0, 8.01, LEVEL_WIDTH)  # of log-odds, at which precision is measured
 ENOUGH = 50.0  # judgements that a level needs for its precision to be used
@@ -45,10 +47,14 @@ class Calibration:
         self.mean = np.zeros(kernel.N_FEATURES)
         self.scale = np.zeros(kernel.N_FEATURES)
         self.weights = np.zeros(kernel.N_FEATURES)
+        self.bend = STRAIGHT.copy()
         self.precision = np.eye(kernel.N_FEATURES) * RIDGE
         self.records = np.zeros((0, 2))
         self.outcomes = np.zeros((2, len(LEVELS)))
-        self._raw: NDArray[np.float64] | None = None
+        self._prepared: kernel.Probabilities | None = None  # until something is learned
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_prepared": None}  # a compiled object, which cannot be copied
 
     @property
     def is_ready(self) -> bool:
@@ -67,17 +73,11 @@ class Calibration:
             depend on k.
         scores : ndarray of the same shape
         """
-        out = np.zeros(labels.shape)
-        kernel.probabilities(labels, scores, *self._origin_and_unit(), self.records, self._raw_weights(), out)
-        return out
-
-    def _raw_weights(self) -> NDArray[np.float64]:
-        """Return the weights for features that are not standardised."""
-        if self._raw is None:
+        if self._prepared is None:
             raw = np.divide(self.weights, self.scale, out=np.zeros_like(self.weights), where=self.scale > 0)
             raw[BIAS] = self.weights[BIAS] - float((raw[1:] * self.mean[1:]).sum())
-            self._raw = raw
-        return self._raw
+            self._prepared = kernel.Probabilities(*self._origin_and_unit(), self.records, raw, self.bend)
+        return self._prepared.of(labels, scores)
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -98,13 +98,23 @@ class Calibration:
         kernel.moments(x, self.mean, self.scale)
         self._start_records()
         kernel.standardise(x, self.mean, self.scale)
-        kernel.fit(x, y, RIDGE, NEWTON_STEPS, self.weights, self.precision)
+        kernel.fit(x, y, RIDGE, NEWTON_STEPS, self.bend, self.weights, self.precision)
         self.weights[kernel.RECORD_FEATURE] = RECORD_WEIGHT
+        self._fit_bend(x, y)
+        kernel.fit(x, y, RIDGE, 0, self.bend, self.weights, self.precision)
         log_odds = np.zeros(len(x))
-        kernel.log_odds(x, self.weights, log_odds)
+        kernel.log_odds(x, self.weights, self.bend, log_odds)
         self._note_outcomes(log_odds, right[ranked])
         self.n_rows = int(ranked.any(axis=1).sum())
-        self._raw = None
+        self._prepared = None
+
+    def _fit_bend(self, x: NDArray[np.float64], y: NDArray[np.uint8]) -> None:
+        """Fit the bend of the log-odds; a larger weighted sum must stay more likely."""
+        sums, bend = np.zeros((len(x), kernel.N_BENDS)), STRAIGHT.copy()
+        kernel.bend_features(x, self.weights, sums)
+        solved = kernel.fit(sums, y, BEND_RIDGE, NEWTON_STEPS, STRAIGHT, bend, np.zeros((kernel.N_BENDS,) * 2))
+        if solved and min(bend[1], bend[1] + bend[2]) > 0.0:
+            self.bend = bend
 
     def _start_records(self) -> None:
         """Let the records of labels, which are all empty, count as much as is usual."""
@@ -133,10 +143,11 @@ class Calibration:
             self._start_records()
         kernel.standardise(x, self.mean, self.scale)
         log_odds, expected = np.zeros(len(x)), np.zeros(labels.shape)
-        kernel.log_odds(x, self.weights, log_odds)
+        kernel.log_odds(x, self.weights, self.bend, log_odds)
         expected[judged] = _sigmoid(log_odds)
         self._note_outcomes(log_odds, right[judged])
-        kernel.update(x, right[judged].astype(np.uint8), 1.0 - 1.0 / MEMORY, self.weights, self.precision)
+        kept = 1.0 - 1.0 / MEMORY
+        kernel.update(x, right[judged].astype(np.uint8), kept, self.bend, self.weights, self.precision)
         kernel.count_judgements(
             labels,
             judged.astype(np.uint8),
@@ -147,7 +158,7 @@ class Calibration:
             np.zeros(labels.shape),
         )
         self.n_rows += 1
-        self._raw = None
+        self._prepared = None
 
     def reset(self) -> None:
         """Forget what was learned."""
@@ -214,7 +225,7 @@ class Calibration:
         self.records = records
         self.n_rows = sum(other.n_rows for other in others)
 
-    ARRAYS = ("units", "mean", "scale", "weights", "precision", "records", "outcomes")
+    ARRAYS = ("units", "mean", "scale", "weights", "bend", "precision", "records", "outcomes")
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what was learned, as plain arrays."""
@@ -234,7 +245,7 @@ class Calibration:
         (self.n_rows,) = model.take_counts("rows", 1)
         if np.any(self.records < 0) or np.any(self.outcomes < 0) or np.any(self.scale < 0):
             raise ValueError("the calibration has counts or scales below 0")
-        self._raw = None
+        self._prepared = None
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:

@@ -3,6 +3,9 @@
 Rankings are matrices of label numbers, best first, padded with -1. Each ranked label has `N_FEATURES` features that
 describe its score, how it compares with the other scores of its row, and how the label was judged before. The features
 depend on the ten best labels only, so a probability does not depend on how many labels were asked for.
+
+The log-odds are a weighted sum of the features, bent at `KNOT`: b[0] + b[1] * sum + b[2] * max(0, sum - KNOT). Unlikely
+labels are often less likely than a straight line says.
 """
 
 from libc.math cimport fabs, sqrt
@@ -11,19 +14,24 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from abound.kernels.exponential cimport exp_of
 from abound.kernels.logarithm cimport log_of
 
+import numpy as np
+
 cdef enum:
     TOP = 10                # labels of a row whose scores are compared
     FEATURES = 11
     RECORD = 9              # the feature that is the label's record
     RIGHT = 0               # columns of the records: how often a label was right, and how often it was expected to be
     EXPECTED = 1
+    BENDS = 3
 
 N_FEATURES = FEATURES
 N_COMPARED = TOP
 RECORD_FEATURE = RECORD
+N_BENDS = BENDS
 
 cdef double PRIOR = 4.0     # judgements that the record of a label is mixed with, as many right as expected
 cdef double LARGEST = 1e3   # scores, from their origin and in their unit, are clipped to this
+cdef double KNOT = -2.0     # log-odds at which the line is bent
 cdef double FARTHEST = 30.0  # log-odds and differences of scores are clipped to this
 
 
@@ -37,6 +45,14 @@ cdef inline double bounded(double x) noexcept nogil:
 
 cdef inline double sigmoid(double x) noexcept nogil:
     return 1.0 / (1.0 + exp_of(-clipped(x)))
+
+
+cdef inline double bent(double x, const double* bend) noexcept nogil:
+    return bend[0] + bend[1] * x + (bend[2] * (x - KNOT) if x > KNOT else 0.0)
+
+
+cdef inline double slope_at(double x, const double* bend) noexcept nogil:
+    return bend[1] + (bend[2] if x > KNOT else 0.0)
 
 
 cdef inline double signed_log(double x) noexcept nogil:
@@ -100,110 +116,129 @@ def features(const int32_t[:, ::1] labels, const double[:, ::1] scores, double o
                 describe(&scores[row, 0], n, place, total, origin, unit, record_of(label, records), &out[row, place, 0])
 
 
-def probabilities(const int32_t[:, ::1] labels, const double[:, ::1] scores, double origin, double unit,
-                  const double[:, ::1] records, const double[::1] weights, double[:, ::1] out):
-    """Write the probability of every ranked label; that of padding is left as it is.
-
-    `weights` are of features as they are, not standardised.
-    """
-    cdef int64_t row, place, n, label, j, k = labels.shape[1]
-    cdef double total, log_odds
-    cdef double[FEATURES] x
-    with nogil:
-        for row in range(labels.shape[0]):
-            n = n_ranked(&labels[row, 0], k) if k else 0
-            if n == 0:
-                continue
-            total = share_total(&scores[row, 0], min(n, <int64_t> TOP), unit)
-            for place in range(n):
-                label = labels[row, place]
-                describe(&scores[row, 0], n, place, total, origin, unit, record_of(label, records), x)
-                log_odds = 0.0
-                for j in range(FEATURES):
-                    log_odds += weights[j] * x[j]
-                out[row, place] = sigmoid(log_odds)
-
-
-cdef bint solve(double* matrix, double* vector) noexcept nogil:
-    """Solve a positive definite system in place by Cholesky's decomposition; False if it is not positive definite."""
-    cdef int64_t i, j, l
-    cdef double total
-    for i in range(FEATURES):
-        for j in range(i + 1):
-            total = matrix[i * FEATURES + j]
-            for l in range(j):
-                total -= matrix[i * FEATURES + l] * matrix[j * FEATURES + l]
-            if i == j:
-                if total <= 0.0:
-                    return False
-                matrix[i * FEATURES + i] = sqrt(total)
-            else:
-                matrix[i * FEATURES + j] = total / matrix[j * FEATURES + j]
-    for i in range(FEATURES):
-        for l in range(i):
-            vector[i] -= matrix[i * FEATURES + l] * vector[l]
-        vector[i] /= matrix[i * FEATURES + i]
-    for i in range(FEATURES - 1, -1, -1):
-        for l in range(i + 1, FEATURES):
-            vector[i] -= matrix[l * FEATURES + i] * vector[l]
-        vector[i] /= matrix[i * FEATURES + i]
-    return True
-
-
-cdef inline void add_example(const double* x, double y, double p, double* precision, double* gradient) noexcept nogil:
-    cdef int64_t i, j
-    cdef double curvature = p * (1.0 - p)
-    for i in range(FEATURES):
-        gradient[i] += (y - p) * x[i]
-        for j in range(i + 1):
-            precision[i * FEATURES + j] += curvature * x[i] * x[j]
-
-
-cdef inline double log_odds_of(const double* x, const double* weights) noexcept nogil:
+cdef inline double weighted_sum(const double* x, const double* weights, int64_t n) noexcept nogil:
     cdef int64_t j
     cdef double total = 0.0
-    for j in range(FEATURES):
+    for j in range(n):
         total += weights[j] * x[j]
     return total
 
 
-def fit(const double[:, ::1] x, const uint8_t[::1] y, double ridge, int64_t n_steps, double[::1] weights,
-        double[:, ::1] precision):
+cdef class Probabilities:
+    """What a ranking needs to know for its probabilities, read once and not per row.
+
+    `weights` are of features as they are, not standardised.
+    """
+
+    cdef double origin, unit
+    cdef const double[:, ::1] records
+    cdef const double[::1] weights, bend
+
+    def __init__(self, double origin, double unit, const double[:, ::1] records, const double[::1] weights,
+                 const double[::1] bend):
+        self.origin, self.unit, self.records, self.weights, self.bend = origin, unit, records, weights, bend
+
+    def of(self, const int32_t[:, ::1] labels, const double[:, ::1] scores):
+        """Return the probability of every ranked label, 0 for padding."""
+        cdef int64_t row, place, n, k = labels.shape[1]
+        cdef double total
+        cdef double[FEATURES] x
+        out_ = np.zeros((labels.shape[0], k))
+        cdef double[:, ::1] out = out_
+        with nogil:
+            for row in range(labels.shape[0]):
+                n = n_ranked(&labels[row, 0], k) if k else 0
+                if n == 0:
+                    continue
+                total = share_total(&scores[row, 0], min(n, <int64_t> TOP), self.unit)
+                for place in range(n):
+                    describe(&scores[row, 0], n, place, total, self.origin, self.unit,
+                             record_of(labels[row, place], self.records), x)
+                    out[row, place] = sigmoid(bent(weighted_sum(x, &self.weights[0], FEATURES), &self.bend[0]))
+        return out_
+
+
+cdef bint solve(double* matrix, double* vector, int64_t n) noexcept nogil:
+    """Solve a positive definite system in place by Cholesky's decomposition; False if it is not positive definite."""
+    cdef int64_t i, j, l
+    cdef double total
+    for i in range(n):
+        for j in range(i + 1):
+            total = matrix[i * n + j]
+            for l in range(j):
+                total -= matrix[i * n + l] * matrix[j * n + l]
+            if i == j:
+                if total <= 0.0:
+                    return False
+                matrix[i * n + i] = sqrt(total)
+            else:
+                matrix[i * n + j] = total / matrix[j * n + j]
+    for i in range(n):
+        for l in range(i):
+            vector[i] -= matrix[i * n + l] * vector[l]
+        vector[i] /= matrix[i * n + i]
+    for i in range(n - 1, -1, -1):
+        for l in range(i + 1, n):
+            vector[i] -= matrix[l * n + i] * vector[l]
+        vector[i] /= matrix[i * n + i]
+    return True
+
+
+cdef inline void add_example(const double* x, double y, const double* weights, const double* bend, int64_t n,
+                             double* precision, double* gradient) noexcept nogil:
+    """Add the gradient of an example's log-likelihood, and its curvature; the bend counts as a line at each point."""
+    cdef int64_t i, j
+    cdef double total = weighted_sum(x, weights, n)
+    cdef double p = sigmoid(bent(total, bend)), slope = slope_at(total, bend)
+    cdef double change = (y - p) * slope, curvature = p * (1.0 - p) * slope * slope
+    for i in range(n):
+        gradient[i] += change * x[i]
+        for j in range(i + 1):
+            precision[i * n + j] += curvature * x[i] * x[j]
+
+
+def fit(const double[:, ::1] x, const uint8_t[::1] y, double ridge, int64_t n_steps, const double[::1] bend,
+        double[::1] weights, double[:, ::1] precision):
     """Fit weights by Newton's method with a ridge penalty, from where they are; write the precision at the end.
 
-    Returns the length of the last step, or -1 if the system could not be solved.
+    Without steps, only the precision is written. There are at most `N_FEATURES` weights. Returns whether every system
+    could be solved.
     """
-    cdef int64_t step, i, j, row
-    cdef double length = 0.0
+    cdef int64_t step, i, j, row, n = x.shape[1]
+    cdef double length
+    cdef bint solved = True
     cdef double[FEATURES * FEATURES] work
     cdef double[FEATURES] gradient
     with nogil:
-        for step in range(n_steps):
-            for i in range(FEATURES * FEATURES):
+        for step in range(n_steps + 1):
+            for i in range(n * n):
                 work[i] = 0.0
-            for i in range(FEATURES):
-                work[i * FEATURES + i] = ridge
+            for i in range(n):
+                work[i * n + i] = ridge
                 gradient[i] = -ridge * weights[i]
             for row in range(x.shape[0]):
-                add_example(&x[row, 0], y[row], sigmoid(log_odds_of(&x[row, 0], &weights[0])), work, gradient)
-            for i in range(FEATURES):
+                add_example(&x[row, 0], y[row], &weights[0], &bend[0], n, work, gradient)
+            for i in range(n):
                 for j in range(i + 1):
-                    precision[i, j] = work[i * FEATURES + j]
-                    precision[j, i] = work[i * FEATURES + j]
-            if not solve(work, gradient):
-                length = -1.0
+                    precision[i, j] = work[i * n + j]
+                    precision[j, i] = work[i * n + j]
+            if step == n_steps:
+                break
+            solved = solve(work, gradient, n)
+            if not solved:
                 break
             length = 0.0
-            for i in range(FEATURES):
+            for i in range(n):
                 length = max(length, fabs(gradient[i]))
-            for i in range(FEATURES):  # a long step may overshoot
+            for i in range(n):  # a long step may overshoot
                 weights[i] += gradient[i] * (1.0 if length <= 2.0 else 2.0 / length)
             if length < 1e-9:
                 break
-    return length
+    return solved
 
 
-def update(const double[:, ::1] x, const uint8_t[::1] y, double kept, double[::1] weights, double[:, ::1] precision):
+def update(const double[:, ::1] x, const uint8_t[::1] y, double kept, const double[::1] bend, double[::1] weights,
+           double[:, ::1] precision):
     """Learn the judgements of one row by one online Newton step; older ones count `kept` times as much as before.
 
     Returns whether the system could be solved; the weights stay as they are if not.
@@ -218,24 +253,36 @@ def update(const double[:, ::1] x, const uint8_t[::1] y, double kept, double[::1
             for j in range(FEATURES):
                 work[i * FEATURES + j] = kept * precision[i, j]
         for row in range(x.shape[0]):
-            add_example(&x[row, 0], y[row], sigmoid(log_odds_of(&x[row, 0], &weights[0])), work, gradient)
+            add_example(&x[row, 0], y[row], &weights[0], &bend[0], FEATURES, work, gradient)
         for i in range(FEATURES):
             for j in range(i + 1):
                 precision[i, j] = work[i * FEATURES + j]
                 precision[j, i] = work[i * FEATURES + j]
-        solved = solve(work, gradient)
+        solved = solve(work, gradient, FEATURES)
         if solved:
             for i in range(FEATURES):
                 weights[i] += clipped(gradient[i])
     return solved
 
 
-def log_odds(const double[:, ::1] x, const double[::1] weights, double[::1] out):
+def bend_features(const double[:, ::1] x, const double[::1] weights, double[:, ::1] out):
+    """Write what the bend is fitted on: 1, the weighted sum of each example, and how far it is above the knot."""
+    cdef int64_t row
+    cdef double total
+    with nogil:
+        for row in range(x.shape[0]):
+            total = clipped(weighted_sum(&x[row, 0], &weights[0], FEATURES))
+            out[row, 0] = 1.0
+            out[row, 1] = total
+            out[row, 2] = max(0.0, total - KNOT)
+
+
+def log_odds(const double[:, ::1] x, const double[::1] weights, const double[::1] bend, double[::1] out):
     """Write the log-odds of each example, clipped."""
     cdef int64_t row
     with nogil:
         for row in range(x.shape[0]):
-            out[row] = clipped(log_odds_of(&x[row, 0], &weights[0]))
+            out[row] = clipped(bent(weighted_sum(&x[row, 0], &weights[0], FEATURES), &bend[0]))
 
 
 def sigmoids(const double[::1] log_odds, double[::1] out):

@@ -10,6 +10,7 @@ def text_rows(
 def text_counts(
     v: Vocabulary, texts: list[str], s: TextSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]: ...
+def add_counts(v: Vocabulary, indptr: NDArray[np.int64], terms: NDArray[np.int32], by: int) -> None: ...
 def weighted_rows(
     v: Vocabulary,
     s: TextSettings,

@@ -162,6 +162,18 @@ def weighted_rows(Vocabulary v, TextSettings s, const int64_t[::1] indptr, const
     return out_indptr_, indices_[:at], data_[:at]
 
 
+def add_counts(Vocabulary v, const int64_t[::1] indptr, const int32_t[::1] terms, int by):
+    """Add counted texts to the counts once more (`by` 1), or remove them (`by` -1). Negative terms are left out."""
+    cdef int64_t i
+    for i in range(terms.shape[0]):
+        if terms[i] >= v.n_terms:
+            raise ValueError(f"there is no term {terms[i]}: the vocabulary has {v.n_terms}")
+        if terms[i] >= 0:
+            v.terms[terms[i]].count = max(0, v.terms[terms[i]].count + by)
+    v.n_texts += by * (indptr.shape[0] - 1)
+    v.n_distinct += by * terms.shape[0]
+
+
 cdef inline int64_t end_of_run(Words words, int64_t i) noexcept:
     """Return the end of the occurrences of a term that begin at `i`, after sorting."""
     cdef int64_t j = i + 1

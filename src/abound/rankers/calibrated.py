@@ -17,6 +17,7 @@ from abound.rankers.ranking import Ranking
 from abound.training.source import RowSource, sort_keys
 
 ALL_JUDGED, ONE_OF = 1_000, 16  # so many rows of a stream are ranked before they are learned, and later one in so many
+GROUP = 50  # held-out rows that are ranked before they are learned
 
 
 class Calibrated(Composed):
@@ -65,15 +66,21 @@ class Calibrated(Composed):
     # -- learning ----------------------------------------------------------------------------------
 
     def learn_held_out(self, source: RowSource, n_held_out: int) -> None:
-        """Calibrate on the last rows of a source, which no pass has visited, and then learn them online.
+        """Learn the last rows of a source, which no pass has visited, and calibrate on them.
 
-        Weights do not count in the calibration: a probability is a share of rows.
+        They are ranked and learned in small groups, each ranked before it is learned: learning makes scores more
+        extreme, and the calibration has to fit the final model. Weights do not count in the calibration: a probability is a share
+        of rows.
         """
-        held_out = list(source.unwatched(source.n_rows - n_held_out, source.n_rows))
-        rankings = [self.compared(batch, len(self.labels_)) for batch in held_out]
+        first, n_labels = source.n_rows - n_held_out, len(self.labels_)
+        unseen, rankings, start = source.unseen(first, source.n_rows), [], 0
+        for batch in source.unwatched(first, source.n_rows):
+            for at in range(0, batch.n_rows, GROUP):
+                group = cut(batch, at, min(at + GROUP, batch.n_rows))
+                rankings.append(self.compared(cut(unseen, start, start + group.n_rows), n_labels))
+                self.learn(group)
+                start += group.n_rows
         self.calibration_.fit(*(np.concatenate(arrays) for arrays in zip(*rankings, strict=True)))
-        for batch in held_out:
-            self.learn(batch)
 
     def calibrate_on_few(self, source: RowSource, names: Batch | None) -> None:
         """Calibrate on few rows: another ranker learns them one by one, and ranks each of the later half before."""

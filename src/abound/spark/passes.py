@@ -107,6 +107,13 @@ class RunRows(RowSource):
             self.met[rows.indices] = True
             yield Batch(rows, self._labels.encode(labels, len(texts), learn=True)._replace(n_known=n_labels))
 
+    def unseen(self, start: int, stop: int) -> Batch:
+        """Return rows as they would be if they had not been counted; see `RowSource`."""
+        parts = list(read_rows(self._runs, start, stop))
+        texts, labels = ([value for part in parts for value in part[column]] for column in (0, 1))
+        targets = self._labels.encode(labels, len(texts), learn=False)
+        return Batch(Rows(*self._encoder.weigh_unseen(self._encoder.count_known(texts))), targets)
+
 
 class Merge:
     """Merge the deltas of a bucket, block by block, and write the bucket's part of the next model."""

@@ -6,7 +6,7 @@ of runs or on where they are stored.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple, TypeAlias
@@ -50,6 +50,19 @@ class Chunk(NamedTuple):
             label_indptr,
             self.labels[labels],
             self.weights[order] if len(self.weights) else self.weights,
+        )
+
+    def between(self, start: int, stop: int) -> "Chunk":
+        """Return rows start .. stop-1."""
+        terms, labels = (slice(int(at[start]), int(at[stop])) for at in (self.indptr, self.label_indptr))
+        return Chunk(
+            self.keys[start:stop],
+            self.indptr[start : stop + 1] - self.indptr[start],
+            self.terms[terms],
+            self.occurrences[terms],
+            self.label_indptr[start : stop + 1] - self.label_indptr[start],
+            self.labels[labels],
+            self.weights[start:stop] if len(self.weights) else self.weights,
         )
 
 
@@ -192,25 +205,38 @@ class Spool(RowSource):
 
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
         """Yield the rows at positions start .. stop-1 of the training order in batches; call `flush` first."""
+        for chunk, first, last in self._chunks(start, stop):
+            yield cut(self._weighted(chunk, self._encoder.weigh), first, last)
+
+    def unseen(self, start: int, stop: int) -> Batch:
+        """Return the same rows as they would be if they had not been counted."""
+        return self._weighted(
+            _joined([chunk.between(first, last) for chunk, first, last in self._chunks(start, stop)]),
+            self._encoder.weigh_unseen,
+        )
+
+    def _chunks(self, start: int, stop: int) -> Iterator[tuple[Chunk, int, int]]:
+        """Yield the rows at positions start .. stop-1 of the training order: chunks, and which of their rows."""
         edges = sum((run.bounds for run in self._runs), np.zeros((1 << BUCKET_BITS) + 1, np.int64))
         bucket = max(0, int(np.searchsorted(edges, start, side="right")) - 1)
         while start < stop:
             last = max(bucket + 1, int(np.searchsorted(edges, edges[bucket] + PIECE, side="right")) - 1)
             last = min(last, int(np.searchsorted(edges, stop)))
-            batch = self._read(bucket, last)
+            chunk = self._read(bucket, last)
             first, end = int(edges[bucket]), min(int(edges[last]), stop)
             if end > start:
-                yield cut(batch, start - first, end - first)
+                yield chunk, start - first, end - first
             start, bucket = max(start, end), last
 
-    def _read(self, first: int, last: int) -> Batch:
-        """Return the rows of buckets first .. last-1."""
-        chunk = _joined([self._slice(run, int(run.bounds[first]), int(run.bounds[last])) for run in self._runs])
-        if len(self._runs) > 1:
-            chunk = chunk.sorted_by_key()
-        rows = Rows(*self._encoder.weigh((chunk.indptr, chunk.terms, chunk.occurrences)))
+    def _weighted(self, chunk: Chunk, weigh: Callable[[TermCounts], Any]) -> Batch:
+        rows = Rows(*weigh((chunk.indptr, chunk.terms, chunk.occurrences)))
         targets = Targets(chunk.label_indptr, chunk.labels, self.n_labels)
         return Batch(rows, targets, weights=chunk.weights if len(chunk.weights) else None)
+
+    def _read(self, first: int, last: int) -> Chunk:
+        """Return the rows of buckets first .. last-1."""
+        chunk = _joined([self._slice(run, int(run.bounds[first]), int(run.bounds[last])) for run in self._runs])
+        return chunk.sorted_by_key() if len(self._runs) > 1 else chunk
 
     def _slice(self, run: _Run, start: int, stop: int) -> Chunk:
         keys, indptr, terms, occurrences, label_indptr, labels, _ = run.columns

@@ -191,6 +191,10 @@ class Training(RowSource):
         """Return how many rows they are if each is repeated by its weight; see `RowSource`."""
         return self._spool.n_copies(start, stop)
 
+    def unseen(self, start: int, stop: int) -> Batch:
+        """Return rows as they would be if they had not been counted; see `RowSource`."""
+        return self._spool.unseen(start, stop)
+
     def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield rows in another order; see `RowSource`."""
         for part in self._spool.shuffled(start, stop, random):

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.kernels.text import text_counts, text_rows, weighted_rows
+from abound.kernels.text import add_counts, text_counts, text_rows, weighted_rows
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 from abound.kernels.words import terms_of
 from abound.text.words import original_offsets, prepare, words_of
@@ -142,6 +142,24 @@ class TextEncoder:
     def weigh(self, counted: TermCounts) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the rows of counted texts, weighted with the current document frequencies."""
         return weighted_rows(self.vocabulary, self._settings(), *counted)
+
+    def weigh_unseen(self, counted: TermCounts) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return the rows of counted texts as they would be if these texts had not been counted.
+
+        Words that occur in no other text are left out, as those of a new text would be.
+        """
+        indptr, terms, _ = counted
+        add_counts(self.vocabulary, indptr, terms, -1)
+        try:
+            return self.weigh(counted)
+        finally:
+            add_counts(self.vocabulary, indptr, terms, 1)
+
+    def count_known(self, texts: list[str]) -> TermCounts:
+        """Return the terms of texts that were counted before, as `count` did; they are not counted again."""
+        counted = self.count(texts)
+        add_counts(self.vocabulary, counted[0], counted[1], -1)
+        return counted
 
     def begin_counting(self) -> None:
         """Forget all terms, and prepare to count all texts before any is weighted.

@@ -62,6 +62,10 @@ class RowSource(ABC):
         """Return how many rows those at positions start .. stop-1 are if each is repeated by its weight."""
         return stop - start
 
+    def unseen(self, start: int, stop: int) -> Batch:
+        """Return the same rows as they would be if nothing had been learned from them, not even their words."""
+        return join(list(self.unwatched(start, stop)))
+
     def shuffled(self, start: int, stop: int, random: np.random.Generator) -> Iterator[Batch]:
         """Yield the same rows in another random order: blocks, and the rows within each block, are shuffled."""
         edges = [*range(start, stop, BLOCK), stop]
