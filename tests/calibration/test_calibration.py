@@ -73,7 +73,8 @@ def test_the_log_odds_are_bent_where_unlikely_labels_are_rarer_than_a_line_says(
     right = rng.random(scores.shape) < 1 / (1 + np.exp(-true))
     calibration = Calibration()
     calibration.fit(labels[:2000], scores[:2000], right[:2000])
-    assert calibration.bend[1] > 1.0 and calibration.bend[2] < 0.0
+    assert calibration.bend[1] > 1.0
+    assert calibration.bend[2] < 0.0
     likely = calibration.probabilities(labels[2000:], scores[2000:])
     rare = likely < 0.05
     assert abs(likely[rare].mean() - right[2000:][rare].mean()) < 0.004
@@ -84,7 +85,7 @@ def test_a_copy_has_the_same_probabilities():
     calibration = Calibration()
     calibration.fit(labels, scores, right)
     expected = calibration.probabilities(labels, scores)
-    for other in (copy.deepcopy(calibration), pickle.loads(pickle.dumps(calibration))):
+    for other in (copy.deepcopy(calibration), pickle.loads(pickle.dumps(calibration))):  # noqa: S301
         np.testing.assert_array_equal(other.probabilities(labels, scores), expected)
 
 

@@ -45,8 +45,9 @@ class Calibration:
         self.n_rows = 0
         self.units = np.zeros(3)  # rows, and means over them of the best score and of its distance to the last one
         self.mean = np.zeros(kernel.N_FEATURES)
-        self.scale = np.zeros(kernel.N_FEATURES)
+        self.scale = np.ones(kernel.N_FEATURES)  # in a stream, features are used as they are
         self.weights = np.zeros(kernel.N_FEATURES)
+        self.weights[kernel.RECORD_FEATURE] = RECORD_WEIGHT
         self.bend = STRAIGHT.copy()
         self.precision = np.eye(kernel.N_FEATURES) * RIDGE
         self.records = np.zeros((0, 2))
@@ -96,7 +97,7 @@ class Calibration:
             self._note_unit(scores[row, ranked[row]])
         x, y = self._features(labels, scores)[ranked], right[ranked].astype(np.uint8)
         kernel.moments(x, self.mean, self.scale)
-        self._start_records()
+        self.mean[kernel.RECORD_FEATURE], self.scale[kernel.RECORD_FEATURE] = 0.0, 1.0  # no label has a record yet
         kernel.standardise(x, self.mean, self.scale)
         kernel.fit(x, y, RIDGE, NEWTON_STEPS, self.bend, self.weights, self.precision)
         self.weights[kernel.RECORD_FEATURE] = RECORD_WEIGHT
@@ -116,11 +117,6 @@ class Calibration:
         if solved and min(bend[1], bend[1] + bend[2]) > 0.0:
             self.bend = bend
 
-    def _start_records(self) -> None:
-        """Let the records of labels, which are all empty, count as much as is usual."""
-        self.mean[kernel.RECORD_FEATURE], self.scale[kernel.RECORD_FEATURE] = 0.0, 1.0
-        self.weights[kernel.RECORD_FEATURE] = RECORD_WEIGHT
-
     def update(
         self,
         labels: NDArray[np.int32],
@@ -138,9 +134,6 @@ class Calibration:
         self._ensure_labels(int(labels.max()) + 1)
         self._note_unit(scores[labels >= 0])
         x = self._features(labels, scores)[judged]
-        if not self.n_rows:  # nothing is known of the features yet
-            kernel.moments(x, self.mean, self.scale)
-            self._start_records()
         kernel.standardise(x, self.mean, self.scale)
         log_odds, expected = np.zeros(len(x)), np.zeros(labels.shape)
         kernel.log_odds(x, self.weights, self.bend, log_odds)
@@ -243,7 +236,7 @@ class Calibration:
                 raise ValueError(f"{name} of the calibration has values that are not finite")
             setattr(self, name, np.array(array))
         (self.n_rows,) = model.take_counts("rows", 1)
-        if np.any(self.records < 0) or np.any(self.outcomes < 0) or np.any(self.scale < 0):
+        if any(np.any(array < 0) for array in (self.records, self.outcomes, self.scale, self.units[[0, 2]])):
             raise ValueError("the calibration has counts or scales below 0")
         self._prepared = None
 

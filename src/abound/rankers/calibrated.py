@@ -69,8 +69,8 @@ class Calibrated(Composed):
         """Learn the last rows of a source, which no pass has visited, and calibrate on them.
 
         They are ranked and learned in small groups, each ranked before it is learned: learning makes scores more
-        extreme, and the calibration has to fit the final model. Weights do not count in the calibration: a probability is a share
-        of rows.
+        extreme, and the calibration has to fit the final model. Weights do not count in the calibration: a probability
+        is a share of rows.
         """
         first, n_labels = source.n_rows - n_held_out, len(self.labels_)
         unseen, rankings, start = source.unseen(first, source.n_rows), [], 0

@@ -110,7 +110,7 @@ class RunRows(RowSource):
     def unseen(self, start: int, stop: int) -> Batch:
         """Return rows as they would be if they had not been counted; see `RowSource`."""
         parts = list(read_rows(self._runs, start, stop))
-        texts, labels = ([value for part in parts for value in part[column]] for column in (0, 1))
+        texts, labels = [text for part, _ in parts for text in part], [names for _, part in parts for names in part]
         targets = self._labels.encode(labels, len(texts), learn=False)
         return Batch(Rows(*self._encoder.weigh_unseen(self._encoder.count_known(texts))), targets)
 
