@@ -39,7 +39,7 @@ def test_what_is_sure_is_applied_and_what_is_not_is_not(taught):
     assert found["chance"].band == "suggest"
     assert {found[label].band for label in ("vehicle", "sport") if label in found} <= {"hide"}
     ranked = taught.rank("apple plum pear apple")
-    assert [(e.label, e.score, e.rank) for e in found.values()] == [tuple(entry) for entry in ranked]
+    assert [(e.label, e.score, e.rank) for e in found.values()] == [(e.label, e.score, e.rank) for e in ranked]
 
 
 def test_one_by_one_equals_many(taught):

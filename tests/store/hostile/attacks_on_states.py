@@ -155,9 +155,10 @@ BANDS = {
     "bands' thresholds out of order": array("bands_thresholds", lambda _: np.array([[9.0, -9.0]])),
     "bands' feedback below 0": array("bands_feedback", put(0, -1.0)),
     "bands' groups that are not there": array("bands_group_of", lambda _: np.array([5])),
-    "bands' records below 0": array("bands_label_counts", put((0, 0), -3.0)),
-    "bands' totals of 0": array("bands_totals", lambda a: np.zeros_like(a)),
-    "bands' weights of no number": array("bands_weights", put(0, INF)),
+    "calibration's records below 0": array("ranker_calibration_records", put((0, 0), -3.0)),
+    "calibration's units below 0": array("ranker_calibration_units", put(0, -1.0)),
+    "calibration's weights of no number": array("ranker_calibration_weights", put(0, INF)),
+    "calibration's bend of another size": array("ranker_calibration_bend", lambda a: np.append(a, 1.0)),
 }
 VOCABULARY = {
     "a term made of later ones": array("term_lengths", put(0, -1 - 5)),

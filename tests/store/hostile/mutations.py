@@ -53,7 +53,7 @@ def value_for(array, at, rng):
         with np.errstate(over="ignore"):
             return np.asarray(REAL[rng.integers(len(REAL))]).astype(array.dtype)
     if how < 0.6:
-        return np.asarray(int(array[at]) + int(rng.integers(-3, 4))).astype(array.dtype)
+        return np.asarray((int(array[at]) + int(rng.integers(-3, 4))) % (1 << 64), np.uint64).astype(array.dtype)
     return np.asarray(WHOLE[rng.integers(len(WHOLE))]).astype(array.dtype)
 
 
