@@ -256,8 +256,24 @@ def test_decisions_need_probabilities_and_warn_if_a_precision_is_out_of_reach():
     tagger.fit(texts, labels)
     assert tagger.assign(texts[0])
     assert all(entry.probability >= 0.5 for entry in tagger.assign(texts[0], threshold=0.5))
-    with pytest.warns(UnreachablePrecision, match="cannot be reached"):
+    with pytest.warns(UnreachablePrecision, match="a precision of 100% cannot be (reached|promised): "):
         assert tagger.assign(texts[0], precision=1.0) == []
+
+
+def test_a_precision_that_few_labels_reach_is_not_promised():
+    calibration = Calibration()
+    calibration.outcomes[1, -1] = 60.0  # 60 labels with high probabilities, all of them right
+    calibration.outcomes[0, 0] = 60.0
+    target = PrecisionTarget.of(calibration, 0.999)
+    assert not target.is_reachable
+    words = (
+        "a precision of 99.9% cannot be promised: the 50.0% of labels with the highest probabilities are right in 100%"
+    )
+    assert target.sentence(0.999).startswith(words)
+    calibration.outcomes[0, -1] = 20.0
+    words = PrecisionTarget.of(calibration, 0.999).sentence(0.999)
+    assert words.startswith("a precision of 99.9% cannot be reached: ")
+    assert "are right in 75% of the cases" in words
 
 
 def test_a_merge_keeps_the_calibration_with_the_most_evidence():

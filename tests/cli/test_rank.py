@@ -12,7 +12,8 @@ def test_a_text_gives_one_line_of_json_in_a_pipe(run: Run, model: Path) -> None:
     entries = result.json["labels"]
     assert [entry["rank"] for entry in entries] == [1, 2]
     assert entries[0]["label"] == "fruit"
-    assert set(entries[0]) == {"label", "score", "rank"}
+    assert set(entries[0]) == {"label", "score", "rank", "probability"}
+    assert entries[1]["probability"] < entries[0]["probability"] <= 1
 
 
 def test_a_table_has_a_bar_for_each_score(run: Run, model: Path) -> None:

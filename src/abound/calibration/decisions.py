@@ -37,14 +37,15 @@ class PrecisionTarget(NamedTuple):
 
     def sentence(self, target: float) -> str:
         """Say how the target can be met."""
+        wanted = f"a precision of {100 * target:g}%"
         if np.isnan(self.precision):
-            return f"a precision of {target:.0%} cannot be promised yet: at least {ENOUGH:.0f} judged labels are needed"
+            return f"{wanted} cannot be promised yet: at least {ENOUGH:.0f} judged labels are needed"
         if self.is_reachable:
-            return f"a precision of {target:.0%} is reached with labels of probability {self.threshold:.3f} and above"
-        return (
-            f"a precision of {target:.0%} cannot be reached: the {self.share:.1%} of labels with the highest "
-            f"probabilities are right in {self.precision:.0%} of the cases; choose a lower target"
-        )
+            return f"{wanted} is reached with labels of probability {self.threshold:.3f} and above"
+        best = f"the {self.share:.1%} of labels with the highest probabilities are right in {self.precision:.0%} of the"
+        if self.precision >= target:
+            return f"{wanted} cannot be promised: {best} cases, but they are too few to be sure; choose a lower target"
+        return f"{wanted} cannot be reached: {best} cases; choose a lower target"
 
 
 def _lower_bound(share: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
