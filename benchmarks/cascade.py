@@ -77,10 +77,10 @@ def ratings() -> dict[str, Any]:
         "feature focus": FeatureFocus(),
         "learned ratings, 1 pass": FeatureFocus(rating="learned"),
         "learned ratings, 3 passes": FeatureFocus(rating="learned", passes=3),
-        "cascade, 1 pass": Cascade(passes=1),
-        "cascade, 2 passes": Cascade(passes=2),
-        "cascade, 4 passes": Cascade(passes=4),
-        "cascade, w_min .005, d_max 30, 2 passes": Cascade(w_min=0.005, d_max=30, passes=2),
+        "cascade, 1 pass": Cascade(passes=1, calibrate=False),
+        "cascade, 2 passes": Cascade(passes=2, calibrate=False),
+        "cascade, 4 passes": Cascade(passes=4, calibrate=False),
+        "cascade, w_min .005, d_max 30, 2 passes": Cascade(w_min=0.005, d_max=30, passes=2, calibrate=False),
     }
     found = {}
     for name, ranker in rankers.items():

@@ -40,6 +40,8 @@ file.
 
 - All systems except the embeddings get the same tf-idf rows and the same labels of a data set. Embeddings read the
   texts.
+- No peer learns probabilities, so abound ranks without its calibration here and learns all rows in every pass. The
+  column of `abound fit` in the README includes the calibration.
 - Each system runs in a separate process and, except for abound, in a separate environment, with its defaults and with
   settings that its documentation recommends (see [the systems](#the-systems)). Peers use two threads where they can,
   abound uses one.
