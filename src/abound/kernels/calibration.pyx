@@ -23,6 +23,7 @@ cdef enum:
     RIGHT = 0               # columns of the records: how often a label was right, and how often it was expected to be
     EXPECTED = 1
     BENDS = 3
+    TABLE = 100             # ranks whose logarithms are computed once
 
 N_FEATURES = FEATURES
 N_COMPARED = TOP
@@ -61,29 +62,36 @@ cdef inline double signed_log(double x) noexcept nogil:
 
 cdef inline double record_of(int64_t label, const double[:, ::1] records) noexcept nogil:
     """Log of how often a label was right, compared with how often it was expected to be."""
-    if label >= records.shape[0]:
+    if label >= records.shape[0] or records[label, RIGHT] == records[label, EXPECTED]:
         return 0.0
     return log_of((records[label, RIGHT] + PRIOR) / (records[label, EXPECTED] + PRIOR))
 
 
-cdef inline double share_total(const double* scores, int64_t n, double unit) noexcept nogil:
+cdef double[TABLE] LOG_RANKS
+for _rank in range(TABLE):
+    LOG_RANKS[_rank] = log_of(_rank + 1.0)
+
+
+cdef inline double share_total(const double* scores, int64_t n, double unit, double* odds) noexcept nogil:
+    """Write the odds of the `n` best labels against the best one, and return their sum."""
     cdef int64_t i
     cdef double total = 0.0
     for i in range(n):
-        total += exp_of(-clipped((scores[0] - scores[i]) / unit))
+        odds[i] = exp_of(-clipped((scores[0] - scores[i]) / unit))
+        total += odds[i]
     return total
 
 
-cdef inline void describe(const double* scores, int64_t n, int64_t place, double total, double origin, double unit,
-                          double record, double* out) noexcept nogil:
-    """Write the features of one ranked label; `n` labels of its row are ranked."""
+cdef inline void describe(const double* scores, int64_t n, int64_t place, double total, const double* odds,
+                          double origin, double unit, double record, double* out) noexcept nogil:
+    """Write the features of one ranked label; `n` labels of its row are ranked, `odds` are those of the ten best."""
     cdef double score = bounded((scores[place] - origin) / unit)
     cdef double below = clipped((scores[0] - scores[place]) / unit)
-    cdef double share = exp_of(-below) / total
+    cdef double share = (odds[place] if place < TOP else exp_of(-below)) / total
     out[0] = 1.0
     out[1] = score
     out[2] = below
-    out[3] = log_of(place + 1.0)
+    out[3] = LOG_RANKS[place] if place < TABLE else log_of(place + 1.0)
     out[4] = bounded((scores[min(n, <int64_t> TOP) - 1] - origin) / unit)
     out[5] = share
     out[6] = log_of(share + 1e-6)
@@ -103,17 +111,18 @@ cdef inline int64_t n_ranked(const int32_t* labels, int64_t n) noexcept nogil:
 def features(const int32_t[:, ::1] labels, const double[:, ::1] scores, double origin, double unit,
              const double[:, ::1] records, double[:, :, ::1] out):
     """Write the features of every ranked label; those of padding are left as they are."""
-    cdef int64_t row, place, n, label, k = labels.shape[1]
+    cdef int64_t row, place, n, k = labels.shape[1]
     cdef double total
+    cdef double[TOP] odds
     with nogil:
         for row in range(labels.shape[0]):
             n = n_ranked(&labels[row, 0], k) if k else 0
             if n == 0:
                 continue
-            total = share_total(&scores[row, 0], min(n, <int64_t> TOP), unit)
+            total = share_total(&scores[row, 0], min(n, <int64_t> TOP), unit, odds)
             for place in range(n):
-                label = labels[row, place]
-                describe(&scores[row, 0], n, place, total, origin, unit, record_of(label, records), &out[row, place, 0])
+                describe(&scores[row, 0], n, place, total, odds, origin, unit, record_of(labels[row, place], records),
+                         &out[row, place, 0])
 
 
 cdef inline double weighted_sum(const double* x, const double* weights, int64_t n) noexcept nogil:
@@ -143,6 +152,7 @@ cdef class Probabilities:
         cdef int64_t row, place, n, k = labels.shape[1]
         cdef double total
         cdef double[FEATURES] x
+        cdef double[TOP] odds
         out_ = np.zeros((labels.shape[0], k))
         cdef double[:, ::1] out = out_
         with nogil:
@@ -150,9 +160,9 @@ cdef class Probabilities:
                 n = n_ranked(&labels[row, 0], k) if k else 0
                 if n == 0:
                     continue
-                total = share_total(&scores[row, 0], min(n, <int64_t> TOP), self.unit)
+                total = share_total(&scores[row, 0], min(n, <int64_t> TOP), self.unit, odds)
                 for place in range(n):
-                    describe(&scores[row, 0], n, place, total, self.origin, self.unit,
+                    describe(&scores[row, 0], n, place, total, odds, self.origin, self.unit,
                              record_of(labels[row, place], self.records), x)
                     out[row, place] = sigmoid(bent(weighted_sum(x, &self.weights[0], FEATURES), &self.bend[0]))
         return out_
