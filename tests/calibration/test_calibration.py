@@ -2,7 +2,9 @@
 
 import copy
 import itertools
+import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from abound import Cascade, Tagger
 from abound.calibration import Calibration, Decision, PrecisionTarget, expected_f1
 from abound.errors import NotCalibrated, UnreachablePrecision
 from abound.kernels import calibration as kernel
+
+TITLES = Path(__file__).parents[2] / "examples" / "finna" / "titles.jsonl"
 
 
 def stream(n, k=10, n_labels=40, seed=0):
@@ -274,6 +278,20 @@ def test_a_precision_that_few_labels_reach_is_not_promised():
     words = PrecisionTarget.of(calibration, 0.999).sentence(0.999)
     assert words.startswith("a precision of 99.9% cannot be reached: ")
     assert "are right in 75% of the cases" in words
+
+
+def test_corrections_that_name_right_and_wrong_labels_keep_probabilities_low_for_all_others():
+    # If only named labels counted, low ranks would be judged only where they are right, and seem to be right always.
+    rows = [json.loads(line) for line in TITLES.read_text().splitlines()]
+    texts, labels = [row["text"] for row in rows], [row["labels"] for row in rows]
+    tagger = Tagger().fit(texts[:1200], labels[:1200])
+    for text, right in zip(texts[1200:1800], labels[1200:1800], strict=True):
+        wrong = [entry.label for entry in tagger.rank(text, 1) if entry.label not in right]
+        if wrong:
+            tagger.learn(text, right, wrong=wrong)
+    ranking = tagger.rank_arrays(texts[2000:], 10)
+    assert ranking.probabilities is not None
+    assert ranking.probabilities[:, 5:].mean() < 0.05
 
 
 def test_a_merge_keeps_the_calibration_with_the_most_evidence():

@@ -132,7 +132,9 @@ class Calibrated(Composed):
             return
         labels, scores = self._ranked(row.rows, N_COMPARED, n_known)
         is_right = np.isin(labels, right)
-        judged = is_right | np.isin(labels, wrong) if len(wrong) else labels >= 0
+        # Labels beside the right ones count as wrong here, named or not: if only named ones counted, low ranks would be
+        # judged only where they are right.
+        judged = labels >= 0 if len(right) else np.isin(labels, wrong)
         self.calibration_.update(labels, scores, is_right, judged)
 
     def compared(self, batch: Batch, n_labels: int) -> tuple[Any, Any, Any]:
