@@ -12,8 +12,8 @@ In Annif's projects.cfg, define a project, which can also be a source of an ense
     endpoint=http://localhost:8100/suggest
 
 The model's labels must be the URIs of Annif's vocabulary. Annif posts a form with `text` and expects results with
-`uri`, `label` and a `score` from 0 to 1. Our scores have no upper limit, so a score x is sent as x / (1 + x), which
-keeps the order. A model with bands sends the probability that a label is accepted.
+`uri`, `label` and a `score` from 0 to 1. This is the probability of the label. A model that has learned too few texts
+for probabilities sends a score x as x / (1 + x), which keeps the order.
 """
 
 import json
@@ -30,11 +30,12 @@ LIMIT = 10
 
 def suggestions(tagger: Tagger, text: str, limit: int = LIMIT) -> list[dict[str, Any]]:
     """Return the best labels of a text in Annif's format."""
-    if tagger.bands is not None:
-        scored = [(entry.label, entry.probability) for entry in tagger.rank_with_bands(text)[:limit]]
-    else:
-        scored = [(label, score / (1 + score)) for label, score, _ in tagger.rank(text, limit) if score > 0]
-    return [{"uri": str(label), "label": tagger.name_of(label), "score": score} for label, score in scored]
+    found = []
+    for entry in tagger.rank(text, limit):
+        likely = max(entry.score, 0) / (1 + max(entry.score, 0)) if entry.probability is None else entry.probability
+        if likely > 0:
+            found.append({"uri": str(entry.label), "label": tagger.name_of(entry.label), "score": likely})
+    return found
 
 
 class Endpoint(BaseHTTPRequestHandler):

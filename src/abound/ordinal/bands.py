@@ -50,6 +50,9 @@ class Bands:
     groups : mapping from label number to group number, optional
         Groups, numbered from 0, that get separate thresholds once there is enough feedback on them, so that the targets
         hold in each group. Labels without a group use the common thresholds.
+    calibration : Calibration, optional
+        The probabilities of labels, which feedback updates; by default one of its own. The bands of a `Tagger` use the
+        calibration of its ranker.
 
     Examples
     --------
