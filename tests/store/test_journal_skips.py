@@ -1,5 +1,6 @@
 """Skipped records, and journals of the version without skips."""
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
@@ -8,9 +9,10 @@ import pytest
 
 from abound.errors import DamagedJournal, JournalError
 from abound.store.journal import Journal, Receipt
-from abound.store.journal.records import AddLabel, Learn
+from abound.store.journal.records import AddLabel, BandFeedback, Learn
 
 GOLDEN = Path(__file__).parent / "golden" / "journal-1"
+GOLDEN_2 = GOLDEN.parent / "journal-2"
 
 
 def learn(i):
@@ -121,3 +123,23 @@ def test_a_version_1_can_be_skipped_in_at_once(tmp_path):
     with Journal(tmp_path / "journal.sqlite") as journal:
         assert sorted(journal.skips()) == [3]
         assert list(journal.damage()) == []
+
+
+def test_a_journal_of_version_2_is_read_and_goes_on(tmp_path):
+    for file in GOLDEN_2.iterdir():
+        shutil.copy(file, tmp_path)
+    path, old = tmp_path / "journal.sqlite", BandFeedback("fruit", 0.25, "suggest", "apply")
+    with Journal(path) as journal:
+        assert (journal.last, sorted(journal.skips())) == (4, [3])
+        assert next(iter(journal.read(1))).record == old
+        assert list(journal.damage()) == []
+    new = BandFeedback("fruit", 0.25, "suggest", "apply", "a red apple")
+    with Journal(path, write=True) as journal:
+        assert journal.append([(old, "key 2"), (new, "key 5")]) == [Receipt(2, True), Receipt(5, False)]
+    with Journal(path) as journal:
+        assert [stored.record for stored in journal.read(4)] == [new]
+        assert list(journal.damage()) == []
+    with sqlite3.connect(path) as connection:
+        (content,) = connection.execute("SELECT content FROM meta").fetchone()
+    connection.close()
+    assert json.loads(content)["version"] == 3  # software that does not know feedback with a text must not read it

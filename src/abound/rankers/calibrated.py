@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from abound.calibration import Calibration
 from abound.components.rows import Rows, cut, empty_ranking
@@ -94,7 +94,7 @@ class Calibrated(Composed):
         if rankings:
             self.calibration_.fit(*(np.concatenate(arrays) for arrays in zip(*rankings, strict=True)))
 
-    def learn_online(self, batch: Batch, *, judge_all: bool = False) -> None:
+    def learn_online(self, batch: Batch) -> None:
         """Learn rows in order; some are ranked before, and what they say about the ranking teaches the calibration.
 
         Which rows these are depends on how many the ranker has seen, so that it does not matter how rows are cut into
@@ -102,12 +102,12 @@ class Calibrated(Composed):
         """
         n_before = self.n_rows_seen_ - n_copies(batch)
         for rows in repeated(batch):
-            self._learn_online(rows, n_before, judge_all)
+            self._learn_online(rows, n_before)
             n_before += rows.n_rows
 
-    def _learn_online(self, batch: Batch, n_before: int, judge_all: bool) -> None:
+    def _learn_online(self, batch: Batch, n_before: int) -> None:
         start, n_known = 0, batch.n_known
-        for row in self._judged(batch, n_before, judge_all):
+        for row in self._judged(batch, n_before):
             if row > start:
                 self.learn(cut(batch, start, row, n_known))
                 n_known = max(n_known, int(batch.targets.ids[: batch.targets.indptr[row]].max(initial=-1)) + 1)
@@ -115,11 +115,9 @@ class Calibrated(Composed):
             start = row
         self.learn(cut(batch, start, batch.n_rows, n_known) if start else batch)
 
-    def _judged(self, batch: Batch, n_before: int, judge_all: bool) -> list[int]:
+    def _judged(self, batch: Batch, n_before: int) -> list[int]:
         if not self.calibrates:
             return []
-        if judge_all:
-            return list(range(batch.n_rows))
         numbers = n_before + np.arange(batch.n_rows)
         chosen = (numbers < ALL_JUDGED) | (sort_keys(numbers, 0) % np.uint64(ONE_OF) == 0)
         return np.flatnonzero(chosen).tolist()
@@ -131,11 +129,7 @@ class Calibrated(Composed):
         if not len(right) and not len(wrong):
             return
         labels, scores = self._ranked(row.rows, N_COMPARED, n_known)
-        is_right = np.isin(labels, right)
-        # Labels beside the right ones count as wrong here, named or not: if only named ones counted, low ranks would be
-        # judged only where they are right.
-        judged = labels >= 0 if len(right) else np.isin(labels, wrong)
-        self.calibration_.update(labels, scores, is_right, judged)
+        self.calibration_.update(labels, scores, *judgements(labels, right, wrong))
 
     def compared(self, batch: Batch, n_labels: int) -> tuple[Any, Any, Any]:
         """Rank rows and tell which labels are right."""
@@ -149,6 +143,23 @@ class Calibrated(Composed):
         wide = np.int64(1) << 32
         own = np.repeat(np.arange(batch.n_rows), np.diff(indptr)) * wide + ids
         return np.isin(np.arange(batch.n_rows)[:, None] * wide + labels, own) & (labels >= 0)
+
+
+def judgements(
+    labels: NDArray[np.int32], right: ArrayLike, wrong: ArrayLike, *, only_named: bool = False
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which ranked labels are right, and which of them were judged.
+
+    Labels beside the right ones count as wrong, named or not: if only named ones counted, low ranks would be judged
+    only where they are right. If no label is right, or with `only_named`, nothing is known about other labels.
+
+    Examples
+    --------
+    >>> judgements(np.array([[3, 1, 2, -1]], np.int32), [1], [3])
+    (array([[False,  True, False, False]]), array([[ True,  True,  True, False]]))
+    """
+    is_right = np.isin(labels, right)
+    return is_right, labels >= 0 if np.size(right) and not only_named else is_right | np.isin(labels, wrong)
 
 
 def _single_rows(source: RowSource) -> Iterator[Batch]:

@@ -7,7 +7,7 @@ about a microsecond on a small machine.
 
 from abound.errors import RecordTooLarge
 from abound.server.labels import LabelTable
-from abound.store.journal.records import AddLabel, Learn, Record
+from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record
 from abound.tagger import Tagger
 
 MAX_COST = 150_000  # of a record: it holds the replica's lock for less than 250 ms
@@ -23,6 +23,8 @@ def cost_of(record: Record, tagger: Tagger, labels: LabelTable) -> int:
         right = len({*record.accepted, *record.added})
         wrong = sum(len(labels.members(label)) for label in labels.resolve_all(record.rejected))
         return RECORD_OVERHEAD + _cost(_terms(tagger, [record.text], right + wrong), right + wrong)
+    if isinstance(record, BandFeedback) and record.text is not None:
+        return RECORD_OVERHEAD + _cost(_terms(tagger, [record.text], 1), 1)
     if isinstance(record, AddLabel):
         return RECORD_OVERHEAD + _cost(_terms(tagger, record.names, 1) + LABEL_OVERHEAD * len(record.names), 1)
     return RECORD_OVERHEAD
@@ -33,6 +35,8 @@ def replay_cost(record: Record) -> int:
     if isinstance(record, Learn):
         labels = len(record.accepted) + len(record.added) + len(record.rejected)
         return RECORD_OVERHEAD + _cost(len(record.text) // CHARACTERS_PER_TERM, labels)
+    if isinstance(record, BandFeedback) and record.text is not None:
+        return RECORD_OVERHEAD + _cost(len(record.text) // CHARACTERS_PER_TERM, 1)
     return RECORD_OVERHEAD
 
 

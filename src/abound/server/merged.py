@@ -4,6 +4,7 @@ The score of a merged label is the sum of its parts' scores. This includes parts
 come from the same votes, all in one pass, so that many merges or long texts stay fast.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -30,13 +31,27 @@ def rank_rows(tagger: Tagger, labels: LabelTable, rows: Rows, k: int) -> list[li
 
     A merged label is ranked if one of its parts has a vote. Its score is the sum of its parts' positive scores.
     """
+    rankings = []
+    for best in _best_of_rows(tagger, labels, rows, max(k, N_COMPARED)):  # a probability depends on the other labels
+        entries = zip(best[:k], _probabilities(tagger, best), strict=False)
+        rankings.append([Entry(one.label, one.score, rank, p) for rank, (one, p) in enumerate(entries, 1)])
+    return rankings
+
+
+def rank_to_judge(tagger: Tagger, labels: LabelTable, text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the numbers and scores of a text's best labels as they are shown, each of shape (1, k)."""
+    [best] = _best_of_rows(tagger, labels, tagger.rows_of([text]), N_COMPARED)
+    numbers = np.array([[one.number for one in best]], np.int32)
+    return numbers, np.array([[one.score for one in best]], np.float64)
+
+
+def _best_of_rows(tagger: Tagger, labels: LabelTable, rows: Rows, k: int) -> Iterator[list[_Scored]]:
     groups = labels.merged
     parts = tagger.score_rows(rows, groups.members) if len(groups.members) else np.zeros((rows.n_rows, 0))
-    return [_rank_row(tagger, labels, rows.row(row), parts[row], k) for row in range(rows.n_rows)]
+    return (_best_of_row(tagger, labels, rows.row(row), parts[row], k) for row in range(rows.n_rows))
 
 
-def _rank_row(tagger: Tagger, labels: LabelTable, row: Rows, parts: NDArray[np.float64], k: int) -> list[Entry]:
-    wanted, k = k, max(k, N_COMPARED)  # a probability depends on the labels with which one is compared
+def _best_of_row(tagger: Tagger, labels: LabelTable, row: Rows, parts: NDArray[np.float64], k: int) -> list[_Scored]:
     width, n_labels = k + SPARE, max(1, tagger.n_labels)
     while True:
         ranking = tagger.rank_rows(row, width)
@@ -53,9 +68,7 @@ def _rank_row(tagger: Tagger, labels: LabelTable, row: Rows, parts: NDArray[np.f
     if len(parts):
         best += _merged(labels, dict(ranked), scores[len(ranked) - 1] if is_cut else np.inf, parts, k)
         best.sort(key=lambda one: (-one.score, one.number))
-    likely = _probabilities(tagger, best[:k])
-    entries = zip(best[:wanted], likely, strict=False)
-    return [Entry(one.label, one.score, rank, p) for rank, (one, p) in enumerate(entries, 1)]
+    return best[:k]
 
 
 def _probabilities(tagger: Tagger, ranked: list[_Scored]) -> list[float] | list[None]:

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import AboundError, DamagedModel, RefusedRecord, UnappliedRecord, UnknownFormat
+from abound.ordinal.bands import BAND_NAMES, HIDE
 from abound.server.cost import check_cost, replay_cost
 from abound.server.fair_lock import FairLock
 from abound.server.history import History
 from abound.server.labels import LabelTable
-from abound.server.merged import rank_rows
+from abound.server.merged import rank_rows, rank_to_judge
 from abound.server.search import LabelSearch
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source, hash_steps
@@ -165,10 +166,16 @@ class Replica:
 
     def _apply(self, record: Record) -> None:
         if isinstance(record, Learn):
-            self.tagger.learn(record.text, self._right(record), wrong=self._wrong(record), insist=True)
+            right, judge = self._right(record), not self.labels.n_hidden
+            if not judge:  # a person judges labels as they are shown, not the parts of merged labels
+                self._judge(record.text, right, self.labels.resolve_all(record.rejected))
+            self.tagger.learn(record.text, right, wrong=self._wrong(record), insist=True, judge=judge)
         elif isinstance(record, BandFeedback):
             pair = (record.shown, record.wanted)
             self.bands[pair] = self.bands.get(pair, 0) + 1
+            if record.text is not None:
+                label, is_wrong = [self.labels.resolve(record.label)], record.wanted == BAND_NAMES[HIDE]
+                self._judge(record.text, [] if is_wrong else label, label if is_wrong else [], only_named=True)
         else:
             before = self.labels.resolve(record.label)
             self.labels.apply(record)
@@ -178,6 +185,12 @@ class Replica:
             if isinstance(record, AddLabel) and record.names:
                 self.tagger.learn_names({record.label: record.names})
             self.search.update(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
+
+    def _judge(self, text: str, right: Sequence[Name], wrong: Sequence[Name], *, only_named: bool = False) -> None:
+        """Teach calibration and bands by the decisions on a text, which is ranked as it is shown."""
+        numbers = [self.labels.book.known([names])[1] for names in (right, wrong)]
+        ranking = rank_to_judge(self.tagger, self.labels, text)
+        self.tagger.judge_ranking(*ranking, *numbers, only_named=only_named)
 
     def _first_labels(self, text: str, k: int) -> list[Name]:
         return [entry.label for entry in self._rank_many([text], k)[0]]

@@ -12,7 +12,9 @@ from abound.calibration.decisions import CONSIDERED, NO_PROBABILITIES
 from abound.components.rows import Rows
 from abound.errors import NotCalibrated, UnreachablePrecision
 from abound.kernels.batch import Batch
+from abound.kernels.calibration import N_COMPARED
 from abound.ordinal.bands import BAND_NAMES, Bands
+from abound.rankers.calibrated import judgements
 from abound.rankers.ranking import Ranking
 from abound.rankers.weighting import Weights, balanced_lists, check_some, learned_rows
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_of
@@ -140,9 +142,13 @@ class Tagger(TextEstimator):
         *,
         wrong: Iterable[Any] = (),
         insist: bool = True,
+        judge: bool = True,
         sample_weight: float = 1.0,
     ) -> None:
         """Learn one text and its labels, which count from the next ranking on.
+
+        With `insist`, the text is ranked before it is learned: the labels teach the calibration and, if the tagger has
+        them, the bands. There is no need to call `feedback`, too.
 
         Parameters
         ----------
@@ -154,13 +160,15 @@ class Tagger(TextEstimator):
         insist : bool
             Whether to repeat the update until the labels rank first for this text and the wrong ones do not, as a
             person who makes a correction expects. Not all rankers support it. If False, the text counts like any
-            training row.
+            training row, and the bands do not change.
+        judge : bool
+            Whether a text to insist on teaches calibration and bands. If False, that was done before.
         sample_weight : float
             The weight of the text, from 0 to 1,000. With 2, it is learned twice; a fraction scales the update, and
             with 0 the text is ignored.
         """
         weights = None if sample_weight == 1.0 else [sample_weight]
-        self.learn_many([text], [labels], wrong=[wrong], insist=insist, sample_weight=weights)
+        self.learn_many([text], [labels], wrong=[wrong], insist=insist, judge=judge, sample_weight=weights)
 
     def learn_many(
         self,
@@ -169,6 +177,7 @@ class Tagger(TextEstimator):
         *,
         wrong: Sequence[Iterable[Any]] | None = None,
         insist: bool = False,
+        judge: bool = True,
         sample_weight: Any = None,
     ) -> None:
         """Learn texts in order; the result is the same as calling `learn` for each text with the same `insist`.
@@ -185,14 +194,52 @@ class Tagger(TextEstimator):
         for chosen, weights in learned_rows(self.ranker.valid_weights(sample_weight, len(texts)), len(texts), step):
             # A text with only wrong labels is not an example, and its words are not counted.
             example = rejected is None or bool(labels[chosen[0]]) or not rejected[chosen[0]]
+            if insist and judge:
+                self._judge(texts[chosen[0]], labels[chosen[0]], rejected[chosen[0]] if rejected else [])
             rows = Rows(*self.encoder.rows([texts[i] for i in chosen], learn=example))
             batch = self._make_batch(rows, [labels[i] for i in chosen], count=example, weights=weights)
             if rejected is not None:
                 wrong_labels = self.ranker.labels_.known([rejected[i] for i in chosen])
                 batch = Batch(rows, batch.targets, wrong_labels, weights)
-            self.ranker.learn_online(batch, judge_all=insist)
             if insist:
+                self.ranker.learn(batch)
                 self.ranker.insist(batch)
+            else:
+                self.ranker.learn_online(batch)
+
+    def _judge(self, text: str, right: Sequence[Any], wrong: Sequence[Any]) -> None:
+        """Teach calibration and bands by a text that is about to be learned."""
+        if self.bands is not None or self.ranker.calibrates:
+            ranking, known = self.rank_arrays([text], N_COMPARED), self.ranker.labels_.known
+            self.judge_ranking(ranking.indices, ranking.scores, known([right])[1], known([wrong])[1])
+
+    def judge_ranking(
+        self,
+        labels: NDArray[np.int32],
+        scores: NDArray[np.float64],
+        right: NDArray[np.int32],
+        wrong: NDArray[np.int32],
+        *,
+        only_named: bool = False,
+    ) -> None:
+        """Teach calibration and bands, if there are any, by a ranking whose right and wrong labels are known.
+
+        Parameters
+        ----------
+        labels, scores : ndarray of shape (1, k)
+            A ranking of ten labels, or of all there are.
+        right, wrong : ndarray of int
+            Label numbers.
+        only_named : bool
+            Whether nothing is known about other labels. By default, labels beside the right ones are taken as wrong.
+        """
+        if not len(right) and not len(wrong):
+            return  # the right labels are new, which says nothing about the ranking
+        is_right, judged = judgements(labels, right, wrong, only_named=only_named)
+        if self.bands is not None:
+            self.bands.learn(labels, scores, is_right, judged)
+        elif self.ranker.calibrates:
+            self.ranker.calibration_.update(labels, scores, is_right, judged)
 
     def _make_batch(
         self,
@@ -298,8 +345,8 @@ class Tagger(TextEstimator):
     def feedback(self, text: str, accepted: Iterable[Any], rejected: Iterable[Any] | None = None) -> None:
         """Update the bands with the labels that a person accepted and rejected for a text.
 
-        The ranker is not updated; call `learn` for that. The first feedback creates the bands, unless `bands` was set
-        before, to choose target precisions.
+        The ranker is not updated. To update it, too, call only `learn`, which also teaches the bands. The first
+        feedback creates the bands, unless `bands` was set before, to choose target precisions.
 
         Parameters
         ----------

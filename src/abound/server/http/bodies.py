@@ -119,12 +119,16 @@ class Learned(_Response):
 
 
 class FeedbackRequest(_Request):
-    """The band in which a label was shown, and the one in which it belongs."""
+    """The band in which a label was shown for a text, and the one in which it belongs.
+
+    This teaches the probabilities and the bands, not the ranking. Without a text, it is only counted.
+    """
 
     label: Label
     score: float
     shown: Annotated[str, Meta(min_length=1, max_length=100)]
-    wanted: Annotated[str, Meta(min_length=1, max_length=100)]
+    wanted: Annotated[str, Meta(min_length=1, max_length=100, description="`hide` if the label is wrong.")]
+    text: Text | UnsetType = UNSET
 
 
 class Noted(_Response):

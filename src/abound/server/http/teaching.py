@@ -1,5 +1,7 @@
 """Endpoints that learn: an acknowledged record is on disk."""
 
+from msgspec import UNSET
+
 from abound.server.http.bodies import FeedbackRequest, Learned, LearnRequest, Noted
 from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.limits import check_text
@@ -16,11 +18,13 @@ async def learn(call: Call[LearnRequest]) -> Learned:
 
 
 async def feedback(call: Call[FeedbackRequest]) -> Noted:
-    """Record in which band a label belongs."""
+    """Learn in which band a label belongs."""
     request = call.request
-    receipt = await call.service.learn(
-        BandFeedback(request.label, request.score, request.shown, request.wanted), call.key
-    )
+    text = None if request.text is UNSET else request.text
+    if text is not None:
+        check_text(text)
+    record = BandFeedback(request.label, request.score, request.shown, request.wanted, text)
+    receipt = await call.service.learn(record, call.key)
     return Noted(receipt.sequence)
 
 

@@ -98,8 +98,6 @@ export async function learn(batch) {
   return answer;
 }
 
-export const feedback = (body) => request("POST", "v1/feedback", { body });
-
 export const labels = (prefix, limit = 20, signal, worstFirst = false) =>
   request("GET", "v1/labels", { query: { prefix, limit, ...(worstFirst ? { worst_first: true } : {}) }, signal });
 

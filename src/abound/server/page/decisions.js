@@ -2,7 +2,7 @@
 //
 // Pending decisions are stored on the device with their idempotency key: a page that is closed or reloaded in between
 // sends them later, and the server learns them once.
-import { feedback, learn } from "./api.js";
+import { learn } from "./api.js";
 import { keyOf } from "./dom.js";
 import { forget, names, read, write } from "./store.js";
 
@@ -14,10 +14,6 @@ const REMEMBERED = 300; // texts
 const FIELD = { accept: "accepted", reject: "rejected", add: "added" };
 
 const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
-
-/** Report in which band a label belongs; errors are ignored. */
-const teachBand = ({ label, score, band, kind }) =>
-  feedback({ label, score, shown: band, wanted: kind === "reject" ? "hide" : "apply" }).catch(() => {});
 
 class Decisions extends EventTarget {
   constructor() {
@@ -56,14 +52,14 @@ class Decisions extends EventTarget {
   }
 
   /** Decide on a label of a text; the same decision again undoes it. */
-  decide(text, { label, name, band, score }, kind) {
+  decide(text, { label, name }, kind) {
     const key = keyOf(label);
     let batch = this.batches.find((other) => other.text === text && other.state === "pending");
     const before = batch?.items.find((item) => keyOf(item.label) === key);
     if (batch) batch.items = batch.items.filter((item) => item !== before);
     if (before?.kind !== kind) {
       if (!batch) this.batches.push((batch = { id: newId(), text, items: [], state: "pending" }));
-      batch.items.push({ label, name, kind, band, score });
+      batch.items.push({ label, name, kind });
     } else {
       this.undone(text, [before]);
     }
@@ -132,7 +128,6 @@ class Decisions extends EventTarget {
       this.remember(batch);
       this.changed();
       this.dispatchEvent(new CustomEvent("learned", { detail: { ...answer, batch } }));
-      for (const item of batch.items) if (item.band) teachBand(item);
     } catch (error) {
       if (error.mayPass || error.needsKey) {
         batch.state = "waiting";

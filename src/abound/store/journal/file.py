@@ -15,7 +15,7 @@ from abound.errors import DamagedJournal, JournalError, JournalInUse, JournalUna
 from abound.store.journal.clock import JournalClock, wall_time
 from abound.store.journal.commit_marker import CommitMarker
 from abound.store.journal.records import MAX_BYTES
-from abound.store.journal.rows import OLD_VERSION, VERSION, Meta, digest_of
+from abound.store.journal.rows import OLD_VERSION, Meta, digest_of
 from abound.store.locks import FileLock, make_private
 
 # A missing table raises SQLITE_ERROR.
@@ -181,7 +181,7 @@ class JournalFile(Closing):
             raise DamagedJournal(f"{self.path} has no description")
         meta = Meta.decode(*rows[0])
         (skips,) = self._connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'skip'").fetchone()
-        if skips != (meta.version == VERSION):
+        if skips != (meta.version != OLD_VERSION):
             raise DamagedJournal(f"{self.path} is damaged: its tables are not those of its version {meta.version}")
         return meta
 

@@ -101,13 +101,24 @@ class RetireLabel:
 
 @dataclass(frozen=True, slots=True)
 class BandFeedback:
-    """The band in which a label was shown, such as "suggest", its score, and the band in which it belongs."""
+    """The band in which a label was shown, such as "suggest", its score, and the band in which it belongs.
+
+    Attributes
+    ----------
+    label : name
+    score : float
+    shown, wanted : str
+        Bands; a label that belongs in "hide" is wrong.
+    text : str, optional
+        The text that it was shown for. Without it, the feedback is only counted.
+    """
 
     kind: ClassVar[str] = "band"
     label: Name
     score: float
     shown: str
     wanted: str
+    text: str | None = None
 
     def __post_init__(self) -> None:
         _label("label", self.label)
@@ -118,6 +129,8 @@ class BandFeedback:
             value = getattr(self, field)
             if not isinstance(value, str) or not 1 <= len(value) <= 100:
                 raise RefusedRecord(f"{field} must be the name of a band, of 1 to 100 characters, got {value!r}")
+        if self.text is not None and not isinstance(self.text, str):
+            raise RefusedRecord(f"a text must be a string, got {type(self.text).__name__}")
 
 
 LabelEdit: TypeAlias = AddLabel | RenameLabel | MergeLabels | RetireLabel
@@ -174,5 +187,6 @@ def decode_record(raw: bytes) -> Record:
 
 
 def describe(record: Record) -> dict[str, Any]:
-    """Return a record as JSON types, its kind first."""
-    return {"kind": record.kind, **{name: getattr(record, name) for name in _FIELDS[record.kind]}}
+    """Return a record as JSON types, its kind first; what was not given is left out."""
+    given = {name: getattr(record, name) for name in _FIELDS[record.kind]}
+    return {"kind": record.kind, **{name: value for name, value in given.items() if value is not None}}
