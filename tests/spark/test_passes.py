@@ -13,7 +13,7 @@ from abound.spark.layout import Layout
 from abound.spark.passes import Learn, Merge, Step
 from abound.spark.rows import AddCounts, SendInTrainingOrder, WriteOrdered, WriteRun, read_rows
 from abound.spark.shared import open_encoder, open_model, open_ranker
-from abound.spark.training import StartModel
+from abound.spark.training import CalibrateModel, StartModel
 from abound.spark.writing import WriteArrays
 from abound.store.directory import link_array, read_manifest, write_manifest
 from abound.tagger import Tagger
@@ -51,8 +51,8 @@ def in_training_order(runs, work, seed):
 class Unclustered:
     """Runs, counts and a starting model as the stages before a pass leave them."""
 
-    def __init__(self, work, ranker, params, shards, n_runs=3):
-        rows = made_corpus().numbered()[:300]
+    def __init__(self, work, ranker, params, shards, n_runs=3, n_rows=300):
+        rows = made_corpus().numbered()[:n_rows]
         self.texts, self.labels = [row[1] for row in rows], [row[2] for row in rows]
         self.tagger = Tagger(ranker, language=None, ranker_params={**params, "shards": shards})
         text_params = self.tagger.encoder.params()
@@ -66,6 +66,7 @@ class Unclustered:
         start = str(work / "model-00000")
         form = StartModel(counts, start, self.tagger.params(), len(rows), self.n_terms)(0)
         self.rounds = list(schedule(len(rows), Plan(**form["plan"])))
+        self.calibrates = form["calibrates"]
         round_, alone = self.rounds.pop(0), shards == 1
         forms = {
             kind: MergeForm(form["labels"], len(round_.spans), given, alone)
@@ -116,6 +117,14 @@ class Unclustered:
         round_ = self.rounds.pop(0) if self.rounds else self.step.round
         self.step = self.step._replace(base=str(target), target=further["model"], parts=further["parts"], round=round_)
 
+    def calibrate(self):
+        """Calibrate the last model if its ranker does; return where the model is."""
+        if not self.calibrates:
+            return self.step.base
+        target = str(Path(self.step.base).parent / "model-calibrated")
+        CalibrateModel(self.step.base, target, self.step.counts, self.tagger, self.runs)(0)
+        return target
+
 
 @pytest.mark.parametrize("passes", [1, 2])
 @pytest.mark.parametrize("lists", [1 << 16, 300])
@@ -129,7 +138,19 @@ def test_blocks_and_buckets_do_not_change_the_model(case, shards, lists, passes,
         found, _ = cluster.merge(cluster.learn())
         cluster.publish(found)
     local = cluster.tagger.fit(cluster.texts, cluster.labels)
-    assert open_ranker(cluster.step.base).state_hash() == local.ranker.state_hash()
+    assert open_ranker(cluster.calibrate()).state_hash() == local.ranker.state_hash()
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("case", ["many labels", "few labels"])
+def test_held_out_rows_calibrate_the_same_model(case, shards, tmp_path):
+    ranker, params = CASES[case]
+    cluster = Unclustered(tmp_path, ranker, {**params, "passes": 1}, shards, n_rows=1_100)
+    found, _ = cluster.merge(cluster.learn())
+    cluster.publish(found)
+    local = cluster.tagger.fit(cluster.texts, cluster.labels)
+    assert local.ranker.calibration_.n_rows > 50
+    assert open_ranker(cluster.calibrate()).state_hash() == local.ranker.state_hash()
 
 
 def test_a_shard_sends_only_what_it_has_met(tmp_path):

@@ -29,8 +29,8 @@ def test_ranking_on_spark_is_local_ranking(model, frame, corpus):
 def test_a_text_without_words_has_no_labels(spark, model):
     rows = [(1, None, 2.5), (2, "", 3.5)]
     ranked = rank(spark.createDataFrame(rows, "id int, body string, more double"), model, text="body", labels="top")
-    assert ranked.columns == ["id", "body", "more", "top", "scores"]
-    assert [tuple(row) for row in ranked.orderBy("id").collect()] == [(*row, [], []) for row in rows]
+    assert ranked.columns == ["id", "body", "more", "top", "scores", "probabilities"]
+    assert [tuple(row) for row in ranked.orderBy("id").collect()] == [(*row, [], [], []) for row in rows]
 
 
 def test_what_cannot_be_ranked_is_said_in_one_sentence(model, frame, tmp_path):

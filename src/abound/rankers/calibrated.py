@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from abound.calibration import Calibration
-from abound.components.rows import Rows, cut, empty_ranking
+from abound.components.rows import Rows, cut, empty_ranking, join
 from abound.components.weighting import n_copies, repeated
 from abound.kernels.batch import Batch
 from abound.kernels.calibration import N_COMPARED
@@ -73,13 +73,12 @@ class Calibrated(Composed):
         is a share of rows.
         """
         first, n_labels = source.n_rows - n_held_out, len(self.labels_)
-        unseen, rankings, start = source.unseen(first, source.n_rows), [], 0
-        for batch in source.unwatched(first, source.n_rows):
-            for at in range(0, batch.n_rows, GROUP):
-                group = cut(batch, at, min(at + GROUP, batch.n_rows))
-                rankings.append(self.compared(cut(unseen, start, start + group.n_rows), n_labels))
-                self.learn(group)
-                start += group.n_rows
+        unseen, rankings = source.unseen(first, source.n_rows), []
+        rows = join(list(source.unwatched(first, source.n_rows)))  # groups do not depend on how a source cuts its rows
+        for start in range(0, n_held_out, GROUP):
+            stop = min(start + GROUP, n_held_out)
+            rankings.append(self.compared(cut(unseen, start, stop), n_labels))
+            self.learn(cut(rows, start, stop))
         self.calibration_.fit(*(np.concatenate(arrays) for arrays in zip(*rankings, strict=True)))
 
     def calibrate_on_few(self, source: RowSource, names: Batch | None) -> None:
