@@ -5,18 +5,20 @@ import json
 import random
 import time
 import uuid
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from abound.closing import Closing
-from abound.errors import ServerError, ServerUnreachable
+from abound.errors import ServerError, ServerUnreachable, UnreachablePrecision
 
 Name = str | int | float
 RETRIED = (429, 503)  # statuses of requests that may succeed later
 FIRST_PAUSE = 0.1  # seconds before the first retry, doubled each time
 LONGEST_PAUSE = 5.0
 BATCH_LABELS = 100_000  # texts times k of one request
+ASSIGNED = 20  # labels that the server ranks to assign some
 BATCH_CHARACTERS = 1_000_000  # of its texts: a character has up to six bytes of JSON
 
 
@@ -135,6 +137,34 @@ class Client(Closing):
             body = {"texts": part, "k": k, "threshold": threshold, "bands": bands}
             rows = self._post("/v1/rank/batch", body)["results"]
             results += [[_ranked(entry) for entry in row] for row in rows]
+        return results
+
+    def assign(self, text: str, *, threshold: float | None = None, precision: float | None = None) -> list[Ranked]:
+        """Return the labels to apply to one text; see `assign_many`."""
+        return self.assign_many([text], threshold=threshold, precision=precision)[0]
+
+    def assign_many(
+        self, texts: Sequence[str], *, threshold: float | None = None, precision: float | None = None
+    ) -> list[list[Ranked]]:
+        """Return the labels to apply to each text: those with the best expected F1, unless a parameter is given.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        threshold : float, optional
+            Return labels with at least this probability.
+        precision : float, optional
+            Return as many labels as possible so that this share of them is right. If that cannot be reached, there is a
+            warning (`UnreachablePrecision`) and no label.
+        """
+        results: list[list[Ranked]] = []
+        notes: list[str] = []
+        for part in _parts(texts, BATCH_LABELS // ASSIGNED):
+            answer = self._post("/v1/assign", {"texts": part, "threshold": threshold, "precision": precision})
+            results += [[_ranked(entry) for entry in row] for row in answer["results"]]
+            notes += [answer["note"]] if "note" in answer else []
+        if notes:
+            warnings.warn(notes[-1], UnreachablePrecision, stacklevel=2)
         return results
 
     def explain(self, text: str, label: Name) -> Explained:

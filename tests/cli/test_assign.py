@@ -1,10 +1,12 @@
 """Test that `abound rank` assigns labels by their probabilities."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import Run
+from tests.server.http.running import Running
 
 
 def labels_of(row: dict) -> list[str]:
@@ -39,13 +41,11 @@ def test_a_precision_out_of_reach_is_told_and_nothing_is_assigned(run: Run, mode
         (("--min-probability", 0.5, "--precision", 0.9), "not both"),
         (("--min-probability", 1.5), "must be a number above 0 and at most 1"),
         (("--precision", 0), "must be a number above 0 and at most 1"),
-        (("--assign", "--bands"), "without --bands"),
-        (("--assign", "--server", "http://127.0.0.1:9"), "without --bands and --server"),
+        (("--assign", "--bands"), "give --bands, or one of --assign, --min-probability and --precision"),
     ],
 )
 def test_options_that_exclude_each_other_are_refused(run: Run, model: Path, options: tuple, words: str) -> None:
-    given = ("a ripe apple",) if "--server" in options else (model, "a ripe apple")
-    result = run("rank", *given, *options)
+    result = run("rank", model, "a ripe apple", *options)
     assert result.code != 0
     assert words in " ".join(result.err.replace("│", " ").split())
 
@@ -57,3 +57,15 @@ def test_a_model_without_probabilities_is_told(run: Run, tmp_path: Path) -> None
     assert (result.code, result.out) == (1, "")
     assert "fit it on at least 40 texts" in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a server is killed with all its processes")
+def test_a_server_assigns_the_same_as_its_model(run: Run, model: Path, docs: Path, tmp_path: Path) -> None:
+    with Running(model, "--state", tmp_path / "home") as server:
+        for options in (("--assign",), ("--min-probability", 0.3), ("--precision", 0.8), ("--precision", 0.9999)):
+            for what in ("a ripe apple", docs):
+                here, there = run("rank", model, what, *options), run("rank", "--server", server.url, what, *options)
+                assert (there.code, there.out) == (here.code, here.out)
+                assert [line for line in there.err.splitlines() if "precision" in line] == [
+                    line for line in here.err.splitlines() if "precision" in line
+                ]

@@ -79,6 +79,13 @@ class Decision:
             if value is not None and not (isinstance(value, int | float) and 0.0 < value <= 1.0):
                 raise ValueError(f"{name} must be a number above 0 and at most 1, got {value!r}")
 
+    def warning(self, calibration: Calibration) -> str | None:
+        """Return a sentence if the precision cannot be reached."""
+        if self.precision is None:
+            return None
+        target = PrecisionTarget.of(calibration, self.precision)
+        return None if target.is_reachable else target.sentence(self.precision)
+
     def assigned(self, probabilities: NDArray[np.float64], calibration: Calibration) -> NDArray[np.bool_]:
         """Return which ranked labels to apply; `probabilities` has shape (n_rows, k), 0 for padding."""
         if not calibration.is_ready:

@@ -94,8 +94,8 @@ def rank(
         what, text = None, what
     decision = None
     if assign or min_probability is not None or precision is not None:
-        if bands or server is not None:
-            raise typer.BadParameter("labels are assigned by a model directory, without --bands and --server")
+        if bands:
+            raise typer.BadParameter("give --bands, or one of --assign, --min-probability and --precision")
         decision = {"threshold": min_probability, "precision": precision}
     how = Choice(k, threshold, names, bands, decision)
     documents = None
@@ -169,7 +169,6 @@ def ranked(tagger: "Tagger | RemoteTagger", texts: list[str], how: Choice) -> li
     k, threshold = how.k, how.threshold
     rankings: list[Any]
     if how.decision is not None:
-        assert not isinstance(tagger, RemoteTagger)
         rankings = [row[:k] for row in tagger.assign_many(texts, **how.decision)]
     elif how.bands:
         shown = ([entry for entry in row if entry.band != "hide"] for row in tagger.rank_with_bands_many(texts))

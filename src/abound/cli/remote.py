@@ -47,6 +47,15 @@ class RemoteTagger(Closing):
         rankings = self._remember_names(self.client.rank_many(texts, k))
         return [[Entry(entry.label, entry.score, entry.rank, entry.probability) for entry in row] for row in rankings]
 
+    def assign_many(
+        self, texts: Sequence[str], *, threshold: float | None = None, precision: float | None = None
+    ) -> "list[list[Entry]]":
+        """Return the labels to apply to each text."""
+        from abound.tagger import Entry
+
+        rankings = self._remember_names(self.client.assign_many(texts, threshold=threshold, precision=precision))
+        return [[Entry(entry.label, entry.score, entry.rank, entry.probability) for entry in row] for row in rankings]
+
     def rank_with_bands_many(self, texts: Sequence[str]) -> "list[list[BandedEntry]]":
         """Rank the labels of each text and assign them to bands."""
         from abound.tagger import BandedEntry

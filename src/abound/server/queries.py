@@ -7,6 +7,8 @@ from itertools import repeat
 
 import numpy as np
 
+from abound.calibration import Decision
+from abound.calibration.decisions import CONSIDERED
 from abound.components.rows import Rows
 from abound.server.merged import rank_rows
 from abound.server.replica import Replica, merge_explanations
@@ -85,6 +87,20 @@ class Reasons:
                 done.append(merge_explanations(name, parts[: len(members)]))
                 del parts[: len(members)]
             yield done
+
+
+def assign(replica: Replica, texts: Sequence[str], decision: Decision) -> list[list[Entry]]:
+    """Return the labels to apply to texts, as they are shown; NotCalibrated if there are no probabilities."""
+    with replica.reading():
+        calibration, rankings = replica.tagger.ranker.calibration_, replica.rank_many(texts, CONSIDERED)
+        likely = np.zeros((len(rankings), CONSIDERED))
+        for row, entries in enumerate(rankings):
+            likely[row, : len(entries)] = [entry.probability or 0.0 for entry in entries]
+        chosen = decision.assigned(likely, calibration).tolist()
+        return [
+            [entry for entry, is_chosen in zip(entries, row, strict=False) if is_chosen]
+            for entries, row in zip(rankings, chosen, strict=True)
+        ]
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.calibration import Decision, PrecisionTarget
+from abound.calibration import Decision
 from abound.calibration.decisions import CONSIDERED, NO_PROBABILITIES
 from abound.components.rows import Rows
 from abound.errors import NotCalibrated, UnreachablePrecision
@@ -314,8 +314,8 @@ class Tagger(TextEstimator):
         ranking = self.rank_arrays(texts, CONSIDERED)
         if ranking.probabilities is None:
             raise NotCalibrated(NO_PROBABILITIES)
-        if precision is not None and not (target := PrecisionTarget.of(calibration, precision)).is_reachable:
-            warnings.warn(target.sentence(precision), UnreachablePrecision, stacklevel=2)
+        if (unreachable := decision.warning(calibration)) is not None:
+            warnings.warn(unreachable, UnreachablePrecision, stacklevel=2)
         assigned = decision.assigned(ranking.probabilities, calibration).tolist()
         return [
             [entry for entry, is_assigned in zip(entries, row, strict=False) if is_assigned]

@@ -21,7 +21,7 @@ def test_every_field_that_may_be_asked_is_named():
     for endpoint in ENDPOINTS:
         for name in getattr(endpoint.request, "__struct_fields__", ()):
             if endpoint.path != "/v1/feedback":
-                assert re.search(rf"`{name}(=1)?`", PAGE), (endpoint.name, name)
+                assert re.search(rf"`{name}(=1|=true)?`", PAGE), (endpoint.name, name)
 
 
 def test_every_option_is_named():

@@ -19,6 +19,7 @@ MOST_GROWTH = 64 << 20
 BODIES = {
     ("POST", "/v1/rank"): {"text": "a red apple", "k": 5, "threshold": 0.1, "explain": True},
     ("POST", "/v1/rank/batch"): {"texts": ["a red apple", "a fast car"], "k": 3},
+    ("POST", "/v1/assign"): {"texts": ["a red apple"], "threshold": 0.5},
     ("POST", "/v1/explain"): {"text": "a red apple", "label": "fruit"},
     ("POST", "/v1/learn"): {"text": "a red apple", "accepted": ["fruit"], "rejected": ["sport"], "key": "k"},
     ("POST", "/v1/feedback"): {"label": "fruit", "score": 0.5, "shown": "suggest", "wanted": "apply"},

@@ -81,6 +81,26 @@ class BatchRanked(_Response):
     results: list[list[RankedLabel]]
 
 
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+class AssignRequest(_Request):
+    """A text or texts to assign labels to; give a threshold, a precision, or neither for the best expected F1."""
+
+    text: Text | UnsetType = UNSET
+    texts: Annotated[list[Text], Meta(max_length=100_000)] | UnsetType = UNSET
+    threshold: Annotated[Share, Meta(description="Assign labels with at least this probability.")] | None = None
+    precision: Annotated[Share, Meta(description="Assign labels so that this share of them is right.")] | None = None
+
+
+class Assigned(_Response):
+    """The labels to apply to each text; if the precision cannot be reached, there are none, and `note` says so."""
+
+    sequence: Sequence
+    results: list[list[RankedLabel]]
+    note: str | UnsetType = UNSET
+
+
 class ExplainRequest(_Request):
     """A text and the label to explain."""
 

@@ -11,7 +11,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from abound.calibration import Decision
+from abound.calibration.decisions import CONSIDERED, NO_PROBABILITIES
 from abound.server.http.bodies import (
+    Assigned,
+    AssignRequest,
     BatchRanked,
     BatchRequest,
     Explained,
@@ -33,6 +37,7 @@ from abound.server.http.limits import (
 )
 from abound.server.http.problems import Problem
 from abound.server.queries import FeatureRow, Reasons, TextRow, cut, rank_plainly
+from abound.server.queries import assign as assign_labels
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
@@ -174,6 +179,45 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
         return Encoded(sequence, answer.closed(b"]}"))
 
 
+async def assign(call: Call[AssignRequest]) -> Encoded:
+    """Return the labels to apply to texts, each at the sequence of the answer or a later one."""
+    request, replica = call.request, call.service.replica
+    texts = _texts(request)
+    try:
+        decision = Decision(request.threshold, request.precision)
+    except ValueError as error:
+        raise Problem(422, str(error)) from None
+    async with call.service.batches():
+        sequence, note = replica.sequence, b""
+        answer = _Answer(b'{"sequence":%d,"results":[' % sequence)
+        with replica.reading():
+            calibration = replica.tagger.ranker.calibration_
+            if not calibration.is_ready:
+                raise Problem(409, NO_PROBABILITIES)
+            unreachable = decision.warning(calibration)
+        if unreachable is not None:
+            note = b',"note":%b' % _ENCODER.encode(unreachable)
+        for part in _chunks(texts, CONSIDERED):
+            await asyncio.sleep(0)
+            names = replica.tagger.label_names
+            answer.add([[_label(entry, names) for entry in row] for row in assign_labels(replica, part, decision)])
+        return Encoded(sequence, answer.closed(b"]%b}" % note))
+
+
+def _texts(request: AssignRequest) -> list[str]:
+    """Return the texts of a request, after checking their sizes."""
+    if isinstance(request.texts, list) and request.text is UNSET:
+        texts = request.texts
+    elif isinstance(request.text, str) and request.texts is UNSET:
+        texts = [request.text]
+    else:
+        raise Problem(422, "send either text or texts")
+    check_ranked(len(texts), CONSIDERED)
+    for text in texts:
+        check_text(text)
+    return texts
+
+
 def explain(call: Call[ExplainRequest]) -> Explained | Coroutine[Any, Any, Explained]:
     """Return the words of a text that vote for a label."""
     replica, request = call.service.replica, call.request
@@ -294,6 +338,16 @@ ENDPOINTS = (
         BatchRequest,
         BatchRanked,
         "Rank the labels of many texts",
+        limit=BATCH_BYTES,
+        errors=(409,),
+    ),
+    Endpoint(
+        "POST",
+        "/v1/assign",
+        assign,
+        AssignRequest,
+        Assigned,
+        "Assign labels to texts",
         limit=BATCH_BYTES,
         errors=(409,),
     ),
