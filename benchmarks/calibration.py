@@ -4,6 +4,7 @@ python -m benchmarks.calibration                              all data sets, on 
 python -m benchmarks.calibration --set reuters-90
 python -m benchmarks.calibration --development [--set ...]    on held-out training rows, to choose constants; not stored
 python -m benchmarks.calibration --show                       print the stored tables
+python -m benchmarks.calibration --plot docs/images           draw the stored reliability diagrams
 
 A `Tagger` without options learns the training texts. Each data set gets these figures:
 
@@ -28,14 +29,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from abound import Tagger
+from abound import Tagger, plots
 from abound.calibration import Calibration, Decision, PrecisionTarget
 from abound.calibration.decisions import CONSIDERED
 from abound.errors import AboundWarning
+from abound.metrics.reliability import CalibrationBin
 from benchmarks import documents
 from benchmarks.machine import machine_line
 
 RESULT = Path(__file__).parent / "results" / "calibration.json"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SETS = ("reuters-90", "debian-tags", "wordnet-hypernym", "gutenberg-lcsh", "finna-100k")
 TARGETS = (0.8, 0.9, 0.95)
 N_CORRECTIONS, TOP, N_BINS, MOST_FIXED, REPEATS = 1_000, 10, 15, 10, 25
@@ -203,7 +206,37 @@ def decision_table(result: dict[str, Any]) -> list[str]:
     return lines
 
 
-TABLES = {"probabilities": probability_table, "decisions": decision_table}
+def diagrams(result: dict[str, Any]) -> list[str]:
+    """Return the reliability diagrams that were drawn, as Markdown for a page of the guides."""
+    files = {set_name: picture_of(IMAGES, set_name) for set_name in result.get("sets", {})}
+    return [
+        f"![Probabilities of {set_name} compared with the share of right labels](../images/{file.name})"
+        for set_name, file in files.items()
+        if file.exists()
+    ]
+
+
+TABLES = {"probabilities": probability_table, "decisions": decision_table, "diagrams": diagrams}
+
+
+def picture_of(folder: Path, set_name: str) -> Path:
+    return folder / f"reliability-{set_name}.png"
+
+
+def plot(result: dict[str, Any], folder: Path) -> list[Path]:
+    """Draw the stored bins of every data set; return the files."""
+    from matplotlib.figure import Figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for set_name, cell in result.get("sets", {}).items():
+        bins = [CalibrationBin(likely, right, n, likely, likely) for likely, right, n in cell["bins"]]
+        figure = Figure(figsize=(5, 4.4), layout="constrained")
+        axes = plots.reliability_diagram(bins, ax=figure.add_subplot())
+        axes.set_title(f"{set_name}: {cell['measured']:,} test rows", loc="left")
+        figure.savefig(picture_of(folder, set_name), dpi=80)
+        files.append(picture_of(folder, set_name))
+    return files
 
 
 def main() -> None:
@@ -211,7 +244,13 @@ def main() -> None:
     parser.add_argument("--set", action="append", choices=sorted(documents.SOURCES))
     parser.add_argument("--development", action="store_true", help="measure on held-out training rows; store nothing")
     parser.add_argument("--show", action="store_true", help="print the stored tables")
+    parser.add_argument("--plot", metavar="FOLDER", type=Path, help="draw the stored reliability diagrams")
     given = parser.parse_args()
+    if given.plot is not None:
+        if not read().get("sets"):
+            sys.exit("nothing is stored yet: run python -m benchmarks.calibration first")
+        print(*plot(read(), given.plot), sep="\n")
+        return
     if given.show:
         for table in TABLES.values():
             print(*table(read()), "", sep="\n")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import defaults, fitting, sizing
+from benchmarks import calibration, defaults, fitting, sizing
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
@@ -172,6 +172,14 @@ def fitting_table(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
     return [*table(result), "", f"{result['machine']}, shared with others."]
 
 
+def calibration_table(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
+    """Return a table of the calibration with the machine below it, or nothing before it was measured."""
+    result = calibration.read()
+    if not result or table is calibration.diagrams:
+        return table(result) if result else []
+    return [*table(result), "", f"{result['machine']}, shared with others."]
+
+
 def queries() -> list[str]:
     letor, trec, growth = (read(f"svm-map-{name}") for name in ("letor", "trec", "growth"))
     whole = trec["all runs"]
@@ -255,6 +263,7 @@ TREE_SETS = ("letor-agg", "mslr-5k", "ltr-lightgbm")
 SECTIONS: dict[str, Callable[[], list[str]]] = {
     **PAGE_SECTIONS,
     **HARDENING_SECTIONS,
+    **{f"calibration-{name}": functools.partial(calibration_table, one) for name, one in calibration.TABLES.items()},
     "category-paper": category_paper,
     **{f"feature-focus-{name}": functools.partial(feature_focus, name) for name in feature_focus_tables.PARTS},
     "defaults": functools.partial(text_defaults, defaults.beside_best),
