@@ -233,7 +233,7 @@ def plot(result: dict[str, Any], folder: Path) -> list[Path]:
         bins = [CalibrationBin(likely, right, n, likely, likely) for likely, right, n in cell["bins"]]
         figure = Figure(figsize=(5, 4.4), layout="constrained")
         axes = plots.reliability_diagram(bins, ax=figure.add_subplot())
-        axes.set_title(f"{set_name}: {cell['measured']:,} test rows", loc="left")
+        axes.set_title(f"{set_name}: {cell['measured']:,} test rows", loc="left", fontweight="bold", pad=20)
         figure.savefig(picture_of(folder, set_name), dpi=80)
         files.append(picture_of(folder, set_name))
     return files
