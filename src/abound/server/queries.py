@@ -92,15 +92,31 @@ class Reasons:
 def assign(replica: Replica, texts: Sequence[str], decision: Decision) -> list[list[Entry]]:
     """Return the labels to apply to texts, as they are shown; NotCalibrated if there are no probabilities."""
     with replica.reading():
-        calibration, rankings = replica.tagger.ranker.calibration_, replica.rank_many(texts, CONSIDERED)
-        likely = np.zeros((len(rankings), CONSIDERED))
-        for row, entries in enumerate(rankings):
-            likely[row, : len(entries)] = [entry.probability or 0.0 for entry in entries]
-        chosen = decision.assigned(likely, calibration).tolist()
+        rankings = replica.rank_many(texts, CONSIDERED)
+        chosen = _assigned(replica, rankings, decision)
         return [
             [entry for entry, is_chosen in zip(entries, row, strict=False) if is_chosen]
             for entries, row in zip(rankings, chosen, strict=True)
         ]
+
+
+def rank_and_assign(replica: Replica, text: str, k: int) -> list[tuple[Entry, bool]]:
+    """Rank the labels of a text and tell which to apply for the best expected F1: none without probabilities."""
+    with replica.reading():
+        entries = replica.rank_many([text], max(k, CONSIDERED))[0]
+        chosen = [False] * len(entries)
+        if replica.tagger.ranker.calibration_.is_ready:
+            chosen[:CONSIDERED] = _assigned(replica, [entries[:CONSIDERED]], Decision())[0]
+        return list(zip(entries[:k], chosen, strict=False))
+
+
+def _assigned(replica: Replica, rankings: list[list[Entry]], decision: Decision) -> list[list[bool]]:
+    """Return which of the first ranked labels are assigned."""
+    likely = np.zeros((len(rankings), CONSIDERED))
+    for row, entries in enumerate(rankings):
+        likely[row, : len(entries)] = [entry.probability or 0.0 for entry in entries]
+    assigned: list[list[bool]] = decision.assigned(likely, replica.tagger.ranker.calibration_).tolist()
+    return assigned
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:

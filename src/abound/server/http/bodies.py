@@ -33,6 +33,7 @@ class RankRequest(_Request):
     k: K = 10
     threshold: float | None = None
     bands: bool = False
+    assign: Annotated[bool, Meta(description="Mark the labels to apply; see `/v1/assign`.")] = False
     explain: bool = False
 
 
@@ -64,6 +65,7 @@ class RankedLabel(_Response):
     probability: float | UnsetType = UNSET
     words: list[WordVoted] | UnsetType = UNSET
     prior: float | UnsetType = UNSET
+    assigned: Annotated[bool, Meta(description="Whether to apply it, if that was asked for.")] | UnsetType = UNSET
 
 
 class Ranked(_Response):

@@ -36,7 +36,7 @@ from abound.server.http.limits import (
     check_text,
 )
 from abound.server.http.problems import Problem
-from abound.server.queries import FeatureRow, Reasons, TextRow, cut, rank_plainly
+from abound.server.queries import FeatureRow, Reasons, TextRow, cut, rank_and_assign, rank_plainly
 from abound.server.queries import assign as assign_labels
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
@@ -61,13 +61,13 @@ def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encod
         check_text(request.text)
         if request.explain:
             return _rank_with_words(call, request.text)
-        if len(request.text) > LONG_TEXT and not request.bands:
+        if len(request.text) > LONG_TEXT and not request.bands and not request.assign:
             return _rank_long(call, request.text)
         with replica.reading() as sequence:  # labels and sequence of one state
             return _answer(call, sequence, _ranked(call, request.text))
     if isinstance(request.features, dict) and request.text is UNSET:
-        if request.bands or request.explain:
-            raise Problem(422, "bands and explain need a text, not features")
+        if request.bands or request.explain or request.assign:
+            raise Problem(422, "bands, assign and explain need a text, not features")
         return _rank_features(call, request.features)
     raise Problem(422, "send either text or features")
 
@@ -83,6 +83,8 @@ def _ranked(call: Call[RankRequest], text: str) -> list[RankedLabel]:
     names = replica.tagger.label_names
     if request.bands:
         return _shown(_banded(call, [text])[0], request.k, names)
+    if request.assign:
+        return [_label(entry, names, assigned) for entry, assigned in rank_and_assign(replica, text, request.k)]
     return _plain(rank_plainly(replica, text, request.k), names)
 
 
@@ -309,16 +311,17 @@ def _name(label: Name, names: Names) -> str | UnsetType:
     return known[0] if known else UNSET
 
 
-def _label(entry: Entry | BandedEntry, names: Names) -> RankedLabel:
+def _label(entry: Entry | BandedEntry, names: Names, assigned: bool | UnsetType = UNSET) -> RankedLabel:
     band = entry.band if isinstance(entry, BandedEntry) else UNSET
     probability = UNSET if entry.probability is None else entry.probability
-    return RankedLabel(entry.label, entry.score, entry.rank, _name(entry.label, names), band, probability)
+    name = _name(entry.label, names)
+    return RankedLabel(entry.label, entry.score, entry.rank, name, band, probability, assigned=assigned)
 
 
 def _with_words(label: RankedLabel, explanation: TextExplanation) -> RankedLabel:
     """Return a ranked label with its explanation."""
     words, prior = _votes(explanation.words, spans=True), explanation.prior or UNSET
-    return RankedLabel(label.label, label.score, label.rank, label.name, label.band, label.probability, words, prior)
+    return msgspec.structs.replace(label, words=words, prior=prior)
 
 
 def _votes(words: list[WordVote], *, spans: bool = False) -> list[WordVoted]:

@@ -85,7 +85,7 @@ function messageFor(status, problem) {
 const wellFormed = (text) => (text.toWellFormed ? text.toWellFormed() : text);
 
 export const rank = (text, { k = 10, bands = false, signal } = {}) =>
-  request("POST", "v1/rank", { body: { text: wellFormed(text), k, explain: true, ...(bands ? { bands } : {}) }, signal });
+  request("POST", "v1/rank", { body: { text: wellFormed(text), k, explain: true, ...(bands ? { bands } : { assign: true }) }, signal });
 
 export const explain = (text, label) => request("POST", "v1/explain", { body: { text: wellFormed(text), label } });
 

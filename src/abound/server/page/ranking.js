@@ -6,6 +6,13 @@ const BAND = { apply: "Apply", suggest: "Suggest", hide: "Hide" };
 
 const MIN_CHANGE = 0.03; // relative change of a score that is shown
 
+/** A probability in plain words; certainty is never claimed. */
+export function likely(probability) {
+  if (probability < 0.01) return "<1% likely";
+  if (probability > 0.99) return ">99% likely";
+  return `${Math.round(probability * 100)}% likely`;
+}
+
 /** What a correction did to a label: the change of its rank or, if there is none, of its score. */
 function change(entry, before) {
   if (!before) return { cls: "came", mark: "new", spoken: "new in the list" };
@@ -78,16 +85,20 @@ export class RankingList {
     const name = nameOf(entry);
     row.pick.textContent = name;
     row.element.dataset.label = String(entry.label);
-    row.bar.style.setProperty("--share", (most > 0 ? Math.max(0, entry.score) / most : 0).toFixed(4));
-    row.score.textContent = entry.score.toFixed(2);
-    row.score.title = `score ${entry.score}`;
+    const isCalibrated = entry.probability !== undefined;
+    const share = most > 0 ? Math.max(0, entry.score) / most : 0;
+    row.bar.style.setProperty("--share", (isCalibrated ? entry.probability : share).toFixed(4));
+    row.score.textContent = isCalibrated ? likely(entry.probability) : entry.score.toFixed(2);
+    row.score.title = isCalibrated ? `probability ${entry.probability}, score ${entry.score}` : `score ${entry.score}`;
     const moved = before ? change(entry, before.get(keyOf(entry.label))) : null;
     const done = decision ? DONE[decision.kind] : null;
     const notes = [];
     if (entry.band) notes.push(h("span", { class: `band ${entry.band}` }, BAND[entry.band] ?? entry.band));
+    if (entry.assigned) notes.push(h("span", { class: "band apply", title: "One of the labels to apply, by their probabilities" }, BAND.apply));
     if (moved) notes.push(h("span", { class: `moved ${moved.cls}` }, h("span", { "aria-hidden": "true" }, moved.mark), h("span", { class: "unseen" }, moved.spoken)));
     if (done) notes.push(h("span", { class: `done ${done}` }, done));
     fill(row.note, ...notes);
+    row.element.classList.toggle("is-assigned", Boolean(entry.assigned) || entry.band === "apply");
     row.element.classList.toggle("is-accepted", decision?.kind === "accept" || decision?.kind === "add");
     row.element.classList.toggle("is-rejected", decision?.kind === "reject");
     row.accept.setAttribute("aria-label", `Accept ${name}`);
@@ -96,7 +107,9 @@ export class RankingList {
     row.reject.setAttribute("aria-pressed", String(decision?.kind === "reject"));
     row.accept.title = `Accept ${name} (a)`;
     row.reject.title = `Reject ${name} (r)`;
-    row.pick.setAttribute("aria-description", `rank ${entry.rank}, score ${entry.score.toFixed(2)}`);
+    const worth = isCalibrated ? likely(entry.probability).replace("<", "less than ").replace(">", "more than ") : `score ${entry.score.toFixed(2)}`;
+    const applied = entry.assigned || entry.band === "apply" ? ", a label to apply" : "";
+    row.pick.setAttribute("aria-description", `rank ${entry.rank}, ${worth}${applied}`);
   }
 
   mark() {

@@ -1,6 +1,7 @@
 // The words that voted for a label, and each vote.
 import { bdi, fill, h, labelLink, nameOf, wordLink } from "./dom.js";
 import { rounded } from "./highlight.js";
+import { likely } from "./ranking.js";
 
 const DIGITS = 3;
 const figure = (value) => (value < 0 ? "\u2212" : "") + Math.abs(value).toFixed(DIGITS);
@@ -41,7 +42,8 @@ export class Why {
     const shown = rounded(named.map(({ vote }) => vote), entry.score, DIGITS);
     const rows = named.map((row, i) => ({ ...row, shown: shown[i] })).sort((a, b) => Math.abs(b.vote) - Math.abs(a.vote));
     const most = Math.max(0, ...rows.map(({ vote }) => Math.abs(vote)));
-    fill(this.body, h("table", { class: "votes" },
+    const note = entry.probability === undefined ? [] : [h("p", { class: "hint" }, `${likely(entry.probability)} to be right.`)];
+    fill(this.body, ...note, h("table", { class: "votes" },
       h("caption", { class: "unseen" }, `Votes for ${nameOf(entry)}`),
       h("thead", { class: "unseen" }, h("tr", {}, h("th", { scope: "col" }, "Word"), h("td", {}), h("th", { scope: "col" }, "Vote"))),
       h("tbody", {}, rows.map(({ name, vote, shown: value }) => voteRow(name, vote, value, most))),
