@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from abound import Cascade, Tagger
 from abound.calibration import Calibration, Decision, PrecisionTarget, expected_f1
+from abound.components.linear import Linear
 from abound.errors import NotCalibrated, UnreachablePrecision
 from abound.kernels import calibration as kernel
+from abound.rankers.calibrated import Calibrated
 
 TITLES = Path(__file__).parents[2] / "examples" / "finna" / "titles.jsonl"
 
@@ -266,15 +268,15 @@ def test_decisions_need_probabilities_and_warn_if_a_precision_is_out_of_reach():
 
 def test_a_precision_that_few_labels_reach_is_not_promised():
     calibration = Calibration()
-    calibration.outcomes[1, -1] = 60.0  # 60 labels with high probabilities, all of them right
-    calibration.outcomes[0, 0] = 60.0
+    calibration.outcomes[1, -1] = 120.0  # 120 labels with high probabilities, all of them right
+    calibration.outcomes[0, 0] = 120.0
     target = PrecisionTarget.of(calibration, 0.999)
     assert not target.is_reachable
     words = (
         "a precision of 99.9% cannot be promised: the 50.0% of labels with the highest probabilities are right in 100%"
     )
     assert target.sentence(0.999).startswith(words)
-    calibration.outcomes[0, -1] = 20.0
+    calibration.outcomes[0, -1] = 40.0
     words = PrecisionTarget.of(calibration, 0.999).sentence(0.999)
     assert words.startswith("a precision of 99.9% cannot be reached: ")
     assert "are right in 75% of the cases" in words
@@ -292,6 +294,23 @@ def test_corrections_that_name_right_and_wrong_labels_keep_probabilities_low_for
     ranking = tagger.rank_arrays(texts[2000:], 10)
     assert ranking.probabilities is not None
     assert ranking.probabilities[:, 5:].mean() < 0.05
+
+
+def test_a_linear_model_is_the_mean_of_before_and_after_the_held_out_rows(monkeypatch):
+    texts, labels = texts_of(1500)
+    states = []
+
+    def watch(ranker, source, n):
+        states.append(ranker.component(Linear).snapshot().arrays()[2].sum(dtype=float))
+        learn(ranker, source, n)
+        states.append(ranker.component(Linear).store.arrays()[2].sum(dtype=float))
+
+    learn = Calibrated.learn_held_out
+    monkeypatch.setattr(Calibrated, "learn_held_out", watch)
+    tagger = Tagger(language=None).fit(texts, labels)
+    weights = tagger.ranker.component(Linear).store.arrays()[2].sum(dtype=float)
+    assert abs(states[0] - states[1]) > 1e-3
+    assert weights == pytest.approx((states[0] + states[1]) / 2, abs=1e-3)
 
 
 def test_a_merge_keeps_the_calibration_with_the_most_evidence():

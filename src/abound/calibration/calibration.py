@@ -20,7 +20,7 @@ UNIT_ROWS = 5_000.0  # rows that origin and unit of the scores are the means of
 STRAIGHT = np.array([0.0, 1.0, 0.0])  # a bend that changes nothing
 LEVEL_WIDTH = 0.1
 LEVELS = np.arange(-8.0, 8.01, LEVEL_WIDTH)  # of log-odds, at which precision is measured
-ENOUGH = 50.0  # judgements that a level needs for its precision to be used
+ENOUGH = 100.0  # judgements that a level needs for its precision to be used
 FEW_ROWS = 20  # that must have been judged before there are probabilities
 
 

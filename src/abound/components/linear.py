@@ -63,6 +63,14 @@ class Linear(PairStore, PrototypeWeights):
         if start < batch.n_rows:
             super().learn(cut(batch, start, batch.n_rows), n_labels, position)
 
+    def snapshot(self) -> Prototypes:
+        """Return a copy of the weights."""
+        return self.store.mean_with(self.store, 0.0)
+
+    def average_with(self, earlier: Prototypes) -> None:
+        """Replace the weights by their mean with earlier ones."""
+        self.store = self.store.mean_with(earlier, 0.5)
+
     def fork(self, *, share: bool = False) -> Self:
         """Return a copy that learns independently; see `Component.fork`."""
         forked = type(self)()

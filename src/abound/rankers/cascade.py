@@ -235,6 +235,19 @@ class CascadeRanker(Ranker):
             if self._is_open:
                 self._decide(n_known, self._n_learned)
 
+    def learn_held_out(self, source: RowSource, n_held_out: int) -> None:
+        """Learn the last rows of a source, and calibrate on them.
+
+        A linear model becomes the mean of those before and after. Its weights were averaged over a pass, and a single
+        state has more extreme scores; the mean has those that the calibration saw on average.
+        """
+        linear = self.component(Linear)
+        before = None if linear is None else linear.snapshot()
+        super().learn_held_out(source, n_held_out)
+        linear = self.component(Linear)
+        if linear is not None and before is not None:
+            linear.average_with(before)
+
     def _next_decision(self, start: int, batch: Batch, n_known: int) -> int:
         """Return the row before which a stream is decided, or the end."""
         stop = batch.n_rows
