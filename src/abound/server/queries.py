@@ -100,10 +100,10 @@ def assign(replica: Replica, texts: Sequence[str], decision: Decision) -> list[l
         ]
 
 
-def rank_and_assign(replica: Replica, text: str, k: int) -> list[tuple[Entry, bool]]:
-    """Rank the labels of a text and tell which to apply for the best expected F1: none without probabilities."""
+def rank_and_assign(replica: Replica, ranked: Callable[[int], list[Entry]], k: int) -> list[tuple[Entry, bool]]:
+    """Rank labels and tell which to apply for the best expected F1: none without probabilities."""
     with replica.reading():
-        entries = replica.rank_many([text], max(k, CONSIDERED))[0]
+        entries = ranked(max(k, CONSIDERED))
         chosen = [False] * len(entries)
         if replica.tagger.ranker.calibration_.is_ready:
             chosen[:CONSIDERED] = _assigned(replica, [entries[:CONSIDERED]], Decision())[0]

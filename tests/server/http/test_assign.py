@@ -46,6 +46,19 @@ def test_a_server_assigns_what_the_tagger_assigns(tmp_path, tagger, how):
     assert "note" not in answer
 
 
+@pytest.mark.parametrize("repeats", [1, 20_000])
+def test_a_ranking_marks_the_labels_to_apply_also_for_long_texts(tmp_path, tagger, repeats):
+    text = " ".join([TEXTS[0]] * repeats)
+
+    async def conversation(client):
+        return await client.post("/v1/rank", json={"text": text, "k": 3, "assign": True})
+
+    answer = talk(Home.create(tmp_path / "home", tagger), conversation).json()
+    wanted = {entry.label for entry in tagger.assign(text)}
+    assert {entry["label"] for entry in answer["labels"] if entry["assigned"]} == wanted
+    assert len(answer["labels"]) <= 3
+
+
 def test_labels_are_assigned_as_they_are_shown(tmp_path, tagger):
     edits = [MergeLabels("fruit", "vehicle"), RenameLabel("sport", "sports"), RetireLabel("chance")]
     answer = ask(Home.create(tmp_path / "home", tagger), {"texts": TEXTS}, *edits).json()

@@ -4,7 +4,7 @@ Work that may take longer than one ranking is split into pieces; other requests 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,7 +61,7 @@ def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encod
         check_text(request.text)
         if request.explain:
             return _rank_with_words(call, request.text)
-        if len(request.text) > LONG_TEXT and not request.bands and not request.assign:
+        if len(request.text) > LONG_TEXT and not request.bands:
             return _rank_long(call, request.text)
         with replica.reading() as sequence:  # labels and sequence of one state
             return _answer(call, sequence, _ranked(call, request.text))
@@ -84,8 +84,14 @@ def _ranked(call: Call[RankRequest], text: str) -> list[RankedLabel]:
     if request.bands:
         return _shown(_banded(call, [text])[0], request.k, names)
     if request.assign:
-        return [_label(entry, names, assigned) for entry, assigned in rank_and_assign(replica, text, request.k)]
+        return _marked(call, lambda k: replica.rank_many([text], k)[0])
     return _plain(rank_plainly(replica, text, request.k), names)
+
+
+def _marked(call: Call[RankRequest], ranked: Callable[[int], list[Entry]]) -> list[RankedLabel]:
+    """Return ranked labels, and which of them to apply."""
+    replica, names = call.service.replica, call.service.replica.tagger.label_names
+    return [_label(entry, names, assigned) for entry, assigned in rank_and_assign(replica, ranked, call.request.k)]
 
 
 def _answer(call: Call[RankRequest], sequence: int, labels: list[RankedLabel]) -> Ranked:
@@ -121,6 +127,8 @@ async def _rank_many_features(call: Call[RankRequest], row: FeatureRow, items: l
 def _rank_row(call: Call[RankRequest], row: FeatureRow | TextRow) -> Ranked:
     replica = call.service.replica
     with replica.reading() as sequence:
+        if call.request.assign:
+            return _answer(call, sequence, _marked(call, row.rank))
         names = replica.tagger.label_names
         return _answer(call, sequence, [_label(entry, names) for entry in row.rank(call.request.k)])
 
