@@ -36,7 +36,7 @@ class PerceptronRanker(PrototypeRanker):
     Examples
     --------
     >>> from abound import Perceptron
-    >>> ranker = Perceptron().fit([[1, 0], [0, 1]], [["cat"], ["dog"]])
+    >>> ranker = Perceptron().fit([[1, 0], [0, 1]], ["cat", "dog"])
     >>> ranker.predict([[0, 1]]).tolist()
     ['dog']
     """

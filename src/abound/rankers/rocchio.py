@@ -25,7 +25,7 @@ class RocchioRanker(Ranker):
     >>> from abound import Rocchio
     >>> ranker = Rocchio().fit([[1, 0], [0, 1]], [["cat", "pet"], ["dog", "pet"]])
     >>> ranker.predict([[0, 1]]).tolist()
-    ['dog']
+    [['dog', 'pet']]
     """
 
     kind = "rocchio"
