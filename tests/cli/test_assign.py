@@ -38,9 +38,9 @@ def test_a_precision_out_of_reach_is_told_and_nothing_is_assigned(run: Run, mode
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--min-probability", 0.5, "--precision", 0.9), "not both"),
-        (("--min-probability", 1.5), "must be a number above 0 and at most 1"),
-        (("--precision", 0), "must be a number above 0 and at most 1"),
+        (("--min-probability", 0.5, "--precision", 0.9), "give either --min-probability or --precision"),
+        (("--min-probability", 1.5), "--min-probability must be above 0 and at most 1"),
+        (("--precision", 0), "--precision must be above 0 and at most 1"),
         (("--assign", "--bands"), "give --bands, or one of --assign, --min-probability and --precision"),
     ],
 )

@@ -96,6 +96,11 @@ def rank(
     if assign or min_probability is not None or precision is not None:
         if bands:
             raise typer.BadParameter("give --bands, or one of --assign, --min-probability and --precision")
+        if min_probability is not None and precision is not None:
+            raise typer.BadParameter("give either --min-probability or --precision")
+        for option, value in (("--min-probability", min_probability), ("--precision", precision)):
+            if value is not None and not 0.0 < value <= 1.0:
+                raise typer.BadParameter(f"{option} must be above 0 and at most 1, got {value}")
         decision = {"threshold": min_probability, "precision": precision}
     how = Choice(k, threshold, names, bands, decision)
     documents = None
