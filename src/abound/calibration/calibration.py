@@ -148,7 +148,6 @@ class Calibration:
             expected,
             LONGEST_RECORD,
             self.records,
-            np.zeros(labels.shape),
         )
         self.n_rows += 1
         self._prepared = None

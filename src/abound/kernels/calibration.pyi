@@ -57,5 +57,4 @@ def count_judgements(
     expected: NDArray[np.float64],
     longest: float,
     records: NDArray[np.float64],
-    before: NDArray[np.float64],
 ) -> None: ...

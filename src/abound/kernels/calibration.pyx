@@ -334,17 +334,12 @@ def standardise(double[:, ::1] x, const double[::1] mean, const double[::1] scal
 
 
 def count_judgements(const int32_t[:, ::1] labels, const uint8_t[:, ::1] judged, const uint8_t[:, ::1] right,
-                     const double[:, ::1] expected, double longest, double[:, ::1] records, double[:, ::1] before):
-    """Add judgements of labels to their records, row by row; write the log of each record before its row.
-
-    A record that is longer than `longest` is halved.
-    """
+                     const double[:, ::1] expected, double longest, double[:, ::1] records):
+    """Add judgements of labels to their records; a record that is longer than `longest` is halved."""
     cdef int64_t row, place, label, n, k = labels.shape[1]
     with nogil:
         for row in range(labels.shape[0]):
             n = n_ranked(&labels[row, 0], k) if k else 0
-            for place in range(n):
-                before[row, place] = record_of(labels[row, place], records)
             for place in range(n):
                 if not judged[row, place]:
                     continue

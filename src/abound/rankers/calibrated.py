@@ -16,7 +16,7 @@ from abound.rankers.composed import Composed
 from abound.rankers.ranking import Ranking
 from abound.training.source import RowSource, sort_keys
 
-ALL_JUDGED, ONE_OF = 1_000, 16  # so many rows of a stream are ranked before they are learned, and later one in so many
+ALL_JUDGED, ONE_OF = 500, 64  # so many rows of a stream are ranked before they are learned, and later one in so many
 GROUP = 50  # held-out rows that are ranked before they are learned
 
 
@@ -157,8 +157,14 @@ def judgements(
     >>> judgements(np.array([[3, 1, 2, -1]], np.int32), [1], [3])
     (array([[False,  True, False, False]]), array([[ True,  True,  True, False]]))
     """
-    is_right = np.isin(labels, right)
-    return is_right, labels >= 0 if np.size(right) and not only_named else is_right | np.isin(labels, wrong)
+    is_right = _among(labels, right)
+    return is_right, labels >= 0 if np.size(right) and not only_named else is_right | _among(labels, wrong)
+
+
+def _among(labels: NDArray[np.int32], few: ArrayLike) -> NDArray[np.bool_]:
+    """Return which labels are among a few; `np.isin` takes ten times as long for one row."""
+    found: NDArray[np.bool_] = (labels[..., None] == np.asarray(few)).any(axis=-1)
+    return found
 
 
 def _single_rows(source: RowSource) -> Iterator[Batch]:

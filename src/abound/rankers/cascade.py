@@ -309,7 +309,7 @@ class CascadeRanker(Ranker):
                 component.learn(self._rejection(row, rejected), len(self.labels_))
 
     def _first_labels(self, row: Rows, k: int) -> NDArray[np.int32]:
-        best = self.rank_rows(row, k).indices[0]
+        best = self._ranked(row, k, len(self.labels_))[0][0]  # without probabilities
         return np.asarray(best[best >= 0], np.int32)
 
     def _rejection(self, row: Rows, labels: NDArray[np.int32]) -> Batch:
