@@ -154,6 +154,10 @@ class FormatWarning(AboundWarning):
     """Something about a data file was guessed from its content."""
 
 
+class FieldsWarning(AboundWarning):
+    """A text has fields that the model does not have."""
+
+
 class EmptyRanking(AboundWarning):
     """A text has no ranking, because none of its words is known."""
 

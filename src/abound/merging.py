@@ -73,5 +73,5 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
 
 
 def _text_params(tagger: Tagger) -> dict[str, Any]:
-    params = tagger.params()
+    params = {**tagger.params(), **tagger.encoder.params()}
     return {name: value for name, value in params.items() if name not in ("ranker_params", "language")}

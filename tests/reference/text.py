@@ -37,6 +37,10 @@ def terms(text, ngrams=2, char_ngrams=None, stem=None, forms=False):
     return found
 
 
+def tf(occurrences):
+    return 1 + math.log(occurrences) if occurrences > 1 else occurrences
+
+
 class TextOracle:
     """Count texts one by one and weigh their terms."""
 
@@ -50,14 +54,26 @@ class TextOracle:
         run_weight=1.0,
         part_weight=1.0,
         form_weight=0.0,
+        field_weights=None,
     ):
+        self.field_weights = field_weights  # by field; of a text without fields, every occurrence counts once
         self.cutting = {"ngrams": ngrams, "char_ngrams": char_ngrams, "stem": stem, "forms": form_weight > 0}
         self.weighting, self.slope = weighting, slope
         self.run_weight, self.part_weight, self.form_weight = run_weight, part_weight, form_weight
         self.numbers, self.counts, self.n_texts, self.n_distinct = {}, Counter(), 0, 0
 
+    def counted(self, text):
+        """Return the occurrences of each term, weighted by the fields in which they are."""
+        if isinstance(text, str):
+            return Counter(terms(text, **self.cutting))
+        occurrences = Counter()
+        for field, weight in self.field_weights.items():
+            for term in terms(text.get(field, ""), **self.cutting) if weight else []:
+                occurrences[term] += weight
+        return occurrences
+
     def learn(self, text):
-        found = terms(text, **self.cutting)
+        found = self.counted(text)
         for term in found:
             self.numbers.setdefault(term, len(self.numbers))
         self.counts.update(set(found))
@@ -66,11 +82,11 @@ class TextOracle:
 
     def row(self, text):
         """Return {number of term: weight}."""
-        counted = Counter(term for term in terms(text, **self.cutting) if term in self.numbers)
+        counted = {term: n for term, n in self.counted(text).items() if term in self.numbers}
         if self.weighting == "pivoted":
             return self.pivoted(counted)
         row = {
-            t: self.kind(t) * (1 + math.log(d)) * (1 + math.log((1 + self.n_texts) / (1 + self.counts[t])))
+            t: self.kind(t) * tf(d) * (1 + math.log((1 + self.n_texts) / (1 + self.counts[t])))
             for t, d in counted.items()
         }
         norm = math.sqrt(sum(w * w for w in row.values()))
@@ -91,10 +107,6 @@ class TextOracle:
         mean_count = sum(counted.values()) / len(counted)
         length = (1 - self.slope) + self.slope * len(counted) / (self.n_distinct / self.n_texts)
         return {
-            self.numbers[t]: self.kind(t)
-            * (1 + math.log(d))
-            / (1 + math.log(mean_count))
-            / length
-            * math.log(self.n_texts / self.counts[t])
+            self.numbers[t]: self.kind(t) * tf(d) / tf(mean_count) / length * math.log(self.n_texts / self.counts[t])
             for t, d in counted.items()
         }

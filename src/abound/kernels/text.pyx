@@ -2,7 +2,7 @@
 
 from cpython.mem cimport PyMem_Free
 from libc.math cimport sqrt
-from libc.stdint cimport INT32_MAX, UINT16_MAX, int32_t, int64_t, uint16_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint16_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
@@ -56,7 +56,7 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
     cdef int64_t[::1] indptr = indptr_
     try:
         for row in range(n):
-            words.scan(<str?> texts[row], learn, s)
+            words.scan(texts[row], learn, s)
             sort_matches(words.matches, words.n_matches)
             indices = <int32_t*> ensure_capacity(indices, &capacity, at + words.n_matches + 1, sizeof(int32_t))
             data = <double*> ensure_capacity(data, &data_capacity, at + words.n_matches + 1, sizeof(double))
@@ -70,7 +70,7 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
                 if not s.counted or v.terms[words.matches[i].number].count >= s.min_count:
                     check_index(at + n_terms, min(capacity, data_capacity))
                     indices[at + n_terms] = words.matches[i].number
-                    data[at + n_terms] = <double> min(j - i, <int64_t> UINT16_MAX)
+                    data[at + n_terms] = <double> words.occurrences(i, j, s) / s.unit
                     n_terms += 1
                 i = j
             if learn:
@@ -93,7 +93,7 @@ def text_counts(Vocabulary v, list texts, TextSettings s):
     """Count texts, which may add new terms, and return the terms of each text with their occurrences.
 
     Occurrences beyond 65,535 in one text are not counted. `weighted_rows` turns the result into rows when all texts
-    have been counted.
+    have been counted. With fields, an occurrence is stored as several units.
     """
     cdef int64_t n = len(texts), i, j, at = 0, row, capacity = 0, data_capacity = 0
     cdef Words words = Words(v)
@@ -103,7 +103,7 @@ def text_counts(Vocabulary v, list texts, TextSettings s):
     cdef int64_t[::1] indptr = indptr_
     try:
         for row in range(n):
-            words.scan(<str?> texts[row], True, s)
+            words.scan(texts[row], True, s)
             sort_matches(words.matches, words.n_matches)
             terms = <int32_t*> ensure_capacity(terms, &capacity, at + words.n_matches + 1, sizeof(int32_t))
             occurrences = <uint16_t*> ensure_capacity(occurrences, &data_capacity, at + words.n_matches + 1,
@@ -114,7 +114,7 @@ def text_counts(Vocabulary v, list texts, TextSettings s):
                 check_index(words.matches[i].number, v.n_terms)
                 check_index(at, min(capacity, data_capacity))
                 terms[at] = words.matches[i].number
-                occurrences[at] = <uint16_t> min(j - i, <int64_t> UINT16_MAX)
+                occurrences[at] = <uint16_t> words.occurrences(i, j, s)
                 if v.terms[terms[at]].count < INT32_MAX:
                     v.terms[terms[at]].count += 1
                 at += 1
@@ -155,7 +155,7 @@ def weighted_rows(Vocabulary v, TextSettings s, const int64_t[::1] indptr, const
                 raise ValueError(f"there is no term {term}: the vocabulary has {v.n_terms}")
             if term >= 0 and (not s.counted or v.terms[term].count >= s.min_count):
                 indices[at] = term
-                data[at] = <double> occurrences[i]
+                data[at] = <double> occurrences[i] / s.unit
                 at += 1
         weight_row(v, s, &indices[first], &data[first], at - first)
         out_indptr[row + 1] = at
@@ -185,13 +185,14 @@ cdef inline int64_t end_of_run(Words words, int64_t i) noexcept:
 cdef void weight_row(Vocabulary v, TextSettings s, const int32_t* terms, double* data, int64_t n) noexcept:
     """Turn the occurrences of a row's terms into weights, in place."""
     cdef int64_t i
-    cdef double n_occurrences = 0.0, square = 0.0, scale = 1.0
+    cdef double n_occurrences = 0.0, square = 0.0, scale = 1.0, mean
     if n == 0:
         return
     if s.pivoted:
         for i in range(n):
             n_occurrences += data[i]
-        scale = 1.0 / (1.0 + log_of(n_occurrences / n)) / (
+        mean = n_occurrences / n            # below 1 only if fields have weights below 1
+        scale = 1.0 / (1.0 + log_of(mean) if mean > 1.0 else mean) / (
             (1.0 - s.slope) + s.slope * n / (<double> v.n_distinct / max(v.n_texts, 1)))
     for i in range(n):
         data[i] = scale * weight_of(v, s, terms[i], data[i])
@@ -204,7 +205,7 @@ cdef void weight_row(Vocabulary v, TextSettings s, const int32_t* terms, double*
 
 cdef inline double weight_of(Vocabulary v, TextSettings s, int32_t number, double occurrences) noexcept:
     """Return the weight of a term: 1 + log of its occurrences, times the log of its rarity."""
-    cdef double tf = 1.0 + log_of(occurrences) if occurrences > 1.0 else 1.0
+    cdef double tf = 1.0 + log_of(occurrences) if occurrences > 1.0 else occurrences
     cdef double n = <double> v.n_texts, count = <double> v.terms[number].count
     tf *= kind_weight(v, s, &v.terms[number])
     if s.pivoted:

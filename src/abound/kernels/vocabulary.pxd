@@ -7,6 +7,7 @@ from libc.string cimport memcpy
 cdef enum:
     PART = 1                                # the first byte of a part of a word,
     FORM = 2                                # and of a word form beside its stem
+    MAX_FIELDS = 16                         # of a document
 
 cdef struct Term:
     int64_t start                           # of its bytes; of an n-gram, the number of the term before its last word
@@ -26,6 +27,9 @@ cdef class TextSettings:
     # Weights of the kinds of terms relative to words and stems. A form (the written word beside its stem) is a term
     # only if its weight is above 0.
     cdef public double run_weight, part_weight, form_weight
+    # An occurrence is stored as this many units, so that the weights of fields can be fractions.
+    cdef readonly int64_t unit
+    cdef int64_t[MAX_FIELDS] field_units    # of an occurrence in each field
 
 cdef class Vocabulary:
     cdef Term* terms

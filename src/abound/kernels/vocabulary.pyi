@@ -29,6 +29,7 @@ class TextSettings:
         counted: bool,
         stems: Mapping[str, str] | None = ...,
     ) -> None: ...
+    def set_field_weights(self, weights: list[float]) -> None: ...
 
 class Vocabulary:
     n_texts: int

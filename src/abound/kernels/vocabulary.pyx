@@ -17,6 +17,7 @@ from abound.kernels.pool cimport check_index, prefetch
 cdef enum:
     PREFETCH_DISTANCE = 16
     MAX_RUN = 64                            # words per term in a file; the settings allow fewer
+    FIELD_UNIT = 16                         # units of an occurrence, if occurrences are weighted by field
 
 # Random per process, so that nobody can choose words that all collide in one cell.
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
@@ -31,6 +32,16 @@ cdef class TextSettings:
         self.pivoted, self.slope, self.max_terms, self.counted = pivoted, slope, max_terms, counted
         self.stems = stems
         self.run_weight, self.part_weight, self.form_weight = 1.0, 1.0, 0.0
+        self.unit = 1
+
+    def set_field_weights(self, list weights):
+        """Weight the occurrences of terms by field, in steps of 1/16."""
+        cdef int64_t i
+        if len(weights) > MAX_FIELDS:
+            raise ValueError(f"a document has at most {MAX_FIELDS} fields, got {len(weights)}")
+        self.unit = FIELD_UNIT
+        for i in range(len(weights)):
+            self.field_units[i] = <int64_t> (FIELD_UNIT * <double> weights[i] + 0.5)
 
 
 cdef class Vocabulary:

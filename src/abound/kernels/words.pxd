@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from abound.kernels.vocabulary cimport TextSettings, Vocabulary
+from abound.kernels.vocabulary cimport MAX_FIELDS, TextSettings, Vocabulary
 
 cdef struct TermMatch:                      # an occurrence of a term in a text, in code points
     int32_t number
@@ -31,9 +31,14 @@ cdef class Words:
     cdef Word* words
     cdef int64_t word_capacity
     cdef int64_t n_words
+    cdef int64_t[MAX_FIELDS] field_starts   # the first code point of each field
+    cdef int64_t n_fields                   # of the current document; 0 for a text without fields
 
     cdef int put(self, int64_t number, int64_t start, int64_t stop) except -1
     cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1
     cdef int64_t put_bytes(self, str word, int64_t n_bytes, int64_t n_left) except -1
     cdef int cut(self, str text, TextSettings s) except -1
-    cdef int scan(self, str text, bint learn, TextSettings s) except -1
+    cdef str join(self, tuple fields)
+    cdef int scan(self, object document, bint learn, TextSettings s) except -1
+    cdef int put_runs(self, int64_t first, int64_t stop, bint learn, TextSettings s) except -1
+    cdef int64_t occurrences(self, int64_t i, int64_t j, TextSettings s) noexcept

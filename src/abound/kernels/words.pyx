@@ -6,10 +6,10 @@ A word is a run of letters, digits and underscores. Texts are lower-cased and in
 
 from cpython.mem cimport PyMem_Free
 from cpython.unicode cimport PyUnicode_KIND, PyUnicode_DATA, PyUnicode_READ, PyUnicode_GET_LENGTH
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport UINT16_MAX, int32_t, int64_t, uint32_t
 
 from abound.kernels.pool cimport check_index, prefetch
-from abound.kernels.vocabulary cimport FORM, PART, TextSettings, Vocabulary, ensure_capacity, hash_bytes, hash_pair
+from abound.kernels.vocabulary cimport FORM, MAX_FIELDS, PART, TextSettings, Vocabulary, ensure_capacity, hash_bytes, hash_pair
 
 cdef extern from "Python.h":
     bint Py_UNICODE_ISALNUM(Py_UCS4 ch)
@@ -133,17 +133,31 @@ cdef class Words:
             self.n_words += 1
         return 0
 
-    cdef int scan(self, str text, bint learn, TextSettings s) except -1:
-        """Put all terms of a text that are known, or become known, into `matches`: words, then pairs, and so on.
+    cdef str join(self, tuple fields):
+        """Return the texts of a document's fields as one text, and note where each begins."""
+        cdef int64_t at = 0
+        cdef str text
+        if not 0 < len(fields) <= MAX_FIELDS:
+            raise ValueError(f"a document has from 1 to {MAX_FIELDS} fields, got {len(fields)}")
+        self.n_fields = 0
+        for text in fields:
+            self.field_starts[self.n_fields] = at
+            at += PyUnicode_GET_LENGTH(text) + 1
+            self.n_fields += 1
+        return "\n".join(fields)            # no word contains a line break
 
-        One kind after the other, so that the cells of one kind are prefetched before the first is needed.
+    cdef int scan(self, object document, bint learn, TextSettings s) except -1:
+        """Put all terms of a document that are known, or become known, into `matches`: words, then pairs, and so on.
+
+        One kind after the other, so that the cells of one kind are prefetched before the first is needed. A document is
+        a text, or a tuple of one text per field; runs of words do not cross fields.
         """
         cdef Vocabulary v = self.vocabulary
-        cdef int64_t i, g, left, g_left
+        cdef int64_t i, field, first = 0, last
         cdef Word* word
         cdef char* form
-        self.n_matches = 0
-        self.cut(text, s)
+        self.n_matches = self.n_fields = 0
+        self.cut(self.join(<tuple> document) if type(document) is tuple else <str?> document, s)
         for i in range(self.n_words):
             word = &self.words[i]
             if word.n_form_bytes:
@@ -155,14 +169,27 @@ cdef class Words:
             self.put(word.number, word.start, word.start + word.n_points)
             if s.char_high:
                 self.put_parts(word, learn, s)
+        for field in range(1, self.n_fields):
+            last = first
+            while last < self.n_words and self.words[last].start < self.field_starts[field]:
+                last += 1
+            self.put_runs(first, last, learn, s)
+            first = last
+        return self.put_runs(first, self.n_words, learn, s)
+
+    cdef int put_runs(self, int64_t first, int64_t stop, bint learn, TextSettings s) except -1:
+        """Find the runs of two or more words among words first .. stop-1."""
+        cdef Vocabulary v = self.vocabulary
+        cdef int64_t i, g, left, g_left
+        cdef Word* word
         for g in range(1, s.ngrams):        # words[i].gram is the run of g words that ends with word i
-            for i in range(g, self.n_words):
+            for i in range(first + g, stop):
                 word = &self.words[i]
                 if word.number >= 0 and self.words[i - 1].gram >= 0:
                     word.hash = hash_pair(self.words[i - 1].gram, word.number, v.seed)
                     prefetch(&v.cells[word.hash & (v.n_cells - 1)])
-            left = self.words[g - 1].gram if g <= self.n_words else -1
-            for i in range(g, self.n_words):
+            left = self.words[first + g - 1].gram if first + g <= stop else -1
+            for i in range(first + g, stop):
                 word = &self.words[i]
                 g_left, left = left, word.gram
                 word.gram = -1
@@ -171,11 +198,27 @@ cdef class Words:
                     self.put(word.gram, self.words[i - g].start, word.start + word.n_points)
         return 0
 
+    cdef int64_t occurrences(self, int64_t i, int64_t j, TextSettings s) noexcept:
+        """Return the occurrences of the term of matches i .. j-1, weighted by their fields, in units of the settings.
 
-def terms_of(Vocabulary v, str text, TextSettings s):
-    """Return (number, start, stop) of every known term of a text."""
+        Weights are summed before the logarithm is taken, as in BM25F.
+        """
+        cdef int64_t total = 0, field
+        if not self.n_fields:
+            return min((j - i) * s.unit, <int64_t> UINT16_MAX)
+        while i < j:
+            field = self.n_fields - 1
+            while self.matches[i].start < self.field_starts[field]:
+                field -= 1
+            total += s.field_units[field]
+            i += 1
+        return min(total, <int64_t> UINT16_MAX)
+
+
+def terms_of(Vocabulary v, object document, TextSettings s):
+    """Return (number, start, stop) of every known term of a document; positions are in its fields joined by line breaks."""
     cdef Words words = Words(v)
-    words.scan(text, False, s)
+    words.scan(document, False, s)
     return [(words.matches[i].number, words.matches[i].start, words.matches[i].stop) for i in range(words.n_matches)]
 
 

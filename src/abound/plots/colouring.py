@@ -6,8 +6,12 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from abound.tagger.answers import in_joined_text
+from abound.texts import joined
+
 if TYPE_CHECKING:
     from abound.tagger import Tagger, TextExplanation
+    from abound.texts import Text
 
 # Blue votes for a label, orange against it. Transparent, so that the text is readable on any background.
 FOR, AGAINST = "0,114,178", "230,125,0"
@@ -22,7 +26,7 @@ def strengths(text: str, explanation: "TextExplanation") -> list[float]:
     """Return the sum of the votes for each character of the text. A vote counts at every position of its word."""
     votes = [0.0] * len(text)
     for word in explanation.words:
-        for start, end in word.spans:
+        for start, end, *_ in word.spans:
             for position in range(start, min(end, len(text))):
                 votes[position] += word.vote
     return votes
@@ -93,8 +97,8 @@ def _level(vote: float, most: float) -> int:
     return level if vote > 0 else -level
 
 
-def coloured_text(tagger: "Tagger", text: str, label: object = None) -> ColouredText:
-    """Explain a label of a text as coloured text. By default, it is the best label.
+def coloured_text(tagger: "Tagger", text: "Text", label: object = None) -> ColouredText:
+    """Explain a label of a text as coloured text. By default, it is the best label. Fields are joined.
 
     Examples
     --------
@@ -108,5 +112,5 @@ def coloured_text(tagger: "Tagger", text: str, label: object = None) -> Coloured
         if not best:
             raise ValueError("there is nothing to explain: no word of the text votes for a label")
         label = best[0].label
-    explanation = tagger.explain(text, label)
-    return ColouredText(text, explanation, tagger.name_of(explanation.label))
+    explanation = in_joined_text(tagger.explain(text, label), text)
+    return ColouredText(joined(text), explanation, tagger.name_of(explanation.label))

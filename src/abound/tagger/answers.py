@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from abound.rankers.ranking import Ranking
 from abound.store.names import Name
+from abound.text.encoder import FieldSpan
+from abound.texts import Text
 
 
 @dataclass(slots=True)
@@ -36,11 +38,19 @@ class BandedEntry(Entry):
 
 
 class WordVote(NamedTuple):
-    """A word, a word n-gram or a part of a word, with its vote and its positions in the text."""
+    """A word, a word n-gram or a part of a word, with its vote and its positions in the text.
+
+    If the text has fields, a position has a third element: its field.
+    """
 
     word: str
     vote: float
-    spans: list[tuple[int, int]]
+    spans: list[tuple[int, int]] | list[FieldSpan]
+
+    @property
+    def fields(self) -> list[str]:
+        """The field of each position; empty if the text has no fields."""
+        return [span.field for span in self.spans if isinstance(span, FieldSpan)]
 
 
 class TextExplanation(NamedTuple):
@@ -50,6 +60,27 @@ class TextExplanation(NamedTuple):
     score: float
     words: list[WordVote]
     prior: float = 0.0
+
+
+def in_joined_text(explanation: TextExplanation, text: Text) -> TextExplanation:
+    """Return an explanation of a text with fields, with positions in the text whose fields are joined by line breaks.
+
+    See `abound.texts.joined`.
+    """
+    if isinstance(text, str):
+        return explanation
+    starts, at = {}, 0
+    for name, value in text.items():
+        starts[name] = at
+        at += len(value) + 1
+    words = []
+    for word in explanation.words:
+        moved: list[tuple[int, int]] = []
+        for span in word.spans:
+            by = starts[span.field] if isinstance(span, FieldSpan) else 0
+            moved.append((span[0] + by, span[1] + by))
+        words.append(word._replace(spans=moved))
+    return explanation._replace(words=words)
 
 
 def entries_of(ranking: Ranking) -> list[list[Entry]]:

@@ -7,16 +7,16 @@ import numpy as np
 
 from abound.rankers.labels import TargetForm, plain_name
 from abound.store.names import Name
-from abound.text import prepare
+from abound.texts import Text, check_text
 
 
-def validate_examples(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> tuple[list[str], list[list[Any]]]:
+def validate_examples(texts: Sequence[Text], labels: Sequence[Iterable[Any]]) -> tuple[list[Text], list[list[Any]]]:
     """Return texts and their labels as lists. Raise an error if they cannot be learned."""
     if len(texts) != len(labels):
         raise ValueError(f"there are {len(texts)} texts but {len(labels)} lists of labels; give one list per text")
     for text in texts:
         if not isinstance(text, str):
-            prepare(text)  # raises an error
+            check_text(text)
     names_of = [validate_labels(names) for names in labels]
     for names in names_of:
         for name in names:
@@ -25,9 +25,9 @@ def validate_examples(texts: Sequence[str], labels: Sequence[Iterable[Any]]) -> 
     return list(texts), names_of
 
 
-def as_texts(texts: Iterable[str]) -> list[str]:
+def as_texts(texts: Iterable[Text]) -> list[Text]:
     """Return texts as a list. Raise an error for a single text."""
-    if isinstance(texts, str):
+    if isinstance(texts, str | Mapping):
         raise TypeError("give a list of texts, not a single text")
     return as_list(texts)
 

@@ -8,13 +8,14 @@ from abound.tagger.answers import Entry
 from abound.tagger.parts import TaggerParts
 from abound.text import prepare
 from abound.text.words import words_of
+from abound.texts import Text, joined
 
 
-def why_empty(tagger: TaggerParts, text: str) -> str:
+def why_empty(tagger: TaggerParts, text: Text) -> str:
     """Return a sentence on why no label is ranked for a text."""
     if not tagger.n_labels:
         return "the model has not learned any label yet"
-    n_words, n_known = len(words_of(prepare(text))), len(tagger.encoder.rows([text])[1])
+    n_words, n_known = len(words_of(prepare(joined(text)))), len(tagger.encoder.rows([text])[1])
     if not n_words:
         return "the text has no words"
     if not n_known:
@@ -23,7 +24,7 @@ def why_empty(tagger: TaggerParts, text: str) -> str:
     return "none of the known words of the text votes for a label"
 
 
-def warn_of_empty(tagger: TaggerParts, texts: Sequence[str], rankings: Sequence[Sequence[Entry]]) -> None:
+def warn_of_empty(tagger: TaggerParts, texts: Sequence[Text], rankings: Sequence[Sequence[Entry]]) -> None:
     """Issue one warning if any rankings are empty."""
     empty = [number for number, entries in enumerate(rankings) if not entries]
     if not empty:

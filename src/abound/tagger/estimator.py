@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from abound.tagger.arguments import as_texts, validate_targets
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.parts import TaggerParts
+from abound.texts import Text
 
 
 class TextEstimator(TaggerParts):
@@ -66,7 +67,7 @@ class TextEstimator(TaggerParts):
 
     # -- predictions -------------------------------------------------------------------------------
 
-    def predict(self, texts: Iterable[str]) -> Any:
+    def predict(self, texts: Iterable[Text]) -> Any:
         """Return labels for each text, in the form of the labels that `fit` was given.
 
         After lists of labels, these are the labels that `assign` returns; a model without probabilities returns as many
@@ -84,7 +85,7 @@ class TextEstimator(TaggerParts):
             warn_of_empty(self, given, labels)
         return labels
 
-    def score(self, texts: Iterable[str], labels: Iterable[Any], sample_weight: ArrayLike | None = None) -> float:
+    def score(self, texts: Iterable[Text], labels: Iterable[Any], sample_weight: ArrayLike | None = None) -> float:
         """Return the share of texts whose best label is one of theirs; with one label per text, this is accuracy."""
         self._check_fitted()
         given, (names, _) = as_texts(texts), validate_targets(labels)

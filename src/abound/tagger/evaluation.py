@@ -22,6 +22,7 @@ from abound.store.names import Name
 from abound.tagger.arguments import validate_examples
 from abound.tagger.label_quality import LabelQuality
 from abound.tagger.parts import TaggerParts
+from abound.texts import Text
 
 CALIBRATED = 10  # labels of a ranking whose probabilities are compared with the truth
 
@@ -157,7 +158,7 @@ class Evaluation:
 
 
 def evaluate_batches(
-    tagger: TaggerParts, batches: Iterable[tuple[Sequence[str], Sequence[Iterable[Any]]]], k: int
+    tagger: TaggerParts, batches: Iterable[tuple[Sequence[Text], Sequence[Iterable[Any]]]], k: int
 ) -> Evaluation:
     """Rank texts and compare them with their labels; texts are not kept.
 

@@ -16,10 +16,12 @@ from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
 from abound.tagger.settings import TaggerSettings
 from abound.text.language import AUTO
+from abound.texts import Text
 
 RANKER_PREFIX = "ranker_"
 BANDS_PREFIX = "bands_"
 FORMER_PARAMS = ("mode",)  # of format version 1: whether document frequencies kept growing or were frozen
+FIELD_PARAMS = ("fields", "field_weights")
 NAME_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
 
 
@@ -47,6 +49,7 @@ class TaggerParts(Stored):
         self.name_weight = settings.name_weight
         self.ranker = settings.new_ranker()
         self.detects_language = settings.language == AUTO
+        self._fields: tuple[str, ...] | None = None
         self.set_language(settings.language)
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
@@ -62,10 +65,16 @@ class TaggerParts(Stored):
 
     def set_language(self, language: str | None) -> None:
         """Tokenise texts as suits a language, and forget all terms. Explicit text parameters are kept."""
-        self.encoder = self.settings.new_encoder(language)
+        self.encoder = self.settings.new_encoder(language, self._fields)
         self.language = language
 
-    def rows_of(self, texts: Iterable[str]) -> Rows:
+    def set_fields(self, fields: tuple[str, ...] | None) -> None:
+        """Read texts with these fields, and forget all terms. Fields that were set as a parameter are kept."""
+        if fields != self._fields:
+            self._fields = fields
+            self.set_language(self.language)
+
+    def rows_of(self, texts: Iterable[Text]) -> Rows:
         """Return texts as rows over the known terms."""
         return Rows(*self.encoder.rows(list(texts)))
 
@@ -148,9 +157,10 @@ class TaggerParts(Stored):
         return self.ranker.label_counts
 
     def params(self) -> dict[str, Any]:
-        """Return all parameters."""
+        """Return all parameters; those of fields only if there are any."""
         ranker = {"ranker": self.ranker.kind, "ranker_params": self.ranker.params()}
-        return {**ranker, "language": self.language, "name_weight": self.name_weight, **self.encoder.params()}
+        params = {**ranker, "language": self.language, "name_weight": self.name_weight, **self.encoder.params()}
+        return {name: value for name, value in params.items() if value is not None or name not in FIELD_PARAMS}
 
     # -- persistence ---------------------------------------------------------------------------------
 

@@ -74,10 +74,10 @@ class TaggerSettings:
         ranker.check_params()
         return ranker
 
-    def new_encoder(self, language: str | None) -> TextEncoder:
-        """Return an encoder that suits a language; explicit parameters win."""
+    def new_encoder(self, language: str | None, fields: tuple[str, ...] | None = None) -> TextEncoder:
+        """Return an encoder that suits a language and the fields of texts; explicit parameters win."""
         settings = settings_for_language(None if language == AUTO else language)
-        return TextEncoder(**{**settings._asdict(), **self.text})
+        return TextEncoder(**{**settings._asdict(), "fields": fields, **self.text})
 
     def can_become(self, other: "TaggerSettings") -> bool:
         """Tell whether a model with these settings can continue with others: only parameters of the ranker differ."""
@@ -88,6 +88,6 @@ class TaggerSettings:
         usual, encoder = TaggerSettings.of(self.ranker), replace(self, text={}).new_encoder(self.language).params()
         default = {**usual.new_ranker().params(), **encoder}
         given = {**self.ranker_params, **self.text}
-        changed = {name: value for name, value in given.items() if value != default[name]}
+        changed = {name: value for name, value in given.items() if value != default.get(name)}
         own = {"ranker": "cascade", "language": usual.language, "name_weight": usual.name_weight}
         return {**{name: getattr(self, name) for name in own if getattr(self, name) != own[name]}, **changed}

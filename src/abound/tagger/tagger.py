@@ -25,6 +25,7 @@ from abound.tagger.label_lists import warn_of_labels
 from abound.tagger.pruning import prune
 from abound.tagger.training import Training
 from abound.tagger.votes import TextVotes
+from abound.texts import Text, fields_of
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -53,7 +54,7 @@ class Tagger(TextEstimator):
     **params
         Parameters of the ranker by name, such as `passes=3`. Parameters of `abound.text.TextEncoder`, which override
         those of the language: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms, run_weight,
-        part_weight, form_weight.
+        part_weight, form_weight, fields, field_weights.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class Tagger(TextEstimator):
 
     def fit(
         self,
-        texts: Iterable[str],
+        texts: Iterable[Text],
         labels: Iterable[Any],
         *,
         label_names: Mapping[Any, str | Sequence[str]] | None = None,
@@ -84,7 +85,9 @@ class Tagger(TextEstimator):
 
         Parameters
         ----------
-        texts : iterable of str
+        texts : iterable of str, or of mappings from field to str
+            Texts may have fields, such as {"title": "Roses", "abstract": "How to grow them."}; see `fields` and
+            `field_weights` of `abound.text.TextEncoder`.
         labels : iterable of lists of names, or of names
             The labels of each text; a single name if each text has exactly one label.
         label_names : mapping from label to name or names, optional
@@ -137,7 +140,7 @@ class Tagger(TextEstimator):
 
     def learn(
         self,
-        text: str,
+        text: Text,
         labels: Iterable[Any],
         *,
         wrong: Iterable[Any] = (),
@@ -152,7 +155,7 @@ class Tagger(TextEstimator):
 
         Parameters
         ----------
-        text : str
+        text : str or mapping from field to str
         labels : iterable of names
             The right labels; new ones are added.
         wrong : iterable of names
@@ -172,7 +175,7 @@ class Tagger(TextEstimator):
 
     def learn_many(
         self,
-        texts: Sequence[str],
+        texts: Sequence[Text],
         labels: Sequence[Iterable[Any]],
         *,
         wrong: Sequence[Iterable[Any]] | None = None,
@@ -190,6 +193,8 @@ class Tagger(TextEstimator):
             rejected = None
         if rejected is not None:
             self.ranker.check_wrong(labels, rejected)
+        if not self.n_rows and not self.n_features and self.encoder.fields is None:
+            self.set_fields(fields_of(texts))
         step = 1 if insist or rejected is not None else CHUNK
         for chosen, weights in learned_rows(self.ranker.valid_weights(sample_weight, len(texts)), len(texts), step):
             # A text with only wrong labels is not an example, and its words are not counted.
@@ -207,7 +212,7 @@ class Tagger(TextEstimator):
             else:
                 self.ranker.learn_online(batch)
 
-    def _judge(self, text: str, right: Sequence[Any], wrong: Sequence[Any]) -> None:
+    def _judge(self, text: Text, right: Sequence[Any], wrong: Sequence[Any]) -> None:
         """Teach calibration and bands by a text that is about to be learned."""
         if self.bands is not None or self.ranker.calibrates:
             ranking, known = self.rank_arrays([text], N_COMPARED), self.ranker.labels_.known
@@ -255,7 +260,7 @@ class Tagger(TextEstimator):
 
     # -- ranking -------------------------------------------------------------------------------------
 
-    def rank(self, text: str, k: int = 10) -> list[Entry]:
+    def rank(self, text: Text, k: int = 10) -> list[Entry]:
         """Rank the best labels of one text.
 
         Returns
@@ -265,16 +270,16 @@ class Tagger(TextEstimator):
         """
         return self._ranked([text], k)[0]
 
-    def rank_many(self, texts: Iterable[str], k: int = 10) -> list[list[Entry]]:
+    def rank_many(self, texts: Iterable[Text], k: int = 10) -> list[list[Entry]]:
         """Rank the best labels of each text. One warning (`EmptyRanking`) counts the empty rankings."""
         return self._ranked(list(texts), k)
 
-    def _ranked(self, texts: list[str], k: int) -> list[list[Entry]]:
+    def _ranked(self, texts: list[Text], k: int) -> list[list[Entry]]:
         rankings = entries_of(self.rank_arrays(texts, k))
         warn_of_empty(self, texts, rankings)
         return rankings
 
-    def rank_arrays(self, texts: Iterable[str], k: int = 10) -> Ranking:
+    def rank_arrays(self, texts: Iterable[Text], k: int = 10) -> Ranking:
         """Rank texts and return arrays, as the metrics need them."""
         return self.rank_rows(self.rows_of(texts), k)
 
@@ -291,7 +296,7 @@ class Tagger(TextEstimator):
         """
         return self.ranker.score_rows(rows, numbers)
 
-    def assign(self, text: str, *, threshold: float | None = None, precision: float | None = None) -> list[Entry]:
+    def assign(self, text: Text, *, threshold: float | None = None, precision: float | None = None) -> list[Entry]:
         """Return the labels to apply to one text.
 
         Without a parameter, these are the labels with the best expected F1 for this text.
@@ -307,7 +312,7 @@ class Tagger(TextEstimator):
         return self.assign_many([text], threshold=threshold, precision=precision)[0]
 
     def assign_many(
-        self, texts: Iterable[str], *, threshold: float | None = None, precision: float | None = None
+        self, texts: Iterable[Text], *, threshold: float | None = None, precision: float | None = None
     ) -> list[list[Entry]]:
         """Return the labels to apply to each text; see `assign`."""
         decision, calibration = Decision(threshold, precision), self.ranker.calibration_
@@ -326,7 +331,7 @@ class Tagger(TextEstimator):
         """Rank the labels of one text and assign each to a band: apply, suggest or hide."""
         return self.rank_with_bands_many([text])[0]
 
-    def rank_with_bands_many(self, texts: Iterable[str]) -> list[list[BandedEntry]]:
+    def rank_with_bands_many(self, texts: Iterable[Text]) -> list[list[BandedEntry]]:
         """Rank the labels of each text and assign them to the bands that were learned from `feedback`."""
         if self.bands is None:
             raise ValueError("the tagger has no bands yet; call feedback on ranked labels first")
@@ -342,7 +347,7 @@ class Tagger(TextEstimator):
             for row in zip(ranking.indices.tolist(), ranking.scores.tolist(), bands, likely, strict=True)
         ]
 
-    def feedback(self, text: str, accepted: Iterable[Any], rejected: Iterable[Any] | None = None) -> None:
+    def feedback(self, text: Text, accepted: Iterable[Any], rejected: Iterable[Any] | None = None) -> None:
         """Update the bands with the labels that a person accepted and rejected for a text.
 
         The ranker is not updated. To update it, too, call only `learn`, which also teaches the bands. The first
@@ -358,7 +363,7 @@ class Tagger(TextEstimator):
 
     def feedback_many(
         self,
-        texts: Sequence[str],
+        texts: Sequence[Text],
         accepted: Sequence[Iterable[Any]],
         rejected: Sequence[Iterable[Any]] | None = None,
     ) -> None:
@@ -378,18 +383,19 @@ class Tagger(TextEstimator):
             shown = (yes | np.array(no, bool)).reshape(ranking.indices.shape)
         self.bands.learn(ranking.indices, ranking.scores, yes.reshape(ranking.indices.shape), shown)
 
-    def explain(self, text: str, label: Any) -> TextExplanation:
+    def explain(self, text: Text, label: Any) -> TextExplanation:
         """Return the words of a text that vote for a label, with their votes and positions.
 
-        The score is the bias (`prior`) plus the votes, added in order. Only models with few labels have a bias.
+        The score is the bias (`prior`) plus the votes, added in order. Only models with few labels have a bias. If the
+        text has fields, the positions say in which.
         """
         return self.explain_many(text, [label])[0]
 
-    def explain_many(self, text: str, labels: Iterable[Any]) -> list[TextExplanation]:
+    def explain_many(self, text: Text, labels: Iterable[Any]) -> list[TextExplanation]:
         """Explain several labels of one text, which is tokenised once; see `explain`."""
         return list(self.votes(text, labels).explanations())
 
-    def votes(self, text: str, labels: Iterable[Any]) -> TextVotes:
+    def votes(self, text: Text, labels: Iterable[Any]) -> TextVotes:
         """Compute the votes of one text for several labels. Their words can be looked up later."""
         return TextVotes(self.encoder, self.ranker, text, [self._number_of(label) for label in labels])
 
@@ -407,12 +413,12 @@ class Tagger(TextEstimator):
         """Return true labels as an indicator matrix over label numbers; see `Ranker.truth`."""
         return self.ranker.truth([validate_labels(names) for names in labels])
 
-    def evaluate(self, texts: Iterable[str], labels: Iterable[Iterable[Any]], *, k: int = 100) -> "Evaluation":
+    def evaluate(self, texts: Iterable[Text], labels: Iterable[Iterable[Any]], *, k: int = 100) -> "Evaluation":
         """Rank labelled texts, and measure the rankings, the probabilities and each label.
 
         Parameters
         ----------
-        texts : iterable of str
+        texts : iterable of str, or of mappings from field to str
             Texts that the tagger has not learned.
         labels : iterable of lists of names
             Their true labels. Texts without any are left out.

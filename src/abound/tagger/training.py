@@ -17,6 +17,7 @@ from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import forget, rarest
 from abound.tagger.spool import Spool, new_numbers
 from abound.text.language import DetectedLanguage, detect
+from abound.texts import Text, fields_of, joined, n_characters
 from abound.training.source import RowSource
 
 TESTED_PER_CHUNK = 100  # rows per chunk of the first pass that are ranked before they are learned
@@ -72,12 +73,14 @@ class Training(RowSource):
         self._watch: Watch = lambda _, __: None
         self._n_learned = 0
         tagger.ranker.reset()
+        tagger.set_fields(None)
+        self._has_begun = False
         tagger.label_names = {str(label): given for label, given in names.items()}
         if tagger.bands is not None:  # labels are renumbered, so the state by label is invalid
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
         self._named = [(name, label) for label, given in names.items() for name in given] if tagger.name_weight else []
         # The first rows, until the language is detected.
-        self._held: list[tuple[str, list[Any], float]] | None = [] if tagger.detects_language else None
+        self._held: list[tuple[Text, list[Any], float]] | None = [] if tagger.detects_language else None
         self._n_held_characters = 0
         self._spool = self._begin_counting()
 
@@ -100,9 +103,11 @@ class Training(RowSource):
 
     # -- counting ----------------------------------------------------------------------------------
 
-    def add(self, texts: Sequence[str], labels: Sequence[Sequence[Any]], sample_weight: Any = None) -> None:
+    def add(self, texts: Sequence[Text], labels: Sequence[Sequence[Any]], sample_weight: Any = None) -> None:
         """Count texts and store them for the passes; those of weight 0 are ignored."""
         texts, names = validate_examples(texts, labels)
+        if not self._has_begun:
+            self._find_fields(texts)
         weights = self._tagger.ranker.valid_weights(sample_weight, len(texts))
         if weights is not None and not weights.all():
             kept: list[int] = np.flatnonzero(weights).tolist()
@@ -116,12 +121,21 @@ class Training(RowSource):
             weights = None if weights is None else weights[n_held:]
         self._count(texts, names, weights)
 
+    def _find_fields(self, texts: Sequence[Text]) -> None:
+        """Read texts with the fields of the first ones, unless the fields were set as a parameter."""
+        self._has_begun = True
+        found = fields_of(texts)
+        if found is not None and self._tagger.encoder.fields is None:
+            self._tagger.set_fields(found)
+            self._spool.close()
+            self._spool = self._begin_counting()
+
     def finish_counting(self) -> None:
         """Count the rows that were held back; no more rows will follow."""
         if self._held is not None:
             self._detect()
 
-    def _hold(self, texts: list[str], labels: list[list[Any]], weights: Weights | None) -> int:
+    def _hold(self, texts: list[Text], labels: list[list[Any]], weights: Weights | None) -> int:
         """Hold rows back until there are enough to detect their language; return how many were held back."""
         assert self._held is not None
         given = repeat(1.0) if weights is None else weights.tolist()
@@ -129,20 +143,20 @@ class Training(RowSource):
             if _is_enough(len(self._held), self._n_held_characters):
                 return number
             self._held.append(row)
-            self._n_held_characters += len(row[0])
+            self._n_held_characters += n_characters(row[0])
         return len(texts)
 
     def _detect(self) -> None:
         """Detect the language of the rows that were held back, choose the text settings, and count the rows."""
         held, self._held = self._held or [], None
         texts, weights = [text for text, _, _ in held], np.array([weight for _, _, weight in held])
-        self.detected = detect(texts, self._tagger.seed)
+        self.detected = detect(map(joined, texts), self._tagger.seed)
         self._tagger.set_language(self.detected.language)
         self._spool.close()
         self._spool = self._begin_counting()
         self._count(texts, [labels for _, labels, _ in held], None if np.all(weights == 1.0) else weights)
 
-    def _count(self, texts: list[str], labels: list[list[Any]], weights: Weights | None) -> None:
+    def _count(self, texts: list[Text], labels: list[list[Any]], weights: Weights | None) -> None:
         ranker = self._tagger.ranker
         for start in range(0, len(texts), CHUNK):
             part = slice(start, start + CHUNK)
@@ -259,13 +273,13 @@ def _is_enough(n_rows: int, n_characters: int) -> bool:
     return n_rows >= HELD_ROWS or n_characters >= HELD_CHARACTERS
 
 
-def language_of(texts: Iterable[str], seed: int) -> DetectedLanguage:
+def language_of(texts: Iterable[Text], seed: int) -> DetectedLanguage:
     """Detect the language of texts from the first ones, as many as a training holds back."""
     held: list[str] = []
-    n_characters = 0
+    n_held = 0
     for text in texts:
-        if _is_enough(len(held), n_characters):
+        if _is_enough(len(held), n_held):
             break
-        held.append(text)
-        n_characters += len(text)
+        held.append(joined(text))
+        n_held += len(held[-1])
     return detect(held, seed)

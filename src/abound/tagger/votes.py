@@ -6,6 +6,8 @@ from abound.components.rows import Rows
 from abound.rankers.base import Ranker
 from abound.tagger.answers import TextExplanation, WordVote
 from abound.text import TextEncoder
+from abound.text.encoder import FieldSpan
+from abound.texts import Text
 
 
 class TextVotes:
@@ -18,19 +20,21 @@ class TextVotes:
     ----------
     encoder : TextEncoder
     ranker : Ranker
-    text : str
+    text : str or mapping from field to str
     numbers : list of int
         The labels.
     """
 
-    def __init__(self, encoder: TextEncoder, ranker: Ranker, text: str, numbers: list[int]) -> None:
+    def __init__(self, encoder: TextEncoder, ranker: Ranker, text: Text, numbers: list[int]) -> None:
         self._encoder, self._text = encoder, text
         row = Rows(*encoder.rows([text]))
         self._names = [ranker.labels_.names[number] for number in numbers]
         self._votes = [ranker.explain_row(row, number) for number in numbers]
-        self._spans: dict[int, list[tuple[int, int]]] | None = None  # positions in the text by term, once located
+        self._spans: dict[int, list[tuple[int, int]]] | dict[int, list[FieldSpan]] | None = (
+            None  # positions in the text by term, once located
+        )
 
-    def locate(self) -> dict[int, list[tuple[int, int]]]:
+    def locate(self) -> dict[int, list[tuple[int, int]]] | dict[int, list[FieldSpan]]:
         """Find the positions of the voting words in the text, and keep them."""
         voting = {term for features, _, _ in self._votes for term in features.tolist()}
         self._spans = self._encoder.positions(self._text, voting)

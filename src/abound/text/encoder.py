@@ -1,27 +1,46 @@
 """Turn texts into weighted sparse rows, with a growing vocabulary and document frequencies."""
 
 import codecs
+import warnings
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.errors import FieldsWarning
 from abound.kernels.text import add_counts, text_counts, text_rows, weighted_rows
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 from abound.kernels.words import terms_of
 from abound.text.words import original_offsets, prepare, words_of
+from abound.texts import Text, check_text, joined, n_characters
 
 LONGEST_NGRAM = 8
 PART_BYTES = 1 << 20  # bytes of names to validate or to write at once
 PART_TERMS = 1 << 16  # terms to write at once
+MOST_FIELDS = 16
+WEIGHT_STEP = 1 / 16  # the weights of fields are rounded to multiples of it
+HEAVIEST_FIELD = 100.0
 MAX_TEXTS = 1 << 53  # counted texts, and counted terms
 SIGHTINGS_BYTES = 1 << 24  # counters for terms below min_count; terms that share a counter are admitted early
 
 
 TermCounts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]  # indptr, terms, occurrences
+
+
+Prepared: TypeAlias = str | tuple[str, ...]  # of a text with fields: one string per field of the encoder
+
+
+class FieldSpan(NamedTuple):
+    """A position in a field of a text."""
+
+    start: int
+    stop: int
+    field: str
 
 
 class Span(NamedTuple):
@@ -58,6 +77,12 @@ class TextEncoder:
         The weight of a character n-gram, relative to a word.
     form_weight : float
         With stems, the weight of a word as it is written, relative to its stem, if the two differ; 0 leaves it out.
+    fields : sequence of str or None
+        The fields of texts that are mappings from field to string. Word n-grams do not cross fields. A missing field is
+        empty, and others are ignored with a warning. None means texts without fields.
+    field_weights : mapping from field to float or None
+        How often an occurrence in a field counts, up to 100, in steps of 1/16; 1 by default, and 0 ignores the field.
+        The words of a text that is a string count once.
     """
 
     ngrams: int = 2
@@ -70,8 +95,13 @@ class TextEncoder:
     run_weight: float = 1.0
     part_weight: float = 1.0
     form_weight: float = 0.0
+    fields: tuple[str, ...] | None = None
+    field_weights: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.fields, list):
+            self.fields = tuple(self.fields)
+        self._warned: set[str] = set()  # fields of texts that the encoder does not have
         self.char_ngrams = cast(tuple[int, int], tuple(self.char_ngrams)) if self.char_ngrams else None
         self._check()
         self._stems: Mapping[str, str] | None = None
@@ -97,10 +127,33 @@ class TextEncoder:
             raise ValueError(f"weighting must be 'tfidf' or 'pivoted', got {self.weighting!r}")
         if self.max_terms is not None and (type(self.max_terms) is not int or not 1 <= self.max_terms < 1 << 62):
             raise ValueError(f"max_terms must be a whole number of at least 1, got {self.max_terms}")
+        self._check_fields()
+
+    def _check_fields(self) -> None:
+        names, weights = self.fields, self.field_weights
+        if names is not None:
+            valid = type(names) is tuple and all(isinstance(name, str) and name for name in names)
+            if not valid or not 1 <= len(names) <= MOST_FIELDS or len(set(names)) < len(names):
+                raise ValueError(f"fields must be 1 to {MOST_FIELDS} different names, got {names!r}")
+        if weights is None:
+            return
+        if not isinstance(weights, Mapping):
+            raise ValueError(f"field_weights must be a mapping from field to weight, got {weights!r}")
+        for name, weight in weights.items():
+            if names is not None and name not in names:
+                raise ValueError(f"field_weights has no field {name!r}; the fields: {', '.join(names)}")
+            number = isinstance(weight, int | float)
+            if not number or not (weight == 0 or WEIGHT_STEP <= weight <= HEAVIEST_FIELD):
+                words = f"0, or between {WEIGHT_STEP} and {HEAVIEST_FIELD:.0f}"
+                raise ValueError(f"the weight of field {name!r} must be {words}, got {weight!r}")
 
     def params(self) -> dict[str, Any]:
         """Return the parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def weight_of_field(self, name: str) -> float:
+        """Return the weight of a field."""
+        return float((self.field_weights or {}).get(name, 1.0))
 
     def reset(self) -> None:
         """Forget all terms."""
@@ -122,20 +175,38 @@ class TextEncoder:
         )
         settings.run_weight, settings.part_weight = self.run_weight, self.part_weight
         settings.form_weight = self.form_weight
+        if self.fields is not None:
+            settings.set_field_weights(list(map(self.weight_of_field, self.fields)))
         return settings
 
-    @staticmethod
-    def _prepared(texts: list[str]) -> list[str]:
+    def _prepared(self, texts: Sequence[Text]) -> list[Prepared]:
         # The common case is inlined: a function call per text is measurable.
-        return [text.lower() if type(text) is str and text.isascii() else prepare(text) for text in texts]
+        return [text.lower() if type(text) is str and text.isascii() else self._prepare(text) for text in texts]
+
+    def _prepare(self, text: Text) -> Prepared:
+        if isinstance(text, str) or not isinstance(text, Mapping):
+            return prepare(text)
+        check_text(text)
+        if self.fields is None:
+            self._warn("*", "a text has fields, but the model was fitted without: the fields are joined")
+            return prepare(joined(text))
+        for name in text:
+            if name not in self.fields:
+                self._warn(name, f"the field {name!r} is ignored; the model has the fields {', '.join(self.fields)}")
+        return tuple(prepare(text.get(name, "")) if self.weight_of_field(name) else "" for name in self.fields)
+
+    def _warn(self, name: str, words: str) -> None:
+        if name not in self._warned:  # once per encoder, not per text
+            self._warned.add(name)
+            warnings.warn(words, FieldsWarning, stacklevel=5)
 
     def rows(
-        self, texts: list[str], *, learn: bool = False
+        self, texts: Sequence[Text], *, learn: bool = False
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the three arrays of a CSR matrix. With `learn`, texts are counted first and add new terms."""
         return text_rows(self.vocabulary, self._prepared(texts), self._settings(), learn)
 
-    def count(self, texts: list[str]) -> TermCounts:
+    def count(self, texts: Sequence[Text]) -> TermCounts:
         """Count texts, and add new terms. `weigh` turns the result into rows once all texts are counted."""
         return text_counts(self.vocabulary, self._prepared(texts), self._settings())
 
@@ -155,7 +226,7 @@ class TextEncoder:
         finally:
             add_counts(self.vocabulary, indptr, terms, 1)
 
-    def count_known(self, texts: list[str]) -> TermCounts:
+    def count_known(self, texts: Sequence[Text]) -> TermCounts:
         """Return the terms of texts that were counted before, as `count` did; they are not counted again."""
         counted = self.count(texts)
         add_counts(self.vocabulary, counted[0], counted[1], -1)
@@ -176,25 +247,56 @@ class TextEncoder:
         matches = terms_of(self.vocabulary, prepare(text), self._settings())
         return [Span(term, origin[start], origin[stop - 1] + 1) for term, start, stop in matches]
 
-    def positions(self, text: str, terms: Container[int]) -> dict[int, list[tuple[int, int]]]:
-        """Return where some terms occur in a text, by term; see `spans`, which takes longer."""
-        origin, positions = original_offsets(text), defaultdict(list)
-        for term, start, stop in terms_of(self.vocabulary, prepare(text), self._settings()):
+    def positions(
+        self, text: Text, terms: Container[int]
+    ) -> dict[int, list[tuple[int, int]]] | dict[int, list[FieldSpan]]:
+        """Return where some terms occur in a text, by term; see `spans`, which takes longer.
+
+        Of a text with fields, the positions say in which field they are.
+        """
+        prepared = self._prepare(text)
+        matches = terms_of(self.vocabulary, prepared, self._settings())
+        if isinstance(prepared, tuple) and self.fields is not None:
+            return self._field_positions(text, prepared, [match for match in matches if match[0] in terms])
+        origin, positions = original_offsets(joined(text)), defaultdict(list)
+        for term, start, stop in matches:
             if term in terms:
                 positions[term].append((origin[start], origin[stop - 1] + 1))
         return positions
 
-    def count_spans(self, text: str) -> int:
-        """Return the number of `spans` of a text."""
-        return len(terms_of(self.vocabulary, prepare(text), self._settings()))
+    def _field_positions(
+        self, text: Text, prepared: tuple[str, ...], matches: list[tuple[int, int, int]]
+    ) -> dict[int, list[FieldSpan]]:
+        assert self.fields is not None
+        assert isinstance(text, Mapping)
+        starts = list(accumulate((len(part) + 1 for part in prepared[:-1]), initial=0))
+        origins = [original_offsets(text.get(name, "")) for name in self.fields]
+        positions = defaultdict(list)
+        for term, start, stop in matches:
+            field = bisect_right(starts, start) - 1
+            first, last = start - starts[field], stop - 1 - starts[field]
+            origin = origins[field]
+            positions[term].append(FieldSpan(origin[first], origin[last] + 1, self.fields[field]))
+        return positions
 
-    def term_count_bound(self, text: str) -> int:
+    def count_spans(self, text: Text) -> int:
+        """Return the number of `spans` of a text."""
+        return len(terms_of(self.vocabulary, self._prepare(text), self._settings()))
+
+    def term_count_bound(self, text: Text) -> int:
         """Return an upper bound of the number of terms of a text, from its length only."""
         low, high = self.char_ngrams or (1, 0)
-        return (len(text) // 2 + 1) * (self.ngrams + (self.form_weight > 0)) + (high - low + 1) * len(text)
+        n, n_fields = n_characters(text), 1 if isinstance(text, str) else len(text)
+        return (n // 2 + n_fields) * (self.ngrams + (self.form_weight > 0)) + (high - low + 1) * n
 
-    def count_terms(self, text: str) -> int:
-        """Return the number of distinct terms of a text, known or not; for character n-grams, an upper bound."""
+    def count_terms(self, text: Text) -> int:
+        """Return the number of distinct terms of a text, known or not; for character n-grams, an upper bound.
+
+        A term counts once in each field.
+        """
+        return sum(map(self._count_terms, [text] if isinstance(text, str) else text.values()))
+
+    def _count_terms(self, text: str) -> int:
         words, forms = words_of(prepare(text)), 0
         if self._stems is not None:
             stems = {word: self._stems[word] for word in words}

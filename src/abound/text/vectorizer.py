@@ -1,6 +1,6 @@
 """The text encoder as a scikit-learn transformer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from abound.text.encoder import TextEncoder
+from abound.texts import Text
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -19,7 +20,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     Parameters
     ----------
-    ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms, run_weight, part_weight, form_weight
+    ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms
+        See `abound.text.TextEncoder`.
+    run_weight, part_weight, form_weight, fields, field_weights
         See `abound.text.TextEncoder`.
 
     Examples
@@ -40,22 +43,24 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
     run_weight: float = 1.0
     part_weight: float = 1.0
     form_weight: float = 0.0
+    fields: Sequence[str] | None = None
+    field_weights: Mapping[str, float] | None = None
 
-    def fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
+    def fit(self, texts: Iterable[Text], y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
         """Count texts. Terms in fewer than `min_count` texts are left out."""
         self.encoder_ = TextEncoder(**self.get_params())
         self.encoder_.begin_counting()
         self.encoder_.count(_validate_texts(texts))
         return self
 
-    def partial_fit(self, texts: Iterable[str], y: Any = None) -> Self:  # noqa: ARG002
+    def partial_fit(self, texts: Iterable[Text], y: Any = None) -> Self:  # noqa: ARG002
         """Count more texts, in order: update document frequencies and add new terms."""
         if not hasattr(self, "encoder_"):
             self.encoder_ = TextEncoder(**self.get_params())
         self.encoder_.rows(_validate_texts(texts), learn=True)
         return self
 
-    def transform(self, texts: Iterable[str]) -> "sp.csr_matrix":
+    def transform(self, texts: Iterable[Text]) -> "sp.csr_matrix":
         """Return the rows of texts. Unknown words are ignored."""
         check_is_fitted(self, "encoder_")
         indptr, indices, data = self.encoder_.rows(_validate_texts(texts))
@@ -73,7 +78,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
         return tags
 
 
-def _validate_texts(texts: Iterable[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise ValueError("give a list of texts, not a single string")
+def _validate_texts(texts: Iterable[Text]) -> list[Text]:
+    if isinstance(texts, str | Mapping):
+        raise ValueError("give a list of texts, not a single string or mapping")
     return list(texts)

@@ -52,6 +52,9 @@ class WordVoted(_Response):
     word: str
     vote: float
     spans: list[tuple[int, int]] | UnsetType = UNSET
+    fields: (
+        Annotated[list[str], Meta(description="The field of each position, if the text has fields.")] | UnsetType
+    ) = UNSET
 
 
 class RankedLabel(_Response):

@@ -333,7 +333,9 @@ def _with_words(label: RankedLabel, explanation: TextExplanation) -> RankedLabel
 
 
 def _votes(words: list[WordVote], *, spans: bool = False) -> list[WordVoted]:
-    return [WordVoted(word.word, word.vote, word.spans if spans else UNSET) for word in words]
+    if not spans:
+        return [WordVoted(word.word, word.vote) for word in words]
+    return [WordVoted(word.word, word.vote, [span[:2] for span in word.spans], word.fields or UNSET) for word in words]
 
 
 def _above(labels: list[RankedLabel], threshold: float | None) -> list[RankedLabel]:
