@@ -24,6 +24,7 @@ and warnings:
 AboundWarning
     LabelsWarning            labels are probably not what the caller meant
     FormatWarning            something about a data file was guessed
+    DocumentsWarning         files of a directory were skipped, or documents are not what they seem
     EmptyRanking             no word of a text is known, so it has no ranking
     UnreachablePrecision     no label can be assigned with the precision that was asked for
 
@@ -43,7 +44,7 @@ class DataError(AboundError):
     file : str
         Path as the caller gave it, or "<stdin>".
     line : int
-        Line number from 1; in a Parquet file the row number.
+        Line number from 1; in a Parquet file the row number. 0 if the file is one document.
     reason : str
         One sentence: what is wrong, and what would be right.
     """
@@ -56,7 +57,8 @@ class DataError(AboundError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.reason}"
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.reason}"
 
 
 class ModelError(AboundError):
@@ -156,6 +158,10 @@ class FormatWarning(AboundWarning):
 
 class FieldsWarning(AboundWarning):
     """A text has fields that the model does not have."""
+
+
+class DocumentsWarning(AboundWarning):
+    """Files of a directory were skipped, or documents have no text or an unknown encoding."""
 
 
 class EmptyRanking(AboundWarning):

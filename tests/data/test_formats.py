@@ -47,7 +47,8 @@ def test_the_format_is_told_from_the_name(path, name):
 
 
 @pytest.mark.parametrize("path", ["docs.txt", "docs", "docs.gz", "jsonl", ".gz"])
-def test_a_name_that_says_nothing_is_an_error_that_lists_the_formats(path):
+def test_a_name_that_says_nothing_is_an_error_that_lists_the_formats(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where no directory has this name
     with pytest.raises(ValueError, match=f"cannot detect the format of '{path}' from its name; pass format=") as caught:
         data.detect_format(path)
     assert all(name in str(caught.value) for name in data.FORMATS)

@@ -122,7 +122,7 @@ def test_what_cannot_be_carried_is_refused_by_name(name, record, reason, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", data.FORMATS)
+@pytest.mark.parametrize("name", [name for name in data.FORMATS if name != "documents"])
 def test_a_record_of_another_type_is_refused(name, tmp_path):
     with pytest.raises(
         TypeError, match=f"format '{name}' writes {data.FORMATS[name].record.__name__} records, got str"

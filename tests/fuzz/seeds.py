@@ -38,6 +38,8 @@ def _parquet():
 def seeds():
     """Yield (target, number, bytes)."""
     for name in FORMATS:
+        if name == "documents":  # not a stream
+            continue
         for number, raw in enumerate(FILES.get(name) or FILES.get(f"trec-{name}") or [_parquet()]):
             yield f"read-{name}", number, raw
     line = FILES["jsonl"][0]

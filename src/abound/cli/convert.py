@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Example:
   abound convert titles.csv docs.jsonl.gz --text-field title --labels-field tags
+  abound convert reports docs.jsonl
   abound convert docs.jsonl train.txt --to fasttext --write spaces=_
   abound convert --list
 """
@@ -36,7 +37,9 @@ class ConvertedReading(LabelledReading):
 
 
 def convert(
-    input_: Annotated[str | None, typer.Argument(metavar="INPUT", help="The file to read, or - for stdin.")] = None,
+    input_: Annotated[
+        str | None, typer.Argument(metavar="INPUT", help="The file or directory to read, or - for stdin.")
+    ] = None,
     output: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="The file to write, or - for stdout.")] = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="NAME", help="Format of OUTPUT; by default from the file name.")
@@ -70,16 +73,20 @@ def convert(
         records = _watched(islice(reader, reading.limit), progress)
         count = write(output, records, target.name, **parse_options(write_ or (), "--write"))
     if reader.skipped.count:
-        note(f"skipped {reader.skipped.count:,} malformed lines; the first: {reader.skipped.errors[0]}")
+        what = "unreadable documents" if source.name == "documents" else "malformed lines"
+        note(f"skipped {reader.skipped.count:,} {what}; the first: {reader.skipped.errors[0]}")
     note(f"wrote {count:,} records to {'stdout' if output == STANDARD else output}")
 
 
 def check(source: "Format[Any]", target: "Format[Any]", output: str, force: bool) -> None:
     """Raise an error if the formats do not match or OUTPUT exists, before any work is done."""
+    target.complete({}, "write")  # some formats can only be read
     if source.record is not target.record:
         from abound.data import FORMATS
 
-        fitting = ", ".join(name for name, format_ in FORMATS.items() if format_.record is source.record)
+        fitting = ", ".join(
+            name for name, format_ in FORMATS.items() if format_.record is source.record and format_.can_write
+        )
         raise ValueError(
             f"{source.name} holds {source.record.__name__} records and {target.name} {target.record.__name__} records; "
             f"from {source.name} you can convert to {fitting}"

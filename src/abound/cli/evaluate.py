@@ -25,7 +25,10 @@ SHOWN = 50  # labels in a table
 
 def evaluate(
     model: ModelArgument,
-    inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or - for stdin.")],
+    inputs: Annotated[
+        list[str],
+        typer.Argument(metavar="INPUT", help="Files of texts and labels, directories of documents, or - for stdin."),
+    ],
     metrics: Annotated[
         str | None, typer.Option("--metrics", metavar="NAMES", help="Metrics, separated by commas, such as P@1,MRR.")
     ] = None,

@@ -1,5 +1,6 @@
 """`abound explain`: show the words that vote for a label."""
 
+import os
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,13 +17,16 @@ EPILOG = """\b
 Example:
   abound explain subjects "Growing roses in cold climates"
   abound explain subjects "Growing roses in cold climates" --label gardening
+  abound explain subjects report.pdf -k 1
 """
 STYLES = ("", "yellow", "green", "bold green", "bold white on green")  # from no vote to the strongest
 
 
 def explain(
     model: ModelArgument,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to rank.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The text to rank, or a document (.pdf, .docx, .html, .txt).")
+    ],
     label: Annotated[
         list[str] | None,
         typer.Option("--label", metavar="LABEL", help="A label to explain; may be repeated. Default: the best labels."),
@@ -34,6 +38,7 @@ def explain(
 
     Only models with few labels have a bias: a weight per label that every text receives.
     """
+    text = _document(text) if os.path.isfile(text) else text
     tagger = load_tagger(model)
     labels = label or [str(entry.label) for entry in tagger.rank(text, k=k)]
     reasons = [tagger.explain(text, wanted) for wanted in labels]
@@ -47,6 +52,16 @@ def explain(
         return
     for reason in reasons:
         _show(tagger, text, reason)
+
+
+def _document(path: str) -> str:
+    """Return the text of a document. A file with another suffix is a text that happens to be a file name."""
+    from abound.data import read
+    from abound.data.documents import kind_of
+
+    if kind_of(path) is None:
+        return path
+    return "".join(document.text for document in read(path, "documents", label_files="none"))
 
 
 def _as_dict(tagger: "Tagger", reason: "TextExplanation") -> dict[str, Any]:

@@ -27,6 +27,7 @@ Example:
   abound fit docs.jsonl
   abound fit docs.jsonl.gz --model subjects --holdout every:20 --max-memory 300M
   abound fit docs.tsv.xz --label-names labels.tsv --model subjects
+  abound fit reports --model subjects
   abound fit docs.csv --weight-field weight --model subjects
   abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
 """
@@ -36,7 +37,8 @@ SHOWN = ["rows", "labels", "features", "edges", "language", "passes", "second st
 SHOWN += ["seconds", "rows/s", "progressive P@1"]
 SAMPLED = 1_000  # rows from which the language of the names in a vocabulary is detected
 InputsArgument = Annotated[
-    list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or - for stdin.")
+    list[str],
+    typer.Argument(metavar="INPUT", help="Files of texts and labels, directories of documents, or - for stdin."),
 ]
 ModelOption = Annotated[
     str | None,
@@ -203,7 +205,7 @@ def model_name(inputs: list[str]) -> str:
     """
     if "-" in inputs:
         raise ValueError("a model that is learned from stdin needs a directory; name it with --model DIR")
-    name = Path(inputs[0]).name
+    name = Path(inputs[0]).name or Path(inputs[0]).absolute().name  # "." has no name
     return name.split(".")[0] if name.split(".")[0] not in ("", name) else f"{name}.model"
 
 

@@ -9,10 +9,13 @@ from abound.cli.common import STANDARD, note
 from abound.cli.holdout import Holdout
 from abound.cli.reading import Reading
 from abound.data import FORMATS, Document, read
+from abound.data.documents import DocumentsReader
 from abound.data.streams import READ_BYTES, source_name
 from abound.tagger.label_lists import SAMPLED_ROWS, LabelWatch
 
 T = TypeVar("T")
+DOCUMENTS = "documents"  # the format
+BESIDE = "put the labels of report.pdf into report.tsv (URI, tab, name) or report.key (a label per line) beside it"
 
 
 class Inputs:
@@ -50,6 +53,16 @@ class Inputs:
     def is_stream(self) -> bool:
         """Whether the rows can be read only once."""
         return self._keeps
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether the rows are documents, which may be long."""
+        return any(reader.format == DOCUMENTS for reader in self._readers)
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the input is a single document."""
+        return len(self._readers) == 1 and isinstance(self._readers[0], DocumentsReader) and self._readers[0].is_single
 
     def __iter__(self) -> Iterator[Document]:
         return islice(self._documents(), self.limit)
@@ -106,13 +119,16 @@ class Inputs:
         without = self._labels.rows - self._labels.labelled
         if without and not self._labels.labelled:
             words = f"none of the {without:,} rows of {paths} has a label"
+            if needed and all(reader.format == DOCUMENTS for reader in self._readers):
+                raise ValueError(f"{words}, so there is nothing to learn; {BESIDE}")
             if needed:
                 fields = any("labels_field" in FORMATS[reader.format].options for reader in self._readers)
                 field = "name the field of the labels with --labels-field, or " if fields else ""
                 raise ValueError(f"{words}, so there is nothing to learn; {field}name the right format with --format")
             note(words)
         elif without:
-            note(f"{without:,} of {self._labels.rows:,} rows have no label")
+            beside = f"; {BESIDE}" if self.has_documents else ""
+            note(f"{without:,} of {self._labels.rows:,} rows have no label{beside}")
         self._note_joined()
 
     def _note_joined(self) -> None:
@@ -133,7 +149,8 @@ class Inputs:
         for reader in self._readers:
             if reader.skipped.count:
                 first = "; the first: " + str(reader.skipped.errors[0])
-                note(f"skipped {reader.skipped.count:,} malformed lines of {reader.path}{first}")
+                what = "unreadable documents" if reader.format == DOCUMENTS else "malformed lines"
+                note(f"skipped {reader.skipped.count:,} {what} of {reader.path}{first}")
 
 
 def chunks(rows: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:

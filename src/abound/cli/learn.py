@@ -26,7 +26,8 @@ def learn(
     ctx: typer.Context,
     model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help=MODEL_HELP)] = None,
     input_: Annotated[
-        str | None, typer.Argument(metavar="[INPUT]", help="A file of texts and labels, or - for stdin.")
+        str | None,
+        typer.Argument(metavar="[INPUT]", help="A file of texts and labels, a directory of documents, or - for stdin."),
     ] = None,
     text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text to learn.")] = None,
     label: Annotated[

@@ -21,12 +21,15 @@ EPILOG = """\b
 Example:
   abound rank subjects "Growing roses in cold climates" -k 5
   abound rank subjects docs.jsonl > ranked.jsonl
+  abound rank subjects report.pdf
+  abound rank subjects reports > ranked.jsonl
   head titles.txt | abound rank subjects -
   abound rank subjects "Growing roses in cold climates" --bands
   abound rank subjects docs.jsonl --assign > assigned.jsonl
   abound rank --server http://127.0.0.1:8000 "Growing roses in cold climates"
 """
 CHUNK = 500
+DOCUMENTS_CHUNK = 8  # which may be books
 LINES = "lines"  # not in FORMATS, because it has no labels
 
 
@@ -49,7 +52,11 @@ def rank(
     model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help=MODEL_HELP)] = None,
     what: Annotated[
         str | None,
-        typer.Argument(metavar="[TEXT|INPUT|-]", help="A text, a file, or - for stdin with one text per line."),
+        typer.Argument(
+            metavar="[TEXT|INPUT|-]",
+            help="A text; a file of texts; a document (.pdf, .docx, .html) or a directory of documents; or - for stdin "
+            "with one text per line.",
+        ),
     ] = None,
     text: Annotated[
         str | None, typer.Option("--text", metavar="TEXT", help="A text, even if it looks like a file name.")
@@ -82,7 +89,7 @@ def rank(
     *,
     reading: RankedReading,
 ) -> None:
-    """Rank labels for a text, or for every row of a file: one line of JSON per row."""
+    """Rank labels for a text, or for every row of a file or directory: one line of JSON per row."""
     model, what = model_and_input(model, what, server)
     if what is not None and text is not None:
         raise typer.BadParameter("give a text once, as an argument or with --text")
@@ -106,16 +113,18 @@ def rank(
     documents = None
     if what is not None:
         documents = _documents(what, reading)
+        if not wants_json(as_json):
+            text = _single_document(documents)
     with RemoteTagger(server, key) if server is not None else contextlib.nullcontext(load_tagger(str(model))) as tagger:
-        if documents is not None:
+        if documents is not None and text is None:
             show_many(tagger, documents, what == STANDARD, reading.limit, how)
         elif text is not None:
             show_one(tagger, text, how, as_json)
 
 
 def is_input(argument: str, format_: str | None) -> bool:
-    """Return whether an argument is a file. Raise an error if it looks like one that does not exist."""
-    if argument == STANDARD or os.path.isfile(argument):
+    """Return whether an argument is a file or directory. Raise an error if it looks like a file that is missing."""
+    if argument == STANDARD or os.path.exists(argument):
         return True
     looks_like_file = format_ is not None
     if not looks_like_file and len(argument.split()) == 1 and "." in argument:
@@ -133,24 +142,35 @@ def _documents(path: str, reading: Reading) -> Iterable["Document"]:
     from abound.cli.inputs import Inputs
     from abound.data import FORMATS, detect_format
 
-    plain = path == STANDARD or os.path.splitext(path)[1] == ".txt"
+    plain = path == STANDARD or (os.path.splitext(path)[1] == ".txt" and not os.path.isdir(path))
     if reading.format_ == LINES or (reading.format_ is None and plain):
         return _lines(path)
     name = detect_format(path) if reading.format_ is None else reading.format_
     if name in FORMATS and "labels_field" in FORMATS[name].options:
         reading = LabelledReading(**vars(reading), labels_field="")
+    if name in FORMATS and "label_files" in FORMATS[name].options:
+        reading = replace(reading, read=["label_files=none", *(reading.read or ())])
     return Inputs([path], replace(reading, format_=name, limit=None))
+
+
+def _single_document(documents: Iterable["Document"]) -> str | None:
+    """Return the text of the document if there is a single one, not a file or directory of several."""
+    from abound.cli.inputs import Inputs
+
+    if not isinstance(documents, Inputs) or not documents.is_document:
+        return None
+    return next((document.text for document in documents), None)
 
 
 def _lines(path: str) -> Iterator["Document"]:
     from abound.data import DataError, Document
-    from abound.data.formats import Malformed, lines_of, undecodable
+    from abound.data.formats import Malformed, lines_of, undecodable, without_bom
     from abound.data.streams import open_input, source_name
 
     with open_input(path) as (stream, _):
         number, name = 0, source_name(path)
         try:
-            for number, raw in enumerate(lines_of(stream), 1):
+            for number, raw in enumerate(without_bom(lines_of(stream)), 1):
                 try:
                     yield Document((), raw.decode().rstrip("\r\n"))
                 except UnicodeDecodeError as error:
@@ -194,8 +214,9 @@ def show_many(
 
     row = empty = 0
     share = documents.share if isinstance(documents, Inputs) else lambda: None
+    size = 1 if live else DOCUMENTS_CHUNK if isinstance(documents, Inputs) and documents.has_documents else CHUNK
     with Progress("ranking", share) as progress:
-        for chunk in chunks(islice(documents, limit), 1 if live else CHUNK):
+        for chunk in chunks(islice(documents, limit), size):
             rankings = ranked(tagger, [document.text for document in chunk], how)
             for document, entries in zip(chunk, rankings, strict=True):
                 about = {"row": row} if document.id is None else {"row": row, "id": document.id}
@@ -243,7 +264,7 @@ def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: b
     ]
     probability, label_id, band = ("probability",) * likely, ("id",) * named, ("band",) * bool(how.bands)
     head = ("", "label", *probability, "score", "", *label_id, *band)
-    table(text[:200], head, rows, "r rr" if likely else "r r")
+    table(" ".join(text[:200].split()), head, rows, "r rr" if likely else "r r")
 
 
 def _why_none(tagger: "Tagger | RemoteTagger", text: str, how: Choice) -> str:

@@ -34,7 +34,9 @@ _SECONDS = {None: 1, "s": 1, "m": 60, "h": 3600}
 
 
 def tune(
-    inputs: Annotated[list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels.")],
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT", help="Files of texts and labels, or directories of documents.")
+    ],
     budget: Annotated[
         str, typer.Option("--budget", metavar="TIME", help="Time budget, such as 60s, 5m or 1h.")
     ] = "60s",

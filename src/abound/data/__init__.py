@@ -3,9 +3,10 @@
 `read` and `write` support all formats of `FORMATS`. By default, the format follows from the file name.
 """
 
-from abound.data.files import Reader, Skipped, read, write
+from abound.data.files import read, write
 from abound.data.formats import Format, Option
 from abound.data.names import is_vocabulary, read_label_names
+from abound.data.reader import Reader, Skipped
 from abound.data.records import Document, NamedRow, Qrel, Record, Row, RunLine
 from abound.data.registry import FORMATS, detect_format
 from abound.errors import DataError

@@ -62,6 +62,7 @@ class Format(ABC, Generic[R]):
     record: type[R]
     suffixes: tuple[str, ...] = ()
     options: Mapping[str, Option] = {}
+    can_write = True
 
     @abstractmethod
     def read(self, stream: BinaryIO, report: Report, options: Options) -> Iterator[R]:
@@ -86,6 +87,8 @@ class Format(ABC, Generic[R]):
         dict
             A value for each option of the format that applies to this use.
         """
+        if use == "write" and not self.can_write:
+            raise ValueError(f"{self.name} can be read, but not written; write another format, such as jsonl")
         known = {name: option for name, option in self.options.items() if option.use in ("both", use)}
         for name, value in given.items():
             if name not in known:

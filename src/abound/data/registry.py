@@ -8,6 +8,7 @@ from typing import Any
 
 from abound.data import annif, fasttext, jsonl, labels_tsv, letor, parquet, svmlight, vw, xmc
 from abound.data.delimited import CSV, TSV
+from abound.data.documents import FORMAT as DOCUMENTS
 from abound.data.formats import Format
 from abound.data.streams import COMPRESSIONS, STANDARD, compression_of
 from abound.data.trec import QRELS, RUN
@@ -18,6 +19,7 @@ FORMATS: Mapping[str, Format[Any]] = MappingProxyType(
         for format_ in (
             annif.FORMAT,
             CSV,
+            DOCUMENTS,
             fasttext.FORMAT,
             jsonl.FORMAT,
             labels_tsv.FORMAT,
@@ -42,7 +44,7 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     Parameters
     ----------
     path : str or path
-        The file name. A compression suffix is ignored, so docs.jsonl.gz is jsonl.
+        The file name. A compression suffix is ignored, so docs.jsonl.gz is jsonl. A directory has documents.
 
     Returns
     -------
@@ -58,6 +60,8 @@ def detect_format(path: str | os.PathLike[str]) -> str:
     known = f"pass format=..., one of {', '.join(FORMATS)}"
     if name == STANDARD:
         raise ValueError(f"the format of a standard stream cannot be detected; {known}")
+    if os.path.isdir(name):
+        return DOCUMENTS.name
     stem = name[: len(name) - len(compression_of(name))]
     suffix = os.path.splitext(stem)[1].lower()
     if suffix not in _BY_SUFFIX:
