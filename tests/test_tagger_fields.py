@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from abound import Tagger, load, merge, plots
 from abound.errors import FieldsWarning
+from abound.tagger.training import Training
 from abound.texts import joined
 
 TEXTS = [
@@ -35,6 +36,27 @@ def test_fields_are_those_of_the_texts_and_are_kept(tagger, tmp_path):
     assert back.explain(text, "dessert") == tagger.explain(text, "dessert")
 
 
+def test_by_default_a_short_field_counts_as_much_as_the_longest_but_at_most_eight_times():
+    texts = [{"a": "red apple", "b": "a b c d e f g h i", "c": "x " * 50, "d": ""}, "plain", {"a": "blue apple"}]
+    for language in ("auto", None):
+        tagger = Tagger(language=language).fit(texts, LABELS[:3])
+        weights = {name: tagger.encoder.weight_of_field(name) for name in tagger.encoder.fields}
+        assert weights == {"a": 8, "b": 6, "c": 1, "d": 1}
+    tagger = Tagger(fields=["b", "a"], field_weights={"b": 2}).fit([{"a": "red", "b": "sweet apples"}], [["x"]])
+    assert {name: tagger.encoder.weight_of_field(name) for name in tagger.encoder.fields} == {"b": 2, "a": 4}
+
+
+@pytest.mark.parametrize("language", ["auto", "en"])
+def test_rows_in_chunks_give_the_same_model(language):
+    whole, parts = Tagger(language=language).fit(TEXTS, LABELS), Tagger(language=language)
+    training = Training(parts)
+    for start in range(0, len(TEXTS), 7):
+        training.add(TEXTS[start : start + 7], LABELS[start : start + 7])
+    training.learn()
+    assert parts.params() == whole.params()
+    assert parts.state_hash() == whole.state_hash()
+
+
 def test_a_model_of_plain_texts_has_no_parameters_of_fields():
     tagger = Tagger().fit(list(map(joined, TEXTS)), LABELS)
     assert tagger.encoder.fields is None
@@ -50,7 +72,7 @@ def test_another_fit_finds_its_own_fields(tagger):
 
 
 def test_a_weight_of_a_field_that_no_text_has_is_refused():
-    with pytest.raises(ValueError, match="field_weights has no field 'body'; the fields: title, abstract"):
+    with pytest.raises(ValueError, match="there is a weight for the field 'body', but the fields are title, abstract"):
         Tagger(field_weights={"body": 3}).fit(TEXTS, LABELS)
 
 

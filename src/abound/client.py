@@ -12,6 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 from abound.closing import Closing
 from abound.errors import ServerError, ServerUnreachable, UnreachablePrecision
+from abound.texts import FieldSpan, Text, n_characters
 
 Name = str | int | float
 RETRIED = (429, 503)  # statuses of requests that may succeed later
@@ -23,11 +24,14 @@ BATCH_CHARACTERS = 1_000_000  # of its texts: a character has up to six bytes of
 
 
 class Word(NamedTuple):
-    """A word, its vote for a label, and its positions in the text if the answer has them."""
+    """A word, its vote for a label, and its positions in the text if the answer has them.
+
+    If the text has fields, a position has a third element: its field.
+    """
 
     word: str
     vote: float
-    spans: list[tuple[int, int]] | None = None
+    spans: list[tuple[int, int]] | list[FieldSpan] | None = None
 
 
 class Ranked(NamedTuple):
@@ -116,20 +120,22 @@ class Client(Closing):
 
     def rank(
         self,
-        text: str | Mapping[str, float],
+        text: Text | Mapping[str, float],
         k: int = 10,
         *,
         threshold: float | None = None,
         bands: bool = False,
         explain: bool = False,
     ) -> list[Ranked]:
-        """Rank the labels of a text, or of features with weights."""
-        what = {"text": text} if isinstance(text, str) else {"features": dict(text)}
+        """Rank the labels of a text, or of features with weights. A mapping to strings is a text with fields."""
+        what: dict[str, Any] = {"text": text}
+        if not isinstance(text, str) and not any(isinstance(value, str) for value in text.values()):
+            what = {"features": dict(text)}
         body = {**what, "k": k, "threshold": threshold, "bands": bands, "explain": explain}
         return [_ranked(entry) for entry in self._post("/v1/rank", body)["labels"]]
 
     def rank_many(
-        self, texts: Sequence[str], k: int = 10, *, threshold: float | None = None, bands: bool = False
+        self, texts: Sequence[Text], k: int = 10, *, threshold: float | None = None, bands: bool = False
     ) -> list[list[Ranked]]:
         """Rank the labels of each text; many texts are sent in several requests."""
         results: list[list[Ranked]] = []
@@ -139,18 +145,18 @@ class Client(Closing):
             results += [[_ranked(entry) for entry in row] for row in rows]
         return results
 
-    def assign(self, text: str, *, threshold: float | None = None, precision: float | None = None) -> list[Ranked]:
+    def assign(self, text: Text, *, threshold: float | None = None, precision: float | None = None) -> list[Ranked]:
         """Return the labels to apply to one text; see `assign_many`."""
         return self.assign_many([text], threshold=threshold, precision=precision)[0]
 
     def assign_many(
-        self, texts: Sequence[str], *, threshold: float | None = None, precision: float | None = None
+        self, texts: Sequence[Text], *, threshold: float | None = None, precision: float | None = None
     ) -> list[list[Ranked]]:
         """Return the labels to apply to each text: those with the best expected F1, unless a parameter is given.
 
         Parameters
         ----------
-        texts : sequence of str
+        texts : sequence of str, or of mappings from field to str
         threshold : float, optional
             Return labels with at least this probability.
         precision : float, optional
@@ -167,7 +173,7 @@ class Client(Closing):
             warnings.warn(notes[-1], UnreachablePrecision, stacklevel=2)
         return results
 
-    def explain(self, text: str, label: Name) -> Explained:
+    def explain(self, text: Text, label: Name) -> Explained:
         """Return the words of a text that vote for a label."""
         answer = self._post("/v1/explain", {"text": text, "label": label})
         return Explained(answer["label"], answer["score"], _words(answer["words"]), answer.get("prior", 0.0))
@@ -176,7 +182,7 @@ class Client(Closing):
 
     def learn(
         self,
-        text: str,
+        text: Text,
         *,
         accepted: Iterable[Name] = (),
         rejected: Iterable[Name] = (),
@@ -187,7 +193,7 @@ class Client(Closing):
 
         Parameters
         ----------
-        text : str
+        text : str or mapping from field to str
         accepted, rejected : iterable of names
             Labels that were suggested and are right, or wrong.
         added : iterable of names
@@ -294,22 +300,29 @@ def _error(answer: http.client.HTTPResponse, raw: bytes) -> ServerError:
 
 
 def _words(words: list[dict[str, Any]]) -> list[Word]:
-    return [
-        Word(word["word"], word["vote"], [(a, b) for a, b in word["spans"]] if "spans" in word else None)
-        for word in words
-    ]
+    return [Word(word["word"], word["vote"], _spans(word)) for word in words]
 
 
-def _parts(texts: Sequence[str], most: int) -> Iterator[list[str]]:
+def _spans(word: dict[str, Any]) -> list[tuple[int, int]] | list[FieldSpan] | None:
+    if "spans" not in word:
+        return None
+    if "fields" in word:
+        return [
+            FieldSpan(start, stop, field) for (start, stop), field in zip(word["spans"], word["fields"], strict=True)
+        ]
+    return [(a, b) for a, b in word["spans"]]
+
+
+def _parts(texts: Sequence[Text], most: int) -> Iterator[list[Text]]:
     """Yield texts in parts of at most `most` texts and about `BATCH_CHARACTERS` characters."""
-    part: list[str] = []
+    part: list[Text] = []
     characters = 0
     for text in texts:
-        if part and (len(part) == most or characters + len(text) > BATCH_CHARACTERS):
+        if part and (len(part) == most or characters + n_characters(text) > BATCH_CHARACTERS):
             yield part
             part, characters = [], 0
         part.append(text)
-        characters += len(text)
+        characters += n_characters(text)
     if part:
         yield part
 

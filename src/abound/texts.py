@@ -1,9 +1,17 @@
 """A text: a string, or the strings of its fields by name, such as title and abstract."""
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Text: TypeAlias = str | Mapping[str, str]
+
+
+class FieldSpan(NamedTuple):
+    """A position in a field of a text."""
+
+    start: int
+    stop: int
+    field: str
 
 
 def check_text(text: object) -> None:

@@ -148,7 +148,7 @@ def test_a_missing_extra_is_told_with_its_command(module, path, command, tmp_pat
 def test_jsonl_fields_can_be_named(records):
     line = '{"n": 7, "title": "T", "body": "B", "abstract": null, "tags": "one", "extra": [1]}\n'
     assert records("jsonl", line, text_field=["title", "abstract", "body"], labels_field="tags", id_field="n") == [
-        Document(("one",), "T\nB", "7")
+        Document(("one",), {"title": "T", "body": "B"}, "7")
     ]
     assert records("jsonl", line, text_field=("title", "body"), join=" ", labels_field=None) == [Document((), "T B")]
     assert records("jsonl", ' {"text": "x", "labels": [1, "b"]} \n  \n') == [Document(("1", "b"), "x")]
@@ -166,6 +166,43 @@ def test_csv_reads_what_spreadsheets_write(records):
         Document(("x", "y"), 'a "b"; c / two\r\nlines', "7"),
         Document((), "plain / "),
     ]
+
+
+def test_csv_keeps_several_text_fields_unless_they_are_joined(records):
+    content, fields = "title,body,labels\nT,B,x\n,B,\n", ["title", "body"]
+    assert records("csv", content, text_field=fields) == [
+        Document(("x",), {"title": "T", "body": "B"}),
+        Document((), {"title": "", "body": "B"}),
+    ]
+    assert records("csv", content, text_field=fields, join=" ")[0] == Document(("x",), "T B")
+    assert records("csv", content, text_field=["title"])[0] == Document(("x",), "T")
+
+
+def test_jsonl_keeps_texts_with_fields(tmp_path):
+    document = Document(("x",), {"title": "T", "abstract": "A\tB"}, "7")
+    path = tmp_path / "docs.jsonl"
+    assert data.write(path, [document]) == 1
+    assert list(data.read(path)) == [document]
+    assert list(data.read(path, join="+")) == [document._replace(text="T+A\tB")]
+
+
+def test_jsonl_with_a_bad_object_as_text_is_malformed(first_error):
+    error = first_error("jsonl", b'{"text": {"title": 3}, "labels": []}')
+    assert error.reason == "the text must be a string, or an object of strings by field, got {'title': 3}"
+    error = first_error("jsonl", b'{"text": {"title": "\\ud800"}, "labels": []}')
+    assert "half of a surrogate pair" in error.reason
+
+
+def test_a_text_field_named_twice_is_refused(records):
+    with pytest.raises(ValueError, match="text_field names a field twice: 'a', 'a'"):
+        records("jsonl", '{"a": "x", "labels": []}', text_field=["a", "a"])
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "labels-tsv", "annif", "fasttext", "parquet"])
+def test_formats_without_fields_say_so(name, tmp_path):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match=f"the text has the fields 'title', which {name} cannot represent"):
+        data.write(tmp_path / "docs", [Document(("x",), {"title": "T"})], name)
 
 
 def test_csv_has_no_limit_on_a_field(records):

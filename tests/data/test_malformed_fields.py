@@ -20,8 +20,13 @@ CASES = [
         1,
         "no field 'text' (the fields: 'labels'); name the right one with text_field=...",
     ),
-    ("jsonl", b'{"text": 1, "labels": []}\n', 1, "the text must be a string, got 1"),
-    ("jsonl", b'{"text": null, "labels": []}\n', 1, "the text must be a string, got None"),
+    ("jsonl", b'{"text": 1, "labels": []}\n', 1, "the text must be a string, or an object of strings by field, got 1"),
+    (
+        "jsonl",
+        b'{"text": null, "labels": []}\n',
+        1,
+        "the text must be a string, or an object of strings by field, got None",
+    ),
     (
         "jsonl",
         b'{"text": "a"}\n',

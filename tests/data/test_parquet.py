@@ -78,8 +78,8 @@ def test_skip_passes_over_bad_rows(tmp_path):
 def test_labels_may_be_one_string_or_numbers_and_columns_are_named(tmp_path):
     path = table(tmp_path, key=[7, 8], title=["a", "b"], body=["c", None], tag=["x", "y"], tags=[[1, 2], []])
     assert list(data.read(path, text_field=["title", "body"], labels_field="tag", id_field="key")) == [
-        Document(("x",), "a\nc", "7"),
-        Document(("y",), "b", "8"),
+        Document(("x",), {"title": "a", "body": "c"}, "7"),
+        Document(("y",), {"title": "b"}, "8"),
     ]
     assert [document.labels for document in data.read(path, text_field="title", labels_field="tags")] == [
         ("1", "2"),

@@ -68,7 +68,8 @@ def convert(
 
     source, target = find_format(reading.format_, input_), find_format(to, output)
     check(source, target, output, force)
-    reader = read(input_, source.name, **reading.policy, **reading.options)
+    options = {"join": "\n", **reading.options} if reading.fields else reading.options
+    reader = read(input_, source.name, **reading.policy, **options)
     with Progress("converting", lambda: reader.bytes_read / reader.size if reader.size else None) as progress:
         records = _watched(islice(reader, reading.limit), progress)
         count = write(output, records, target.name, **parse_options(write_ or (), "--write"))

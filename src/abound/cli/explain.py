@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, note, wants_json
+from abound.cli.reading import FieldOption, parse_fields
+from abound.texts import Text, joined
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.text import Text as RichText
 
     from abound.tagger import Tagger, TextExplanation
 
@@ -18,6 +20,7 @@ Example:
   abound explain subjects "Growing roses in cold climates"
   abound explain subjects "Growing roses in cold climates" --label gardening
   abound explain subjects report.pdf -k 1
+  abound explain papers --field title="Growing roses" --field abstract="Roses in cold climates need shelter."
 """
 STYLES = ("", "yellow", "green", "bold green", "bold white on green")  # from no vote to the strongest
 
@@ -25,8 +28,10 @@ STYLES = ("", "yellow", "green", "bold green", "bold white on green")  # from no
 def explain(
     model: ModelArgument,
     text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="The text to rank, or a document (.pdf, .docx, .html, .txt).")
-    ],
+        str | None,
+        typer.Argument(metavar="[TEXT]", help="The text to rank, or a document (.pdf, .docx, .html, .txt)."),
+    ] = None,
+    field: FieldOption = None,
     label: Annotated[
         list[str] | None,
         typer.Option("--label", metavar="LABEL", help="A label to explain; may be repeated. Default: the best labels."),
@@ -38,20 +43,22 @@ def explain(
 
     Only models with few labels have a bias: a weight per label that every text receives.
     """
-    text = _document(text) if os.path.isfile(text) else text
+    if (text is None) == (not field):
+        raise typer.BadParameter("give either TEXT, or its fields with --field")
+    given: Text = parse_fields(field or ()) if text is None else _document(text) if os.path.isfile(text) else text
     tagger = load_tagger(model)
-    labels = label or [str(entry.label) for entry in tagger.rank(text, k=k)]
-    reasons = [tagger.explain(text, wanted) for wanted in labels]
+    labels = label or [str(entry.label) for entry in tagger.rank(given, k=k)]
+    reasons = [tagger.explain(given, wanted) for wanted in labels]
     if not reasons:
         from abound.tagger.emptiness import why_empty
 
-        note(f"no label to explain: {why_empty(tagger, text)}")
+        note(f"no label to explain: {why_empty(tagger, given)}")
     if wants_json(as_json):
         for reason in reasons:
             emit(_as_dict(tagger, reason))
         return
     for reason in reasons:
-        _show(tagger, text, reason)
+        _show(tagger, given, reason)
 
 
 def _document(path: str) -> str:
@@ -61,39 +68,53 @@ def _document(path: str) -> str:
 
     if kind_of(path) is None:
         return path
-    return "".join(document.text for document in read(path, "documents", label_files="none"))
+    return "".join(joined(document.text) for document in read(path, "documents", label_files="none"))
 
 
 def _as_dict(tagger: "Tagger", reason: "TextExplanation") -> dict[str, Any]:
     name = {"name": tagger.name_of(reason.label)} if tagger.label_names else {}
-    words = [{"word": word.word, "vote": word.vote, "spans": word.spans} for word in reason.words]
+    words = []
+    for word in reason.words:
+        fields = {"fields": word.fields} if word.fields else {}
+        words.append({"word": word.word, "vote": word.vote, "spans": [span[:2] for span in word.spans], **fields})
     prior = {"prior": reason.prior} if reason.prior else {}
     return {"label": reason.label, **name, "score": reason.score, "words": words, **prior}
 
 
-def _show(tagger: "Tagger", text: str, reason: "TextExplanation") -> None:
+def _show(tagger: "Tagger", text: Text, reason: "TextExplanation") -> None:
     from rich.console import Console
 
     from abound.cli.tables import bar, table
+    from abound.tagger.answers import in_joined_text
 
-    Console(highlight=False).print(coloured(text, reason))
+    Console(highlight=False).print(coloured(joined(text), in_joined_text(reason, text)))
     words = sorted(reason.words, key=lambda word: -abs(word.vote))
     most = max((abs(word.vote) for word in words), default=0.0)
-    rows = [(word.word, f"{word.vote:.4f}", bar(abs(word.vote), most)) for word in words]
+    named = any(word.fields for word in words)
+    rows = [
+        (
+            word.word,
+            f"{word.vote:.4f}",
+            bar(abs(word.vote), most),
+            *((", ".join(dict.fromkeys(word.fields)),) if named else ()),
+        )
+        for word in words
+    ]
+    empty = ("",) * (1 + named)
     if reason.prior:
-        rows.append(("(bias)", f"{reason.prior:.4f}", ""))
-    rows.append(("score", f"{reason.score:.4f}", ""))
-    table(tagger.name_of(reason.label), ("word", "vote", ""), rows, " r")
+        rows.append(("(bias)", f"{reason.prior:.4f}", *empty))
+    rows.append(("score", f"{reason.score:.4f}", *empty))
+    table(tagger.name_of(reason.label), ("word", "vote", "", *(("field",) if named else ())), rows, " r")
 
 
-def coloured(text: str, reason: "TextExplanation") -> "Text":
+def coloured(text: str, reason: "TextExplanation") -> "RichText":
     """Return the text with its voting words in colour. Stronger votes are brighter."""
-    from rich.text import Text
+    from rich.text import Text as RichText
 
     from abound.plots.colouring import strengths
 
     votes = strengths(text, reason)
-    most, shown = max(votes, default=0.0), Text(text)
+    most, shown = max(votes, default=0.0), RichText(text)
     levels = [max(round(vote / most * (len(STYLES) - 1)), 1) if vote > 0 else 0 for vote in votes]
     start = 0
     for level, run in groupby(levels):

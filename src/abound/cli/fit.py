@@ -30,10 +30,11 @@ Example:
   abound fit reports --model subjects
   abound fit docs.csv --weight-field weight --model subjects
   abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
+  abound fit papers.jsonl --text-field title --text-field abstract --field-weight title=3
 """
 
 
-SHOWN = ["rows", "labels", "features", "edges", "language", "passes", "second stage", "memory", "dropped"]
+SHOWN = ["rows", "labels", "features", "edges", "language", "fields", "passes", "second stage", "memory", "dropped"]
 SHOWN += ["seconds", "rows/s", "progressive P@1"]
 SAMPLED = 1_000  # rows from which the language of the names in a vocabulary is detected
 InputsArgument = Annotated[
@@ -102,6 +103,14 @@ class Setting:
     min_count: Annotated[
         int | None, typer.Option("--min-count", metavar="N", help="Ignore terms that occur in fewer texts.")
     ] = None
+    field_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field-weight",
+            metavar="NAME=W",
+            help="How often an occurrence in a field counts, such as title=3; may be repeated.",
+        ),
+    ] = None
     passes: Annotated[
         int | None,
         typer.Option(
@@ -120,6 +129,8 @@ class Setting:
             given["char_ngrams"] = parse_span(self.char_ngrams)
         if self.language == "none":
             given["language"] = None
+        if given.pop("field_weight", None):
+            given["field_weights"] = parse_weights(self.field_weight or ())
         return given
 
 
@@ -163,6 +174,8 @@ def fit(
     apart = None if rule.file is None else Inputs([rule.file], replace(reading, limit=None, weight_field=None))
     params, passes = setting.params(), setting.passes
     params["ranker_params"] |= {} if passes is None else {"passes": passes}
+    if reading.fields is not None:
+        params["fields"] = reading.fields
     tagger = make_tagger(**params)
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
     names = {} if label_names is None else names_of(label_names, setting.language, documents)
@@ -188,10 +201,11 @@ def names_of(path: str, language: str | None, documents: "Inputs") -> dict[str, 
     if not data.is_vocabulary(path):
         return data.read_label_names(path)
     from abound.text.language import AUTO, detect
+    from abound.texts import joined
 
     if language not in (None, AUTO):
         return data.read_label_names(path, None if language == "none" else language)
-    likely = None if documents.is_stream else detect(row.text for row in islice(documents, SAMPLED)).language
+    likely = None if documents.is_stream else detect(joined(row.text) for row in islice(documents, SAMPLED)).language
     return data.read_label_names(path, likely_language=likely)
 
 
@@ -231,6 +245,26 @@ def parse_span(text: str) -> tuple[int, int]:
         return int(low), int(high if dash else low)
     except ValueError:
         raise ValueError(f"--char-ngrams must be LO-HI, such as 3-5, got {text!r}") from None
+
+
+def parse_weights(pairs: Iterable[str]) -> dict[str, float]:
+    """Parse NAME=W pairs into the weights of fields.
+
+    Examples
+    --------
+    >>> parse_weights(["title=3", "abstract=0.5"])
+    {'title': 3.0, 'abstract': 0.5}
+    """
+    weights: dict[str, float] = {}
+    for pair in pairs:
+        name, _, weight = pair.rpartition("=")
+        try:
+            weights[name] = float(weight)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ValueError(f"--field-weight must be NAME=W, such as title=3, got {pair!r}")
+    return weights
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:
@@ -296,6 +330,7 @@ def report(
         shown["dropped"] = ", ".join(f"{count:,} {name}" for name, count in stats.dropped.items())
     if "passes" in shown:
         shown["second stage"] = "yes" if shown["second_stage"] else "no"
+        shown["fields"] = ", ".join(f"{name} (weight {w:g})" for name, w in shown.get("fields", {}).items()) or None
         shown["language"] = shown["language"] or "none (whole words)"
     facts(model, [(name, shown[name]) for name in SHOWN if shown.get(name) is not None])
     if held_out is not None:

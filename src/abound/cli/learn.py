@@ -7,9 +7,10 @@ import typer
 
 from abound.cli.common import JsonOption, emit, load_tagger, wants_json
 from abound.cli.rank_changes import DEPTH, compare, ranks_of
-from abound.cli.reading import WeightedReading
+from abound.cli.reading import FieldOption, WeightedReading, parse_fields
 from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, model_and_input, teach_server
 from abound.cli.targets import lock_model
+from abound.texts import Text, joined
 
 if TYPE_CHECKING:
     from abound.tagger import Tagger
@@ -30,6 +31,7 @@ def learn(
         typer.Argument(metavar="[INPUT]", help="A file of texts and labels, a directory of documents, or - for stdin."),
     ] = None,
     text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="One text to learn.")] = None,
+    field: FieldOption = None,
     label: Annotated[
         list[str] | None, typer.Option("--label", metavar="LABEL", help="A label of the text; may be repeated.")
     ] = None,
@@ -45,31 +47,32 @@ def learn(
 ) -> None:
     """Learn more rows, or one text with its labels. Save the model in place, or send the rows to a server."""
     model, input_ = model_and_input(model, input_, server)
-    if (input_ is None) == (text is None):
-        raise typer.BadParameter("give either INPUT, or --text with its labels")
-    if bool(label or wrong) != (text is not None):
-        raise typer.BadParameter("--text needs --label or --wrong, and these need --text")
+    if (input_ is not None) + (text is not None) + bool(field) != 1:
+        raise typer.BadParameter("give either INPUT, or --text or --field with labels")
+    given: Text | None = parse_fields(field) if field else text
+    if bool(label or wrong) != (given is not None):
+        raise typer.BadParameter("--text and --field need --label or --wrong, and these need a text")
     if server is not None and reading.weight_field:
         raise typer.BadParameter("a server learns every row once; omit --weight-field with --server")
     right_and_wrong = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
-    if text is not None:
-        check_example(text, *right_and_wrong)
-    if text is None:
+    if given is not None:
+        check_example(given, *right_and_wrong)
+    if given is None:
         from abound.cli.inputs import Inputs
 
         inputs = Inputs([str(input_)], reading)
     if server is not None:
-        if text is None:
+        if given is None:
             result = learn_on_server(server, key, inputs)
         else:
-            result = teach_server(server, key, text, *right_and_wrong)
+            result = teach_server(server, key, given, *right_and_wrong)
         report(server, result, as_json)
         return
     model = str(model)
     lock_model(ctx, model)
-    if text is not None:
+    if given is not None:
         tagger = load_tagger(model)
-        result = teach(tagger, text, *right_and_wrong)
+        result = teach(tagger, given, *right_and_wrong)
     else:
         from abound.cli.learning import learn_stream
 
@@ -82,19 +85,21 @@ def learn(
     report(model, {**result, "rows_in_all": tagger.n_rows, "labels_in_all": tagger.n_labels}, as_json)
 
 
-def check_example(text: str, labels: list[str], wrong: list[str]) -> None:
+def check_example(text: Text, labels: list[str], wrong: list[str]) -> None:
     """Raise an error if the text has no words or a label is empty."""
     from abound.text import prepare
     from abound.text.words import words_of
 
-    if not words_of(prepare(text)):
-        raise ValueError(f"--text must have at least one word, got {text!r}")
+    if not words_of(prepare(joined(text))):
+        raise ValueError(
+            f"{'--text' if isinstance(text, str) else '--field'} must have at least one word, got {text!r}"
+        )
     for option, given in (("--label", labels), ("--wrong", wrong)):
         if not all(label.strip() for label in given):
             raise ValueError(f"{option} must not be empty")
 
 
-def teach(tagger: "Tagger", text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
+def teach(tagger: "Tagger", text: Text, labels: list[str], wrong: list[str]) -> dict[str, Any]:
     """Learn one text, and return the ranks of its labels and of the wrong ones before and after."""
     known, before = tagger.n_labels, ranks_of(tagger.rank(text, DEPTH)) if tagger.n_rows else {}
     started = time.perf_counter()

@@ -12,6 +12,7 @@ from abound.cli.memory import SAMPLE_ROWS, SAMPLE_SHARE, Point, available_memory
 from abound.cli.progress import Progress
 from abound.tagger.training import PROGRESSIVE_ROWS, TESTED_PER_CHUNK, Training
 from abound.text.language import settings_from_params
+from abound.texts import Text
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -88,6 +89,9 @@ def learn_files(
     inputs.note_skipped()
     language = tagger.language or "none" if training.detected is None else training.detected.sentence()
     note(f"language: {language}; {settings_from_params(tagger.encoder.params()).sentence()}")
+    weights = training.report().get("fields", {})
+    if weights:
+        note(f"fields: {', '.join(f'{name} (weight {weight:g})' for name, weight in weights.items())}")
     done = 0.0
     forecaster = _Forecaster(lambda: min(1.0, done), max_bytes)
 
@@ -113,7 +117,7 @@ def learn_files(
     return stats
 
 
-def _examples(chunk: Sequence["Document"]) -> tuple[list[str], list[tuple[str, ...]]]:
+def _examples(chunk: Sequence["Document"]) -> tuple[list[Text], list[tuple[str, ...]]]:
     return [document.text for document in chunk], [document.labels for document in chunk]
 
 

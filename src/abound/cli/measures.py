@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from abound.cli.common import note
 from abound.cli.inputs import chunks
+from abound.texts import Text
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -41,7 +42,7 @@ def evaluate_documents(
 
     n_rows = 0
 
-    def batches() -> Iterator[tuple[list[str], list[Any]]]:
+    def batches() -> Iterator[tuple[list[Text], list[Any]]]:
         nonlocal n_rows
         for chunk in chunks(documents, CHUNK):
             yield [document.text for document in chunk], [document.labels for document in chunk]

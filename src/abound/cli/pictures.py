@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abound.cli.common import note
+from abound.texts import Text
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -116,7 +117,7 @@ def untrained_copy(tagger: "Tagger") -> "Tagger":
 
 
 def truncated_models(
-    tagger: "Tagger", model: str, texts: Sequence[str], labels: Sequence[Any], ranking: "Ranking"
+    tagger: "Tagger", model: str, texts: Sequence[Text], labels: Sequence[Any], ranking: "Ranking"
 ) -> list[tuple[int, int, Any]]:
     """Return (d_max, bytes, Judgement) of a model and of copies with fewer edges per word; empty without an index."""
     from abound.metrics import judge

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from abound.cli.common import STANDARD, JsonOption, emit, load_tagger, note, wants_json
-from abound.cli.reading import LabelledReading, Reading
+from abound.cli.reading import FieldOption, LabelledReading, Reading, parse_fields
 from abound.cli.remote import MODEL_HELP, KeyOption, RemoteTagger, ServerOption, model_and_input
+from abound.texts import Text, joined
 
 if TYPE_CHECKING:
     from abound.data import Document
@@ -26,6 +27,7 @@ Example:
   head titles.txt | abound rank subjects -
   abound rank subjects "Growing roses in cold climates" --bands
   abound rank subjects docs.jsonl --assign > assigned.jsonl
+  abound rank papers --field title="Growing roses" --field abstract="Roses in cold climates need shelter."
   abound rank --server http://127.0.0.1:8000 "Growing roses in cold climates"
 """
 CHUNK = 500
@@ -61,6 +63,7 @@ def rank(
     text: Annotated[
         str | None, typer.Option("--text", metavar="TEXT", help="A text, even if it looks like a file name.")
     ] = None,
+    field: FieldOption = None,
     k: Annotated[
         int | None, typer.Option("-k", min=1, metavar="N", help="Maximum number of labels per text.  [default: 10]")
     ] = None,
@@ -91,14 +94,15 @@ def rank(
 ) -> None:
     """Rank labels for a text, or for every row of a file or directory: one line of JSON per row."""
     model, what = model_and_input(model, what, server)
-    if what is not None and text is not None:
-        raise typer.BadParameter("give a text once, as an argument or with --text")
-    if what is None and text is None:
+    if (what is not None) + (text is not None) + bool(field) > 1:
+        raise typer.BadParameter("give a text once: as an argument, with --text, or its fields with --field")
+    given: Text | None = parse_fields(field) if field else text
+    if what is None and given is None:
         if sys.stdin.isatty():
             raise typer.BadParameter("give a text, a file, or - for stdin")
         what = STANDARD
     if what is not None and not is_input(what, reading.format_):
-        what, text = None, what
+        what, given = None, what
     decision = None
     if assign or min_probability is not None or precision is not None:
         if bands:
@@ -114,12 +118,12 @@ def rank(
     if what is not None:
         documents = _documents(what, reading)
         if not wants_json(as_json):
-            text = _single_document(documents)
+            given = _single_document(documents)
     with RemoteTagger(server, key) if server is not None else contextlib.nullcontext(load_tagger(str(model))) as tagger:
-        if documents is not None and text is None:
+        if documents is not None and given is None:
             show_many(tagger, documents, what == STANDARD, reading.limit, how)
-        elif text is not None:
-            show_one(tagger, text, how, as_json)
+        elif given is not None:
+            show_one(tagger, given, how, as_json)
 
 
 def is_input(argument: str, format_: str | None) -> bool:
@@ -153,7 +157,7 @@ def _documents(path: str, reading: Reading) -> Iterable["Document"]:
     return Inputs([path], replace(reading, format_=name, limit=None))
 
 
-def _single_document(documents: Iterable["Document"]) -> str | None:
+def _single_document(documents: Iterable["Document"]) -> Text | None:
     """Return the text of the document if there is a single one, not a file or directory of several."""
     from abound.cli.inputs import Inputs
 
@@ -189,7 +193,7 @@ class Choice(NamedTuple):
     decision: dict[str, float | None] | None = None  # the parameters of `Tagger.assign_many`
 
 
-def ranked(tagger: "Tagger | RemoteTagger", texts: list[str], how: Choice) -> list[list["Entry | BandedEntry"]]:
+def ranked(tagger: "Tagger | RemoteTagger", texts: list[Text], how: Choice) -> list[list["Entry | BandedEntry"]]:
     """Rank texts with the given options: number of labels, threshold, bands."""
     k, threshold = how.k, how.threshold
     rankings: list[Any]
@@ -236,7 +240,7 @@ def show_many(
         note(f"{empty:,} of {row:,} rows have no label: {unknown}{', or no label is good enough' if left_out else ''}")
 
 
-def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: bool | None) -> None:
+def show_one(tagger: "Tagger | RemoteTagger", text: Text, how: Choice, as_json: bool | None) -> None:
     """Print the ranking of one text."""
     [entries], names = ranked(tagger, [text], how), how.names
     if not entries:
@@ -264,10 +268,10 @@ def show_one(tagger: "Tagger | RemoteTagger", text: str, how: Choice, as_json: b
     ]
     probability, label_id, band = ("probability",) * likely, ("id",) * named, ("band",) * bool(how.bands)
     head = ("", "label", *probability, "score", "", *label_id, *band)
-    table(" ".join(text[:200].split()), head, rows, "r rr" if likely else "r r")
+    table(" ".join(joined(text)[:200].split()), head, rows, "r rr" if likely else "r r")
 
 
-def _why_none(tagger: "Tagger | RemoteTagger", text: str, how: Choice) -> str:
+def _why_none(tagger: "Tagger | RemoteTagger", text: Text, how: Choice) -> str:
     """Return a sentence on why no label is shown for a text."""
     if how.decision is not None and tagger.rank_many([text], 1)[0]:
         return "none is likely enough to be applied"

@@ -13,6 +13,12 @@ FormatOption = Annotated[
 ]
 
 
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option("--field", metavar="NAME=TEXT", help="A field of one text, instead of TEXT; may be repeated."),
+]
+
+
 @dataclass(frozen=True)
 class Reading:
     """Options for reading texts. None means the default of the format."""
@@ -27,7 +33,9 @@ class Reading:
     ] = None
     text_field: Annotated[
         list[str] | None,
-        typer.Option("--text-field", metavar="NAME", help="Field of the text; may be repeated to join several fields."),
+        typer.Option(
+            "--text-field", metavar="NAME", help="Field of the text; may be repeated, for a text with several fields."
+        ),
     ] = None
     id_field: Annotated[
         str | None, typer.Option("--id-field", metavar="NAME", help="Field of the id; '' for none.")
@@ -59,6 +67,12 @@ class Reading:
         return {**options, **parse_options(self.read or (), "--read")}
 
     @property
+    def fields(self) -> tuple[str, ...] | None:
+        """The fields of the texts, if several are given and not joined."""
+        several = len(self.text_field or ()) > 1 and self.options.get("join") is None
+        return tuple(self.text_field or ()) if several else None
+
+    @property
     def policy(self) -> dict[str, Any]:
         """What the reader does with a malformed line."""
         return {} if self.on_error is None else {"on_error": self.on_error}
@@ -88,6 +102,25 @@ class WeightedReading(LabelledReading):
             help="Field of the weight of a row, from 0 to 1,000: 2 learns it twice, 0.5 by half, 0 not at all.",
         ),
     ] = None
+
+
+def parse_fields(pairs: Iterable[str]) -> dict[str, str]:
+    """Parse NAME=TEXT pairs into a text with fields.
+
+    Examples
+    --------
+    >>> parse_fields(["title=Roses", "abstract=1 + 1 = 2"])
+    {'title': 'Roses', 'abstract': '1 + 1 = 2'}
+    """
+    fields: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--field must be NAME=TEXT, got {pair!r}")
+        if name in fields:
+            raise ValueError(f"--field gives {name!r} twice")
+        fields[name] = text
+    return fields
 
 
 def parse_options(pairs: Iterable[str], option: str) -> dict[str, Any]:

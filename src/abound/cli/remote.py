@@ -10,6 +10,7 @@ import typer
 
 from abound.cli.rank_changes import DEPTH, compare, ranks_of
 from abound.closing import Closing
+from abound.texts import Text
 
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
@@ -40,7 +41,7 @@ class RemoteTagger(Closing):
         """Close the connection."""
         self.client.close()
 
-    def rank_many(self, texts: Sequence[str], k: int = 10) -> "list[list[Entry]]":
+    def rank_many(self, texts: Sequence[Text], k: int = 10) -> "list[list[Entry]]":
         """Rank the best labels of each text."""
         from abound.tagger import Entry
 
@@ -48,7 +49,7 @@ class RemoteTagger(Closing):
         return [[Entry(entry.label, entry.score, entry.rank, entry.probability) for entry in row] for row in rankings]
 
     def assign_many(
-        self, texts: Sequence[str], *, threshold: float | None = None, precision: float | None = None
+        self, texts: Sequence[Text], *, threshold: float | None = None, precision: float | None = None
     ) -> "list[list[Entry]]":
         """Return the labels to apply to each text."""
         from abound.tagger import Entry
@@ -56,7 +57,7 @@ class RemoteTagger(Closing):
         rankings = self._remember_names(self.client.assign_many(texts, threshold=threshold, precision=precision))
         return [[Entry(entry.label, entry.score, entry.rank, entry.probability) for entry in row] for row in rankings]
 
-    def rank_with_bands_many(self, texts: Sequence[str]) -> "list[list[BandedEntry]]":
+    def rank_with_bands_many(self, texts: Sequence[Text]) -> "list[list[BandedEntry]]":
         """Rank the labels of each text and assign them to bands."""
         from abound.tagger import BandedEntry
 
@@ -89,7 +90,7 @@ def model_and_input(model: str | None, what: str | None, server: str | None) -> 
     return None, model
 
 
-def teach_server(url: str, key: str | None, text: str, labels: list[str], wrong: list[str]) -> dict[str, Any]:
+def teach_server(url: str, key: str | None, text: Text, labels: list[str], wrong: list[str]) -> dict[str, Any]:
     """Teach a server one text, and return the ranks of its labels before and after."""
     from abound.client import Client
 

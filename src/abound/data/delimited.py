@@ -13,10 +13,12 @@ from abound.data.fields import (
     FIELD_OPTIONS,
     check_weight,
     missing_field,
+    plain_text,
     separator_of,
     split_labels,
     text_field_to_write,
     text_fields,
+    text_of_fields,
     weight_from_text,
 )
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, too_long
@@ -79,7 +81,7 @@ class Delimited(LineFormat[Document]):
         """Return a function that parses a row into a document. The first row is the header."""
         separator = str(separator_of(options))
         split = _splitter(self._delimiter_of(options))
-        join, has_labels = options["join"], options["labels_field"] is not None
+        join, has_labels, names = options["join"], options["labels_field"] is not None, text_fields(options)
         columns: _Columns | None = None
 
         def parse(line: str) -> Document | None:
@@ -98,7 +100,8 @@ class Delimited(LineFormat[Document]):
             fields = split(line)
             if len(fields) != columns.total:
                 raise Malformed(f"{count_noun(len(fields), 'column')}; the header has {columns.total}")
-            text = join.join([fields[column] for column in columns.texts])
+            texts = [fields[column] for column in columns.texts]
+            text = texts[0] if len(texts) == 1 else text_of_fields(texts, names, join)
             labels = split_labels(fields[columns.labels], separator) if has_labels else ()
             weight = weight_from_text(fields[columns.weight]) if columns.weight >= 0 else 1.0
             return Document(labels, text, (fields[columns.id] or None) if columns.id >= 0 else None, weight)
@@ -125,7 +128,7 @@ class Delimited(LineFormat[Document]):
             if (document.labels and not has_labels) or (document.id and not has_id):
                 raise ValueError("the document has labels or an id, but labels_field or id_field is None")
             fields = [document.id or ""] if has_id else []
-            fields.append(document.text)
+            fields.append(plain_text(document, self.name))
             if has_labels:
                 fields.append(separator.join(document.labels))
             check_weight(document, options)

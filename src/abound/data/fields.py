@@ -1,20 +1,23 @@
 """Read text, labels, id and weight of a document from named fields."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from abound.data.formats import Malformed, Option, Options
 from abound.data.parsing import labels_of, parse_float, shown
 from abound.data.records import Document
+from abound.texts import Text
 
 HEAVIEST = 1_000.0  # the largest weight that can be learned
 
 FIELD_OPTIONS = {
-    "text_field": Option("text", "Field of the text, or a list of fields to join.", (str, list, tuple)),
+    "text_field": Option("text", "Field of the text, or a list of the text's fields.", (str, list, tuple)),
     "labels_field": Option("labels", "Field of the labels; None for documents without labels.", (str, type(None))),
     "id_field": Option("id", "Field of the document's id; None for none.", (str, type(None))),
     "weight_field": Option(None, "Field of the document's weight; None if all weigh 1.", (str, type(None))),
-    "join": Option("\n", "Separator between the texts of several fields.", use="read"),
+    "join": Option(
+        None, "Separator to join several fields into one text; None keeps the fields.", (str, type(None)), use="read"
+    ),
 }
 
 _SEPARATOR_HELP = "Separator between two labels if the field is a string; None takes the string as one label."
@@ -27,6 +30,8 @@ def text_fields(options: Options) -> tuple[str, ...]:
     names = (given,) if isinstance(given, str) else tuple(given)
     if not names or not all(isinstance(name, str) for name in names):
         raise ValueError(f"text_field must name at least one field, got {given!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"text_field names a field twice: {_listed(names)}")
     return names
 
 
@@ -42,15 +47,15 @@ def text_field_to_write(options: Options) -> str:
     return names[0]
 
 
-def join_texts(values: Iterable[Any], names: tuple[str, ...], join: str) -> str:
-    """Join the texts of several fields. None is left out, but at least one must be a string."""
-    texts = [value for value in values if value is not None]
-    for text in texts:
+def text_of_fields(values: Iterable[Any], names: tuple[str, ...], join: str | None) -> Text:
+    """Return a text with several fields, or join them. None is left out, but at least one must be a string."""
+    texts = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    for text in texts.values():
         if type(text) is not str:
             raise Malformed(f"the text must be a string, got {shown(text)}")
     if not texts:
         raise Malformed(f"{_listed(names)} is missing or null; the text must be a string")
-    return join.join(texts)
+    return texts if join is None and len(names) > 1 else (join or "").join(texts.values())
 
 
 def split_labels(text: str, separator: str) -> tuple[str, ...]:
@@ -110,6 +115,15 @@ def weight_from(value: Any) -> float:
 def weight_from_text(text: str) -> float:
     """Return the weight of a document in a file of texts."""
     return weight_from(parse_float(text.strip(), "the weight"))
+
+
+def plain_text(document: Document, format_name: str) -> str:
+    """Return the text of a document, which a format can only represent without fields."""
+    if isinstance(document.text, Mapping):
+        what = f"the text has the fields {_listed(document.text)}" if document.text else "the text has fields"
+        how = "write jsonl instead, or join them while reading with join=' '"
+        raise ValueError(f"{what}, which {format_name} cannot represent; {how}")
+    return document.text
 
 
 def check_weight(document: Document, options: Options) -> None:

@@ -9,17 +9,18 @@ from abound.data.fields import (
     LIST_OPTIONS,
     check_weight,
     id_from,
-    join_texts,
     labels_from,
     missing_field,
     separator_of,
     text_field_to_write,
     text_fields,
+    text_of_fields,
     weight_from,
 )
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Options
 from abound.data.parsing import shown
 from abound.data.records import Document, make_document
+from abound.texts import Text, check_text
 
 
 class Jsonl(LineFormat[Document]):
@@ -44,9 +45,9 @@ class Jsonl(LineFormat[Document]):
             fields = _object(line)
             text: Any
             if single is None:
-                text = join_texts(map(fields.get, names), names, join)
+                text = text_of_fields(map(fields.get, names), names, join)
             elif type(text := fields.get(single)) is not str:
-                raise Malformed(_no_text(fields, single))
+                text = _text_with_fields(fields, single, join)
             labels: tuple[str, ...] = ()
             if labels_field is not None:
                 if labels_field not in fields:
@@ -59,7 +60,7 @@ class Jsonl(LineFormat[Document]):
                     raise Malformed(missing_field("weight_field", weight_field, fields))
                 weight = weight_from(fields[weight_field])
             if "\\u" in line:
-                _check_surrogates(text, *labels, name or "")
+                _check_surrogates(*((text,) if type(text) is str else (*text, *text.values())), *labels, name or "")
             return make_document((labels, text, name, weight))
 
         return parse
@@ -76,7 +77,7 @@ class Jsonl(LineFormat[Document]):
                 if id_field is None:
                     raise ValueError(f"the document has id {shown(document.id)}, but id_field=None")
                 fields[id_field] = document.id
-            fields[text_field] = document.text
+            fields[text_field] = document.text if isinstance(document.text, str) else dict(document.text)
             if labels_field is not None:
                 fields[labels_field] = list(document.labels)
             elif document.labels:
@@ -84,9 +85,9 @@ class Jsonl(LineFormat[Document]):
             check_weight(document, options)
             if weight_field is not None:
                 fields[weight_field] = document.weight
-            texts = (document.text, *document.labels, document.id or "")
-            if not all(isinstance(text, str) for text in texts):
-                raise ValueError("text, labels and id must be strings")
+            texts = (*document.labels, document.id or "")
+            if not _is_text(document.text) or not all(isinstance(text, str) for text in texts):
+                raise ValueError("text, labels and id must be strings; a text may have fields, which must be strings")
             if "" in document.labels:
                 raise ValueError("a label is empty, which jsonl cannot represent; leave it out")
             return encode(fields)
@@ -119,10 +120,22 @@ def _object(line: str) -> dict[str, Any]:
     return fields
 
 
-def _no_text(fields: dict[str, Any], name: str) -> str:
+def _text_with_fields(fields: dict[str, Any], name: str, join: str | None) -> Text:
+    """Return a text that is an object: its fields with their strings."""
     if name not in fields:
-        return missing_field("text_field", name, fields)
-    return f"the text must be a string, got {shown(fields[name])}"
+        raise Malformed(missing_field("text_field", name, fields))
+    text = fields[name]
+    if type(text) is not dict or not _is_text(text):
+        raise Malformed(f"the text must be a string, or an object of strings by field, got {shown(text)}")
+    return text if join is None else join.join(text.values())
+
+
+def _is_text(text: object) -> bool:
+    try:
+        check_text(text)
+    except TypeError:
+        return False
+    return True
 
 
 def _check_surrogates(*texts: str) -> None:

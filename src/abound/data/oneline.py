@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from abound.data.fields import plain_text
 from abound.data.formats import LINE_OPTIONS, Option
 from abound.data.parsing import Guard, shown
 from abound.data.records import Document
@@ -42,7 +43,7 @@ def text_writer(format_name: str, options: Any, forbidden: str = r"\t\n\r") -> C
             raise ValueError(
                 f"the document has weight {document.weight}, which {format_name} does not support; write jsonl instead"
             )
-        text = document.text
+        text = plain_text(document, format_name)
         if breaks is not None:
             text = substitute(lambda _: breaks, text)
         return guard(text)

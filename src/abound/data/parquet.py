@@ -11,12 +11,13 @@ from abound.data.fields import (
     LIST_OPTIONS,
     check_weight,
     id_from,
-    join_texts,
     labels_from,
     missing_field,
+    plain_text,
     separator_of,
     text_field_to_write,
     text_fields,
+    text_of_fields,
     weight_from,
 )
 from abound.data.formats import (
@@ -159,7 +160,7 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
         for field in fields:
             if isinstance(field, UnicodeDecodeError):
                 raise Malformed(undecodable(field))
-        text = join_texts(fields[:labels_at], names, join)
+        text = text_of_fields(fields[:labels_at], names, join)
         labels = labels_from(fields[labels_at], separator) if has_labels else ()
         weight = weight_from(fields[weight_at]) if has_weight else 1.0
         return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None, weight))
@@ -170,7 +171,10 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
 def _check(document: object, number: int, options: Options) -> None:
     if not isinstance(document, Document):
         raise TypeError(wrong_record(FORMAT, document))
-    texts = (document.text, *document.labels, document.id or "")
+    try:
+        texts = (plain_text(document, "parquet"), *document.labels, document.id or "")
+    except ValueError as error:
+        raise ValueError(f"record {number}: {error}") from None
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"record {number}: text, labels and id must be strings")
     if "" in document.labels:

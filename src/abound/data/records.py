@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from abound.texts import Text
+
 
 class Document(NamedTuple):
     """A text and its labels.
@@ -16,7 +18,7 @@ class Document(NamedTuple):
     ----------
     labels : tuple of str
         Label names in file order; may be empty.
-    text : str
+    text : str or mapping from field to str
         The text, unchanged.
     id : str or None
         The name of the document, if the format has one.
@@ -25,14 +27,14 @@ class Document(NamedTuple):
     """
 
     labels: tuple[str, ...]
-    text: str
+    text: Text
     id: str | None = None
     weight: float = 1.0
 
 
 # A third faster than calling Document, which matters when a line is parsed in a microsecond. Takes the four fields as
 # one tuple.
-make_document: Callable[[tuple[tuple[str, ...], str, str | None, float]], Document] = partial(tuple.__new__, Document)
+make_document: Callable[[tuple[tuple[str, ...], Text, str | None, float]], Document] = partial(tuple.__new__, Document)
 
 
 class Row(NamedTuple):

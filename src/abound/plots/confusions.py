@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from abound.plots.style import annotate_near, escape_math, shorten, style_axes
+from abound.texts import Text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +32,7 @@ class Confusion(NamedTuple):
 
 
 def find_confusions(
-    tagger: "Tagger", texts: Sequence[str], labels: Sequence[Sequence[Any]], *, n: int = 12
+    tagger: "Tagger", texts: Sequence[Text], labels: Sequence[Sequence[Any]], *, n: int = 12
 ) -> list[Confusion]:
     """Return the pairs of labels that a tagger confuses most often.
 
@@ -70,7 +71,7 @@ def find_confusions(
     return confusions
 
 
-def contested_words(tagger: "Tagger", texts: Sequence[str], true: Any, given: Any) -> list[tuple[str, float, float]]:
+def contested_words(tagger: "Tagger", texts: Sequence[Text], true: Any, given: Any) -> list[tuple[str, float, float]]:
     """Return the words of texts that vote most for both labels, then those that favour the wrong label."""
     votes: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for text in texts:

@@ -9,6 +9,7 @@ from abound.metrics import judge
 from abound.metrics.label_ranking import figures
 from abound.plots.style import Z, draw_band, label_lines, style_axes, thousands
 from abound.rankers.ranking import Ranking
+from abound.texts import Text
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -24,7 +25,7 @@ AHEAD = 50  # a batch is at most one row per 50 rows before it
 
 
 def rank_then_learn(
-    tagger: "Tagger", texts: Sequence[str], labels: Sequence[Sequence[Any]], k: int = 5
+    tagger: "Tagger", texts: Sequence[Text], labels: Sequence[Sequence[Any]], k: int = 5
 ) -> tuple["sp.csr_array[Any]", Ranking]:
     """Rank texts before learning them, in order, and return the truth and the rankings.
 

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from abound.rankers.ranking import Ranking
 from abound.store.names import Name
-from abound.text.encoder import FieldSpan
-from abound.texts import Text
+from abound.texts import FieldSpan, Text
 
 
 @dataclass(slots=True)

@@ -49,7 +49,7 @@ class TaggerParts(Stored):
         self.name_weight = settings.name_weight
         self.ranker = settings.new_ranker()
         self.detects_language = settings.language == AUTO
-        self._fields: tuple[str, ...] | None = None
+        self._field_weights: dict[str, float] | None = None
         self.set_language(settings.language)
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
@@ -65,13 +65,13 @@ class TaggerParts(Stored):
 
     def set_language(self, language: str | None) -> None:
         """Tokenise texts as suits a language, and forget all terms. Explicit text parameters are kept."""
-        self.encoder = self.settings.new_encoder(language, self._fields)
+        self.encoder = self.settings.new_encoder(language, self._field_weights)
         self.language = language
 
-    def set_fields(self, fields: tuple[str, ...] | None) -> None:
-        """Read texts with these fields, and forget all terms. Fields that were set as a parameter are kept."""
-        if fields != self._fields:
-            self._fields = fields
+    def set_fields(self, weights: Mapping[str, float] | None) -> None:
+        """Read texts with fields of these weights, and forget all terms. Fields and weights set as parameters win."""
+        if weights != self._field_weights:
+            self._field_weights = None if weights is None else dict(weights)
             self.set_language(self.language)
 
     def rows_of(self, texts: Iterable[Text]) -> Rows:

@@ -74,10 +74,14 @@ class TaggerSettings:
         ranker.check_params()
         return ranker
 
-    def new_encoder(self, language: str | None, fields: tuple[str, ...] | None = None) -> TextEncoder:
-        """Return an encoder that suits a language and the fields of texts; explicit parameters win."""
+    def new_encoder(self, language: str | None, weights: Mapping[str, float] | None = None) -> TextEncoder:
+        """Return an encoder that suits a language and texts with fields of some weights; explicit parameters win."""
         settings = settings_for_language(None if language == AUTO else language)
-        return TextEncoder(**{**settings._asdict(), "fields": fields, **self.text})
+        given = {**settings._asdict(), **self.text}
+        if weights is not None:
+            given["fields"] = tuple(self.text.get("fields") or weights)
+            given["field_weights"] = {**weights, **(self.text.get("field_weights") or {})}
+        return TextEncoder(**given)
 
     def can_become(self, other: "TaggerSettings") -> bool:
         """Tell whether a model with these settings can continue with others: only parameters of the ranker differ."""

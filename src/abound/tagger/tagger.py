@@ -194,7 +194,7 @@ class Tagger(TextEstimator):
         if rejected is not None:
             self.ranker.check_wrong(labels, rejected)
         if not self.n_rows and not self.n_features and self.encoder.fields is None:
-            self.set_fields(fields_of(texts))
+            self.set_fields(dict.fromkeys(fields_of(texts) or (), 1.0) or None)
         step = 1 if insist or rejected is not None else CHUNK
         for chosen, weights in learned_rows(self.ranker.valid_weights(sample_weight, len(texts)), len(texts), step):
             # A text with only wrong labels is not an example, and its words are not counted.

@@ -16,6 +16,7 @@ from abound.tagger.arguments import validate_examples, validate_names
 from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import forget, rarest
 from abound.tagger.spool import Spool, new_numbers
+from abound.text.fields import balanced_weights
 from abound.text.language import DetectedLanguage, detect
 from abound.texts import Text, fields_of, joined, n_characters
 from abound.training.source import RowSource
@@ -23,7 +24,7 @@ from abound.training.source import RowSource
 TESTED_PER_CHUNK = 100  # rows per chunk of the first pass that are ranked before they are learned
 PROGRESSIVE_ROWS = 1_000  # last tested rows in the progressive P@1
 CHUNK = 4096  # texts to count at once
-# The language is detected from a sample of the first rows, up to these limits.
+# Text settings are chosen by the first rows, up to these limits.
 HELD_ROWS, HELD_CHARACTERS = 20_000, 20_000_000
 Watch: TypeAlias = Callable[[int, float], None]
 
@@ -79,7 +80,7 @@ class Training(RowSource):
         if tagger.bands is not None:  # labels are renumbered, so the state by label is invalid
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
         self._named = [(name, label) for label, given in names.items() for name in given] if tagger.name_weight else []
-        # The first rows, until the language is detected.
+        # The first rows, until the language is detected and the fields of texts have weights.
         self._held: list[tuple[Text, list[Any], float]] | None = [] if tagger.detects_language else None
         self._n_held_characters = 0
         self._spool = self._begin_counting()
@@ -106,8 +107,9 @@ class Training(RowSource):
     def add(self, texts: Sequence[Text], labels: Sequence[Sequence[Any]], sample_weight: Any = None) -> None:
         """Count texts and store them for the passes; those of weight 0 are ignored."""
         texts, names = validate_examples(texts, labels)
-        if not self._has_begun:
-            self._find_fields(texts)
+        if not self._has_begun and self._held is None and fields_of(texts) is not None:
+            self._held = []
+        self._has_begun = True
         weights = self._tagger.ranker.valid_weights(sample_weight, len(texts))
         if weights is not None and not weights.all():
             kept: list[int] = np.flatnonzero(weights).tolist()
@@ -121,22 +123,13 @@ class Training(RowSource):
             weights = None if weights is None else weights[n_held:]
         self._count(texts, names, weights)
 
-    def _find_fields(self, texts: Sequence[Text]) -> None:
-        """Read texts with the fields of the first ones, unless the fields were set as a parameter."""
-        self._has_begun = True
-        found = fields_of(texts)
-        if found is not None and self._tagger.encoder.fields is None:
-            self._tagger.set_fields(found)
-            self._spool.close()
-            self._spool = self._begin_counting()
-
     def finish_counting(self) -> None:
         """Count the rows that were held back; no more rows will follow."""
         if self._held is not None:
             self._detect()
 
     def _hold(self, texts: list[Text], labels: list[list[Any]], weights: Weights | None) -> int:
-        """Hold rows back until there are enough to detect their language; return how many were held back."""
+        """Hold rows back until there are enough to choose text settings; return how many were held back."""
         assert self._held is not None
         given = repeat(1.0) if weights is None else weights.tolist()
         for number, row in enumerate(zip(texts, labels, given, strict=False)):
@@ -147,11 +140,15 @@ class Training(RowSource):
         return len(texts)
 
     def _detect(self) -> None:
-        """Detect the language of the rows that were held back, choose the text settings, and count the rows."""
+        """Choose the text settings by the language and the fields of the rows that were held back, and count these."""
         held, self._held = self._held or [], None
         texts, weights = [text for text, _, _ in held], np.array([weight for _, _, weight in held])
-        self.detected = detect(map(joined, texts), self._tagger.seed)
-        self._tagger.set_language(self.detected.language)
+        fields = self._tagger.encoder.fields or fields_of(texts)
+        if fields is not None:
+            self._tagger.set_fields(balanced_weights(texts, fields))
+        if self._tagger.detects_language:
+            self.detected = detect(map(joined, texts), self._tagger.seed)
+            self._tagger.set_language(self.detected.language)
         self._spool.close()
         self._spool = self._begin_counting()
         self._count(texts, [labels for _, labels, _ in held], None if np.all(weights == 1.0) else weights)
@@ -242,10 +239,12 @@ class Training(RowSource):
             self.hits.append(label in targets.ids[targets.indptr[row] : targets.indptr[row + 1]])
 
     def report(self) -> dict[str, Any]:
-        """Return the language, the number of passes, and whether there is a second stage."""
+        """Return the language, the weights of fields if any, the number of passes, and if there is a second stage."""
         ranker = self._tagger.ranker
         passes, second_stage = ranker.passes_ or 1, ranker.has_second_stage
-        return {"language": self._tagger.language, "passes": passes, "second_stage": second_stage}
+        encoder = self._tagger.encoder
+        fields = {"fields": {name: encoder.weight_of_field(name) for name in encoder.fields}} if encoder.fields else {}
+        return {"language": self._tagger.language, **fields, "passes": passes, "second_stage": second_stage}
 
     # -- memory ------------------------------------------------------------------------------------
 

@@ -6,8 +6,7 @@ from abound.components.rows import Rows
 from abound.rankers.base import Ranker
 from abound.tagger.answers import TextExplanation, WordVote
 from abound.text import TextEncoder
-from abound.text.encoder import FieldSpan
-from abound.texts import Text
+from abound.texts import FieldSpan, Text
 
 
 class TextVotes:

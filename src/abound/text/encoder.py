@@ -17,7 +17,7 @@ from abound.kernels.text import add_counts, text_counts, text_rows, weighted_row
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 from abound.kernels.words import terms_of
 from abound.text.words import original_offsets, prepare, words_of
-from abound.texts import Text, check_text, joined, n_characters
+from abound.texts import FieldSpan, Text, check_text, joined, n_characters
 
 LONGEST_NGRAM = 8
 PART_BYTES = 1 << 20  # bytes of names to validate or to write at once
@@ -33,14 +33,6 @@ TermCounts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.u
 
 
 Prepared: TypeAlias = str | tuple[str, ...]  # of a text with fields: one string per field of the encoder
-
-
-class FieldSpan(NamedTuple):
-    """A position in a field of a text."""
-
-    start: int
-    stop: int
-    field: str
 
 
 class Span(NamedTuple):
@@ -82,7 +74,8 @@ class TextEncoder:
         empty, and others are ignored with a warning. None means texts without fields.
     field_weights : mapping from field to float or None
         How often an occurrence in a field counts, up to 100, in steps of 1/16; 1 by default, and 0 ignores the field.
-        The words of a text that is a string count once.
+        `Tagger.fit` gives short fields more weight; see `abound.text.fields.balanced_weights`. The words of a text that
+        is a string count once.
     """
 
     ngrams: int = 2
@@ -141,7 +134,7 @@ class TextEncoder:
             raise ValueError(f"field_weights must be a mapping from field to weight, got {weights!r}")
         for name, weight in weights.items():
             if names is not None and name not in names:
-                raise ValueError(f"field_weights has no field {name!r}; the fields: {', '.join(names)}")
+                raise ValueError(f"there is a weight for the field {name!r}, but the fields are {', '.join(names)}")
             number = isinstance(weight, int | float)
             if not number or not (weight == 0 or WEIGHT_STEP <= weight <= HEAVIEST_FIELD):
                 words = f"0, or between {WEIGHT_STEP} and {HEAVIEST_FIELD:.0f}"

@@ -11,6 +11,7 @@ import numpy as np
 from abound.metrics import Judgement, judge, metric
 from abound.metrics.label_ranking import figures
 from abound.tagger import Tagger
+from abound.texts import Text
 from abound.tuning.settings import Setting
 
 RANKS = 5
@@ -23,7 +24,7 @@ GOLDEN = 0.6180339887498949
 class Rows(NamedTuple):
     """Texts and the labels of each."""
 
-    texts: Sequence[str]
+    texts: Sequence[Text]
     labels: Sequence[Sequence[Any]]
 
 
