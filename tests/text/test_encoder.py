@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import pickle
+import unicodedata
 
 import numpy as np
 import pytest
@@ -13,14 +14,18 @@ from hypothesis import strategies as st
 
 from abound.kernels.text import log_for_tests
 from abound.text import TextEncoder, prepare, stemming
-from abound.text.words import original_offsets, words_of
+from abound.text.characters import N_CHARACTERS, character_kinds, kind_of
+from abound.text.words import join_words, original_offsets
 from tests.reference.text import FORM, TextOracle, terms, words
 
 pytestmark = pytest.mark.kernel
 
 # Few words, so that they meet again; beside them whatever Unicode has.
 few_words = st.lists(
-    st.sampled_from(["the", "cat", "sat", "Äiti", "cat's", "cats", "2", "straße", "İzmir"]), max_size=8
+    st.sampled_from(
+        ["the", "cat", "sat", "Äiti", "cat's", "cats", "2", "straße", "İzmir", "日本語", "ไทย", "हिन्दी", "🐱👍🏽"]
+    ),
+    max_size=8,
 )
 texts = st.lists(few_words.map(" ".join) | st.text(max_size=30), min_size=1, max_size=8)
 options = st.fixed_dictionaries(
@@ -32,8 +37,13 @@ options = st.fixed_dictionaries(
         "run_weight": st.sampled_from([1.0, 0.5]),
         "part_weight": st.sampled_from([1.0, 0.7]),
         "form_weight": st.sampled_from([0.0, 0.5, 2.0]),
+        "tokenizer": st.sampled_from(["unicode", "unicode", "alphanumeric"]),
     }
 )
+
+
+def names_of(encoder):
+    return [encoder.name(i) for i in range(encoder.n_terms)]
 
 
 def as_dicts(rows):
@@ -50,7 +60,7 @@ def test_rows_equal_the_oracle_after_every_text(params, stream):
         oracle.learn(text)
         [row] = as_dicts(encoder.rows([text], learn=True))
         assert row == pytest.approx(oracle.row(text), abs=1e-12)
-        assert [encoder.name(i) for i in range(encoder.n_terms)] == [name.removeprefix(FORM) for name in oracle.numbers]
+        assert names_of(encoder) == [join_words(name.removeprefix(FORM)) for name in oracle.numbers]
     [again] = as_dicts(encoder.rows([stream[0]]))
     assert again == pytest.approx(oracle.row(stream[0]), abs=1e-12)
 
@@ -68,13 +78,17 @@ def test_texts_one_by_one_give_the_same_bits_as_all_at_once(params, stream):
 @given(st.text())
 @settings(max_examples=300, deadline=None)
 def test_words_are_the_same_in_python_and_in_the_kernel(text):
-    encoder = TextEncoder(ngrams=1)
-    encoder.rows([text], learn=True)
-    assert [encoder.name(i) for i in range(encoder.n_terms)] == list(dict.fromkeys(words(text)))
-    assert words_of(prepare(text)) == words(text)
+    for tokenizer in ("unicode", "alphanumeric"):
+        encoder = TextEncoder(ngrams=1, tokenizer=tokenizer)
+        encoder.rows([text], learn=True)
+        expected = terms(text, ngrams=1, tokenizer=tokenizer)
+        assert names_of(encoder) == list(dict.fromkeys(map(join_words, expected)))
+        assert encoder.words(text) == words(text, tokenizer)
 
 
-@given(st.lists(st.sampled_from(["Cat", "İzmir", "e\u0301tude", "ﬁn", "🙂", " ", "a-b"]), max_size=6))
+@given(
+    st.lists(st.sampled_from(["Cat", "İzmir", "e\u0301tude", "ﬁn", "🙂", " ", "a-b", "日本", "co\u00adop"]), max_size=6)
+)
 @settings(max_examples=100, deadline=None)
 def test_spans_point_at_the_words_as_they_were_written(parts):
     text = " ".join(parts)
@@ -82,7 +96,7 @@ def test_spans_point_at_the_words_as_they_were_written(parts):
     encoder.rows([text], learn=True)
     for span in encoder.spans(text):
         assert prepare(text[span.start : span.stop]).split()[0].startswith(encoder.name(span.term)[0])
-        assert words(text[span.start : span.stop]) == encoder.name(span.term).split()
+        assert join_words(" ".join(words(text[span.start : span.stop]))) == encoder.name(span.term)
     assert len(original_offsets(text)) == len(prepare(text)) + 1
 
 
@@ -190,7 +204,8 @@ def test_stems_stand_where_their_words_do(parts):
     encoder = TextEncoder(stem="english", ngrams=2)
     encoder.rows([text], learn=True)
     for span in encoder.spans(text):
-        assert stemmer.stemWords(words(text[span.start : span.stop])) == encoder.name(span.term).split()
+        stems = stemmer.stemWords(words(text[span.start : span.stop]))
+        assert join_words(" ".join(stems)) == encoder.name(span.term)
 
 
 def test_parts_of_stems_stand_in_the_word_as_it_was_written():
@@ -319,3 +334,42 @@ def test_positions_are_those_of_the_spans():
     assert sum(map(len, positions.values())) > len(chosen)  # a term occurs twice
     for term in chosen:
         assert positions[term] == [(span.start, span.stop) for span in spans if span.term == term]
+
+
+def test_the_stored_table_of_characters_is_that_of_unicode():
+    if unicodedata.unidata_version != "14.0.0":
+        pytest.skip("the table was written with Unicode 14")
+    assert bytes(map(kind_of, range(N_CHARACTERS))) == character_kinds()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我爱北京", ["我", "爱", "北", "京", "我爱", "爱北", "北京", "我爱北", "爱北京"]),
+        ("ที่นี่", ["ที่", "นี่", "ที่นี่"]),  # marks stay with their letter
+        ("हिन्दी में", ["हिन्दी", "में", "हिन्दी में"]),  # one word, not one for each vowel sign
+        ("GTK を使う", ["gtk", "を", "使", "う", "gtk を", "を使", "使う", "を使う"]),
+        ("👍🏽 ❤️", ["👍", "❤", "👍❤"]),  # without skin tone and variation selector
+        ("ＡＢＣ ｶﾞ", ["abc", "ガ", "abc ガ"]),
+        ("Straße STRASSE", ["strasse", "strasse strasse"]),
+        ("كِتَاب كتاب", ["كتاب", "كتاب كتاب"]),
+        ("co\u00adoperate", ["cooperate"]),
+        ("5 € → 7 $", ["5", "€", "→", "7", "5 €", "€→", "→ 7"]),
+    ],
+)
+def test_terms_of_many_scripts(text, expected):
+    encoder = TextEncoder(ngrams=2)
+    encoder.rows([text], learn=True)
+    assert names_of(encoder) == expected
+
+
+def test_units_have_pairs_and_triples_even_if_words_have_no_n_grams():
+    encoder = TextEncoder(ngrams=1)
+    encoder.rows(["red apple 北京 市"], learn=True)
+    assert names_of(encoder) == ["red", "apple", "北", "京", "市", "北京"]
+
+
+def test_models_of_older_versions_keep_their_words():
+    encoder = TextEncoder(ngrams=1, tokenizer="alphanumeric")
+    encoder.rows(["日本 ﬁn ❤"], learn=True)
+    assert names_of(encoder) == ["日本", "ﬁn"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from abound.errors import FieldsWarning
 from abound.text import TextEncoder, prepare
-from abound.text.words import words_of
+from abound.text.words import join_words, words_of
 from tests.reference.text import TextOracle
 from tests.text.test_encoder import as_dicts, few_words, options
 
@@ -31,7 +31,7 @@ def test_rows_equal_the_oracles(params, field_weights, stream):
         oracle.learn(text)
         names = {encoder.name(i, unique=True): w for i, w in row.items()}
         expected = {
-            term.removeprefix("\x02") + " (as written)" * term.startswith("\x02"): oracle.row(text)[number]
+            join_words(term.removeprefix("\x02")) + " (as written)" * term.startswith("\x02"): oracle.row(text)[number]
             for term, number in oracle.numbers.items()
             if number in oracle.row(text)
         }

@@ -87,8 +87,7 @@ def learn(
 
 def check_example(text: Text, labels: list[str], wrong: list[str]) -> None:
     """Raise an error if the text has no words or a label is empty."""
-    from abound.text import prepare
-    from abound.text.words import words_of
+    from abound.text.words import prepare, words_of
 
     if not words_of(prepare(joined(text))):
         raise ValueError(

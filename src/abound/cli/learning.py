@@ -88,7 +88,7 @@ def learn_files(
         stats.seconds = progress.seconds
     inputs.note_skipped()
     language = tagger.language or "none" if training.detected is None else training.detected.sentence()
-    note(f"language: {language}; {settings_from_params(tagger.encoder.params()).sentence()}")
+    note(f"language: {language}; {settings_from_params(tagger.encoder.params()).sentence(tagger.language)}")
     weights = training.report().get("fields", {})
     if weights:
         note(f"fields: {', '.join(f'{name} (weight {weight:g})' for name, weight in weights.items())}")

@@ -24,6 +24,7 @@ cdef class TextSettings:
     cdef readonly double slope
     cdef readonly int64_t max_terms
     cdef readonly object stems              # a mapping from words to stems, or None
+    cdef readonly bytes kinds               # of characters: see words.pxd
     # Weights of the kinds of terms relative to words and stems. A form (the written word beside its stem) is a term
     # only if its weight is above 0.
     cdef public double run_weight, part_weight, form_weight

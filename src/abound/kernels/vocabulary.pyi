@@ -13,6 +13,7 @@ class TextSettings:
     slope: float
     max_terms: int
     stems: Mapping[str, str] | None
+    kinds: bytes
     run_weight: float
     part_weight: float
     form_weight: float
@@ -27,6 +28,7 @@ class TextSettings:
         slope: float,
         max_terms: int,
         counted: bool,
+        kinds: bytes,
         stems: Mapping[str, str] | None = ...,
     ) -> None: ...
     def set_field_weights(self, weights: list[float]) -> None: ...

@@ -27,10 +27,10 @@ cdef class TextSettings:
     """The options of the text kernels."""
 
     def __init__(self, *, int ngrams, int char_low, int char_high, int min_count, bint pivoted, double slope,
-                 int64_t max_terms, bint counted, object stems=None):
+                 int64_t max_terms, bint counted, bytes kinds not None, object stems=None):
         self.ngrams, self.char_low, self.char_high, self.min_count = ngrams, char_low, char_high, min_count
         self.pivoted, self.slope, self.max_terms, self.counted = pivoted, slope, max_terms, counted
-        self.stems = stems
+        self.stems, self.kinds = stems, kinds
         self.run_weight, self.part_weight, self.form_weight = 1.0, 1.0, 0.0
         self.unit = 1
 

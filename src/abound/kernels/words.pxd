@@ -4,6 +4,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from abound.kernels.vocabulary cimport MAX_FIELDS, TextSettings, Vocabulary
 
+cdef enum:                                  # kinds of characters, as in abound.text.characters
+    SEPARATOR, LETTER, MARK, UNIT
+
 cdef struct TermMatch:                      # an occurrence of a term in a text, in code points
     int32_t number
     int32_t start
@@ -17,6 +20,7 @@ cdef struct Word:
     int32_t n_points                        # its length in the text
     int32_t n_letters                       # code points of its bytes; of its stem, if words are stemmed
     int32_t number                          # -1 if unknown
+    int32_t n_units                         # units in a row that end with it; 0 if it is no unit
     int64_t form_offset                     # of the bytes of the written word, with their mark
     int32_t n_form_bytes                    # 0 if the word is its own stem, or if forms are not terms
     int32_t gram                            # number of the n-gram that ends with it
@@ -33,6 +37,7 @@ cdef class Words:
     cdef int64_t n_words
     cdef int64_t[MAX_FIELDS] field_starts   # the first code point of each field
     cdef int64_t n_fields                   # of the current document; 0 for a text without fields
+    cdef bint has_units                     # more than one in a row
 
     cdef int put(self, int64_t number, int64_t start, int64_t stop) except -1
     cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1

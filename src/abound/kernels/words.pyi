@@ -1,3 +1,6 @@
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 
+UNIT_NGRAM: int
+
+def words_of(text: str, kinds: bytes) -> list[str]: ...
 def terms_of(v: Vocabulary, document: str | tuple[str, ...], s: TextSettings) -> list[tuple[int, int, int]]: ...

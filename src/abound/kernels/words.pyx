@@ -1,6 +1,8 @@
 """The words of a text, and the terms that the words, their parts and their n-grams make.
 
-A word is a run of letters, digits and underscores. Texts are lower-cased and in a normal form of Unicode; see
+A word is a run of letters, digits and underscores with the marks on them. In scripts without spaces between words,
+each character is a unit: a short word of its own, and so is a symbol. Units in a row form n-grams of up to
+`UNIT_NGRAM` units, even if n-grams of words are shorter. Texts are case-folded and in a normal form of Unicode; see
 `abound.text`. If words are stemmed, a word has the bytes of its stem and keeps its position in the text.
 """
 
@@ -11,11 +13,8 @@ from libc.stdint cimport UINT16_MAX, int32_t, int64_t, uint32_t
 from abound.kernels.pool cimport check_index, prefetch
 from abound.kernels.vocabulary cimport FORM, MAX_FIELDS, PART, TextSettings, Vocabulary, ensure_capacity, hash_bytes, hash_pair
 
-cdef extern from "Python.h":
-    bint Py_UNICODE_ISALNUM(Py_UCS4 ch)
-
-cdef enum:
-    COMBINING_DOT = 0x307                   # remains of a capital I with a dot after lower-casing
+cpdef enum:
+    UNIT_NGRAM = 3
 
 
 cdef class Words:
@@ -89,30 +88,42 @@ cdef class Words:
         cdef int kind = PyUnicode_KIND(text)
         cdef void* data = PyUnicode_DATA(text)
         cdef int64_t n = PyUnicode_GET_LENGTH(text), i = 0, n_bytes = 0
+        cdef int64_t n_kinds = len(s.kinds), last_stop = -1
+        cdef int32_t n_units = 0            # in a row, up to the last word
+        cdef const unsigned char* kinds = s.kinds
         cdef Py_UCS4 ch
+        cdef int of_ch
         cdef Word* word
-        cdef object stems = s.stems
+        cdef object stems
         cdef str written, stem
-        self.n_words = 0
+        self.n_words, self.has_units = 0, False
         self.text = <char*> ensure_capacity(self.text, &self.text_capacity, 5 * n + 16, 1)
         while i < n:
             ch = PyUnicode_READ(kind, data, i)
-            if not is_word(ch):
+            of_ch = kind_of(ch, kinds, n_kinds)
+            if of_ch == SEPARATOR or of_ch == MARK:
                 i += 1
                 continue
+            stems = s.stems if of_ch == LETTER else None
             self.words = <Word*> ensure_capacity(self.words, &self.word_capacity, self.n_words + 1, sizeof(Word))
             check_index(self.n_words, self.word_capacity)
             word = &self.words[self.n_words]
             n_bytes += 1                    # a spare byte for the mark of the word's first part
             word.offset, word.start = n_bytes, <int32_t> i
-            while i < n:
-                ch = PyUnicode_READ(kind, data, i)
-                if not is_word(ch):
-                    break
+            n_units = (n_units + 1 if last_stop == i else 1) if of_ch == UNIT else 0
+            word.n_units = n_units
+            while True:
                 if stems is None:
                     check_index(n_bytes + 3, self.text_capacity)  # a code point takes up to four bytes
                     n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
                 i += 1
+                if i == n:
+                    break
+                ch = PyUnicode_READ(kind, data, i)
+                if kind_of(ch, kinds, n_kinds) != MARK and (word.n_units or kind_of(ch, kinds, n_kinds) != LETTER):
+                    break
+            last_stop = i
+            self.has_units = self.has_units or word.n_units > 1
             word.n_points = word.n_letters = <int32_t> (i - word.start)
             word.n_form_bytes = 0
             if stems is not None:
@@ -180,12 +191,12 @@ cdef class Words:
     cdef int put_runs(self, int64_t first, int64_t stop, bint learn, TextSettings s) except -1:
         """Find the runs of two or more words among words first .. stop-1."""
         cdef Vocabulary v = self.vocabulary
-        cdef int64_t i, g, left, g_left
+        cdef int64_t i, g, left, g_left, longest = max(s.ngrams, UNIT_NGRAM) if self.has_units else s.ngrams
         cdef Word* word
-        for g in range(1, s.ngrams):        # words[i].gram is the run of g words that ends with word i
+        for g in range(1, longest):         # words[i].gram is the run of g words that ends with word i
             for i in range(first + g, stop):
                 word = &self.words[i]
-                if word.number >= 0 and self.words[i - 1].gram >= 0:
+                if word.number >= 0 and self.words[i - 1].gram >= 0 and (g < s.ngrams or word.n_units > g):
                     word.hash = hash_pair(self.words[i - 1].gram, word.number, v.seed)
                     prefetch(&v.cells[word.hash & (v.n_cells - 1)])
             left = self.words[first + g - 1].gram if first + g <= stop else -1
@@ -193,7 +204,7 @@ cdef class Words:
                 word = &self.words[i]
                 g_left, left = left, word.gram
                 word.gram = -1
-                if word.number >= 0 and g_left >= 0:
+                if word.number >= 0 and g_left >= 0 and (g < s.ngrams or word.n_units > g):
                     word.gram = <int32_t> v.number_of(word.hash, g_left, -1 - <int64_t> word.number, NULL, learn, s)
                     self.put(word.gram, self.words[i - g].start, word.start + word.n_points)
         return 0
@@ -222,10 +233,16 @@ def terms_of(Vocabulary v, object document, TextSettings s):
     return [(words.matches[i].number, words.matches[i].start, words.matches[i].stop) for i in range(words.n_matches)]
 
 
-cdef inline bint is_word(Py_UCS4 ch) noexcept:
-    if ch < 128:
-        return b"a"[0] <= ch <= b"z"[0] or b"0"[0] <= ch <= b"9"[0] or b"A"[0] <= ch <= b"Z"[0] or ch == b"_"[0]
-    return Py_UNICODE_ISALNUM(ch) or ch == COMBINING_DOT
+def words_of(str text, bytes kinds not None):
+    """Return the words and units of a prepared text."""
+    cdef Words words = Words(Vocabulary())
+    words.cut(text, TextSettings(ngrams=1, char_low=0, char_high=0, min_count=1, pivoted=False, slope=0.0, max_terms=0,
+                                 counted=False, kinds=kinds))
+    return [text[words.words[i].start:words.words[i].start + words.words[i].n_points] for i in range(words.n_words)]
+
+
+cdef inline int kind_of(Py_UCS4 ch, const unsigned char* kinds, int64_t n_kinds) noexcept:
+    return kinds[ch] if <int64_t> ch < n_kinds else SEPARATOR
 
 
 cdef inline int encode(uint32_t ch, char* out) noexcept:

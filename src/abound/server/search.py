@@ -10,10 +10,12 @@ import numpy as np
 from abound.server.labels import LabelTable
 from abound.store.names import Name
 from abound.tagger import LabelQuality
+from abound.text.characters import UNSPACED
 
 MAX_WORDS = 12  # words of a name that are indexed
 FEW_KEYS = 100  # up to this number, keys are inserted one by one
-WORD = re.compile(r"\w+")
+# A search may begin at any word of a name; in scripts without spaces, at any character.
+WORD = re.compile("[{0}]|[^\\W{0}]+".format("".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED)))
 Key = tuple[str, int]
 
 

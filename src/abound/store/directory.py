@@ -30,8 +30,9 @@ from abound.store.locks import exclusive_writer
 from abound.store.model import Model
 
 FORMAT = "abound model"
-FORMAT_VERSION = 3
-READABLE = (1, 2, 3)  # 1: taggers have a mode, and may not count words after `fit`; 2: models have no calibration
+FORMAT_VERSION = 4
+# 1: taggers have a mode, and may not count words after `fit`; 2: models have no calibration; 3: one kind of tokenizer
+READABLE = (1, 2, 3, 4)
 MANIFEST = "manifest.json"
 MANIFEST_MAX_BYTES = 1 << 20
 MAX_FILES = 200  # of a model; the largest kind has about 50

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from abound.errors import EmptyRanking
 from abound.tagger.answers import Entry
 from abound.tagger.parts import TaggerParts
-from abound.text import prepare
-from abound.text.words import words_of
-from abound.texts import Text, joined
+from abound.texts import Text
 
 
 def why_empty(tagger: TaggerParts, text: Text) -> str:
     """Return a sentence on why no label is ranked for a text."""
     if not tagger.n_labels:
         return "the model has not learned any label yet"
-    n_words, n_known = len(words_of(prepare(joined(text)))), len(tagger.encoder.rows([text])[1])
+    encoder = tagger.encoder
+    n_words, n_known = len(encoder.words(text)), len(encoder.rows([text])[1])
     if not n_words:
         return "the text has no words"
     if not n_known:

@@ -186,6 +186,7 @@ class TaggerParts(Stored):
         try:
             settings = {name: value for name, value in model.content["params"].items() if name not in FORMER_PARAMS}
             settings.setdefault("language", None)  # version 1 had none
+            settings.setdefault("tokenizer", "alphanumeric")  # the only one before version 4
             tagger = cls(settings.pop("ranker"), ranker_params=settings.pop("ranker_params"), **settings)
             tagger.encoder.restore(model.arrays)
             columns = {"n_features_in": tagger.encoder.n_terms, "form": model.content.get("form", "lists")}

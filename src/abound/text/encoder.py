@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from abound.errors import FieldsWarning
 from abound.kernels.text import add_counts, text_counts, text_rows, weighted_rows
 from abound.kernels.vocabulary import TextSettings, Vocabulary
-from abound.kernels.words import terms_of
-from abound.text.words import original_offsets, prepare, words_of
+from abound.kernels.words import UNIT_NGRAM, terms_of
+from abound.text.words import KINDS, Tokenizer, join_words, original_offsets, prepare, words_of
 from abound.texts import FieldSpan, Text, check_text, joined, n_characters
 
 LONGEST_NGRAM = 8
@@ -76,6 +76,9 @@ class TextEncoder:
         How often an occurrence in a field counts, up to 100, in steps of 1/16; 1 by default, and 0 ignores the field.
         `Tagger.fit` gives short fields more weight; see `abound.text.fields.balanced_weights`. The words of a text that
         is a string count once.
+    tokenizer : {"unicode", "alphanumeric"}
+        How texts are split. "unicode": words with their marks, characters of scripts without spaces and their n-grams,
+        symbols. "alphanumeric": runs of letters and digits only, as in models of abound before format version 4.
     """
 
     ngrams: int = 2
@@ -90,6 +93,7 @@ class TextEncoder:
     form_weight: float = 0.0
     fields: tuple[str, ...] | None = None
     field_weights: Mapping[str, float] | None = None
+    tokenizer: Tokenizer = "unicode"
 
     def __post_init__(self) -> None:
         if isinstance(self.fields, list):
@@ -118,6 +122,8 @@ class TextEncoder:
             raise ValueError(f"char_ngrams must be two lengths from 1 to 20, the shorter first, got {self.char_ngrams}")
         if self.weighting not in ("tfidf", "pivoted"):
             raise ValueError(f"weighting must be 'tfidf' or 'pivoted', got {self.weighting!r}")
+        if self.tokenizer not in KINDS:
+            raise ValueError(f"tokenizer must be 'unicode' or 'alphanumeric', got {self.tokenizer!r}")
         if self.max_terms is not None and (type(self.max_terms) is not int or not 1 <= self.max_terms < 1 << 62):
             raise ValueError(f"max_terms must be a whole number of at least 1, got {self.max_terms}")
         self._check_fields()
@@ -164,6 +170,7 @@ class TextEncoder:
             slope=self.slope,
             max_terms=np.iinfo(np.int64).max if self.max_terms is None else self.max_terms,
             counted=self.counted,
+            kinds=KINDS[self.tokenizer](),
             stems=self._stems,
         )
         settings.run_weight, settings.part_weight = self.run_weight, self.part_weight
@@ -178,15 +185,17 @@ class TextEncoder:
 
     def _prepare(self, text: Text) -> Prepared:
         if isinstance(text, str) or not isinstance(text, Mapping):
-            return prepare(text)
+            return prepare(text, self.tokenizer)
         check_text(text)
         if self.fields is None:
             self._warn("*", "a text has fields, but the model was fitted without: the fields are joined")
-            return prepare(joined(text))
+            return prepare(joined(text), self.tokenizer)
         for name in text:
             if name not in self.fields:
                 self._warn(name, f"the field {name!r} is ignored; the model has the fields {', '.join(self.fields)}")
-        return tuple(prepare(text.get(name, "")) if self.weight_of_field(name) else "" for name in self.fields)
+        return tuple(
+            prepare(text.get(name, ""), self.tokenizer) if self.weight_of_field(name) else "" for name in self.fields
+        )
 
     def _warn(self, name: str, words: str) -> None:
         if name not in self._warned:  # once per encoder, not per text
@@ -234,10 +243,14 @@ class TextEncoder:
         self.counted = True
         self.vocabulary = Vocabulary()
 
+    def words(self, text: Text) -> list[str]:
+        """Return the words of a text in their normal form, known or not."""
+        return words_of(prepare(joined(text), self.tokenizer), self.tokenizer)
+
     def spans(self, text: str) -> list[Span]:
         """Return every known term of a text with its position. A stem has the position of its word."""
-        origin = original_offsets(text)
-        matches = terms_of(self.vocabulary, prepare(text), self._settings())
+        origin = original_offsets(text, self.tokenizer)
+        matches = terms_of(self.vocabulary, prepare(text, self.tokenizer), self._settings())
         return [Span(term, origin[start], origin[stop - 1] + 1) for term, start, stop in matches]
 
     def positions(
@@ -251,7 +264,7 @@ class TextEncoder:
         matches = terms_of(self.vocabulary, prepared, self._settings())
         if isinstance(prepared, tuple) and self.fields is not None:
             return self._field_positions(text, prepared, [match for match in matches if match[0] in terms])
-        origin, positions = original_offsets(joined(text)), defaultdict(list)
+        origin, positions = original_offsets(joined(text), self.tokenizer), defaultdict(list)
         for term, start, stop in matches:
             if term in terms:
                 positions[term].append((origin[start], origin[stop - 1] + 1))
@@ -263,7 +276,7 @@ class TextEncoder:
         assert self.fields is not None
         assert isinstance(text, Mapping)
         starts = list(accumulate((len(part) + 1 for part in prepared[:-1]), initial=0))
-        origins = [original_offsets(text.get(name, "")) for name in self.fields]
+        origins = [original_offsets(text.get(name, ""), self.tokenizer) for name in self.fields]
         positions = defaultdict(list)
         for term, start, stop in matches:
             field = bisect_right(starts, start) - 1
@@ -280,24 +293,28 @@ class TextEncoder:
         """Return an upper bound of the number of terms of a text, from its length only."""
         low, high = self.char_ngrams or (1, 0)
         n, n_fields = n_characters(text), 1 if isinstance(text, str) else len(text)
-        return (n // 2 + n_fields) * (self.ngrams + (self.form_weight > 0)) + (high - low + 1) * n
+        n_words = (n // 2 + n_fields) * (self.ngrams + (self.form_weight > 0))
+        is_ascii = all(map(str.isascii, [text] if isinstance(text, str) else text.values()))
+        n_units = 0 if is_ascii else max(self.ngrams, UNIT_NGRAM) * 2 * n  # normalising may lengthen a text
+        return max(n_words, n_units) + (high - low + 1) * n
 
     def count_terms(self, text: Text) -> int:
-        """Return the number of distinct terms of a text, known or not; for character n-grams, an upper bound.
+        """Return the number of distinct terms of a text, known or not; for n-grams of characters, an upper bound.
 
         A term counts once in each field.
         """
         return sum(map(self._count_terms, [text] if isinstance(text, str) else text.values()))
 
     def _count_terms(self, text: str) -> int:
-        words, forms = words_of(prepare(text)), 0
+        words, forms = self.words(text), 0
         if self._stems is not None:
             stems = {word: self._stems[word] for word in words}
             forms = sum(stem != word for word, stem in stems.items()) if self.form_weight > 0 else 0
             words = list(map(stems.__getitem__, words))
         distinct = set(words)
         n_terms = len(distinct) + forms
-        for n in range(2, self.ngrams + 1):
+        longest = self.ngrams if text.isascii() else max(self.ngrams, UNIT_NGRAM)
+        for n in range(2, longest + 1):
             n_terms += len(set(zip(*(words[start:] for start in range(n)), strict=False)))
         if self.char_ngrams is not None:
             low, high = self.char_ngrams
@@ -306,7 +323,7 @@ class TextEncoder:
 
     def name(self, term: int, *, unique: bool = False) -> str:
         """Return a term as readable text. With `unique`, a word form is marked to differ from an equal stem."""
-        return self.vocabulary.name(term, unique)
+        return join_words(self.vocabulary.name(term, unique))
 
     @property
     def n_terms(self) -> int:

@@ -53,6 +53,7 @@ STEMMERS = {
 }
 # Languages with compounds in one word, or with many endings: parts of words match what two words share.
 COMPOUNDS = frozenset({"da", "de", "et", "fi", "hu", "is", "nb", "nl", "nn", "no", "sv"})
+UNSPACED = frozenset({"km", "lo", "my", "ja", "th", "zh"})  # languages without spaces between words
 PARTS = (5, 5)  # lengths of those parts; from 4 to 6 is no better and takes three times the time and memory
 AUTO = "auto"
 NO_LANGUAGE = "zxx"  # of newer versions of the detector; texts without letters are left out before detection
@@ -86,11 +87,13 @@ class LanguageSettings(NamedTuple):
     run_weight: float
     form_weight: float
 
-    def sentence(self) -> str:
-        """Return the settings in a few words."""
+    def sentence(self, language: str | None = None) -> str:
+        """Return the settings for texts of a language in a few words."""
         parts = [f"stem={self.stem}"] if self.stem else []
         if self.char_ngrams:
             parts.append("char_ngrams={}-{}".format(*self.char_ngrams))
+        if language and primary_subtag(language) in UNSPACED:
+            parts.append("characters, their pairs and triples")
         return ", ".join(parts) or "whole words"
 
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from abound.text.encoder import TextEncoder
+from abound.text.words import Tokenizer
 from abound.texts import Text
 
 
@@ -22,7 +23,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
     ----------
     ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms
         See `abound.text.TextEncoder`.
-    run_weight, part_weight, form_weight, fields, field_weights
+    run_weight, part_weight, form_weight, fields, field_weights, tokenizer
         See `abound.text.TextEncoder`.
 
     Examples
@@ -45,6 +46,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
     form_weight: float = 0.0
     fields: Sequence[str] | None = None
     field_weights: Mapping[str, float] | None = None
+    tokenizer: Tokenizer = "unicode"
 
     def fit(self, texts: Iterable[Text], y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's signature
         """Count texts. Terms in fewer than `min_count` texts are left out."""

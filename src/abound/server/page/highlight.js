@@ -1,6 +1,15 @@
 // Which parts of a text vote for a label, and how strongly.
 const LEVELS = 4;
 
+const LONGEST_SEGMENTED = 20_000; // characters; segmenting a longer text would delay typing
+
+/** Return the number of words of a text, also in scripts without spaces. */
+export function countWords(text) {
+  const hasWords = /^[\p{ASCII}\p{Script=Latin}]*$/u.test(text) || text.length > LONGEST_SEGMENTED || !Intl.Segmenter;
+  if (hasWords) return [...text.matchAll(/\S+/g)].length;
+  return [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].filter((part) => part.isWordLike).length;
+}
+
 /** Convert spans in code points to spans in UTF-16 units. */
 export function toUnits(text, words) {
   if (!/[\ud800-\udfff]/.test(text)) return words;

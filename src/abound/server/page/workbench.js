@@ -4,7 +4,7 @@ import { Completion } from "./completion.js";
 import { decisions } from "./decisions.js";
 import { fill, h, keyOf, nameOf, plural, say } from "./dom.js";
 import { Editor } from "./editor.js";
-import { toUnits } from "./highlight.js";
+import { countWords, toUnits } from "./highlight.js";
 import { bind, resume } from "./keys.js";
 import { RankingList } from "./ranking.js";
 import { Why } from "./why.js";
@@ -167,7 +167,7 @@ export class Workbench {
 
   show() {
     this.redraw();
-    this.length.textContent = this.text.trim() ? plural([...this.text.matchAll(/\S+/g)].length, "word") : "";
+    this.length.textContent = this.text.trim() ? plural(countWords(this.text), "word") : "";
     this.clearButton.hidden = !this.text;
     fill(this.state, this.stateMessage());
     this.state.classList.toggle("is-problem", Boolean(this.problem));
