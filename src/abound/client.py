@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import random
 import time
 import uuid
@@ -173,6 +174,29 @@ class Client(Closing):
             warnings.warn(notes[-1], UnreachablePrecision, stacklevel=2)
         return results
 
+    def text_of(self, path: str | os.PathLike[str], *, media_type: str | None = None) -> str:
+        """Return the text of a PDF, Word, HTML or text file, which the server extracts.
+
+        A long text is cut to what the server can rank.
+
+        Parameters
+        ----------
+        path : str or path
+        media_type : str, optional
+            Such as "application/pdf". By default, the suffix of the file decides.
+        """
+        if media_type is None:
+            from abound.data.documents import KINDS, kind_of
+
+            kind = kind_of(os.fspath(path))
+            if kind is None:
+                known = ", ".join(suffix for kind in KINDS for suffix in kind.suffixes)
+                raise ValueError(f"{path} must have one of the suffixes {known}, or give its media_type")
+            media_type = kind.media_types[0]
+        with open(path, "rb") as stream:
+            body = stream.read()
+        return str(self._request("POST", "/v1/text", body, media_type=media_type)["text"])
+
     def explain(self, text: Text, label: Name) -> Explained:
         """Return the words of a text that vote for a label."""
         answer = self._post("/v1/explain", {"text": text, "label": label})
@@ -254,14 +278,20 @@ class Client(Closing):
     def _post(self, path: str, body: dict[str, Any], key: str | None = None) -> Any:
         return self._request("POST", path, body, key)
 
-    def _request(self, method: str, path: str, body: dict[str, Any] | None = None, key: str | None = None) -> Any:
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | bytes | None = None,
+        key: str | None = None,
+        media_type: str = "application/json",
+    ) -> Any:
         headers = {**self._headers, "X-Abound-Sequence": str(self.sequence)}
         if key is not None:
             headers["Idempotency-Key"] = key
-        raw = None
-        if body is not None:
-            raw = json.dumps(body, allow_nan=False).encode()
-            headers["Content-Type"] = "application/json"
+        raw = json.dumps(body, allow_nan=False).encode() if isinstance(body, dict) else body
+        if raw is not None:
+            headers["Content-Type"] = media_type
         pause = FIRST_PAUSE
         for left in range(self._retries, -1, -1):
             try:

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.documents import docx, paragraph, pdf
+
 pytestmark = [pytest.mark.browser, pytest.mark.data]
 DROP = """([name, content]) => {
     const data = new DataTransfer();
@@ -105,12 +107,41 @@ def test_a_file_may_be_one_text_or_none(visit):
     page.get_by_role("button", name="One text").click()
     page.wait_for_function("() => document.getElementById('text').value.startsWith('Dear sir')")
     for name, content, words in (
-        ("x.pdf", "%PDF", "x.pdf is not a .txt, .csv, .tsv or .jsonl file."),
+        ("x.jpg", "x", "x.jpg is not a .txt, .csv, .tsv, .jsonl, .pdf, .docx or .html file."),
         ("x.jsonl", "{oops", "Line 1 is not valid JSON."),
         ("x.csv", "", "x.csv contains no text."),
     ):
         page.evaluate(DROP, [name, content])
         page.locator("#notice", has_text=words).wait_for()
+
+
+def test_the_server_reads_a_document_that_is_dropped_or_chosen(visit):
+    page = visit.page
+    page.evaluate(DROP, ["page.html", "<title>Wooden boats</title><script>no</script><p>of the archipelago"])
+    page.wait_for_function("() => document.getElementById('text').value === 'Wooden boats\\nof the archipelago'")
+    visit.ranked("Wooden boats\nof the archipelago")
+    page.evaluate(DROP, ["letter.docx", "not a zip"])
+    page.locator("#notice", has_text="the file is not a Word document; download or save it again").wait_for()
+    visit.problems.clear()  # the browser tells of the 422
+    for name, buffer, text in (
+        ("letter.docx", docx(paragraph("Roses in winter")), "Roses in winter\n"),
+        ("report.pdf", pdf("Roses in summer"), "Roses in summer"),
+    ):
+        visit.open("queue")
+        page.wait_for_selector(".drop")
+        page.locator("#file").set_input_files({"name": name, "mimeType": "", "buffer": buffer})
+        page.wait_for_function("(text) => document.getElementById('text')?.value === text", arg=text)
+        visit.ranked(text)
+    assert page.locator("#notice").is_hidden()
+
+
+def test_a_long_document_is_ranked_without_reasons(visit):
+    page = visit.page
+    text = "Wooden boats of the archipelago. " * 4000
+    page.evaluate(DROP, ["book.html", f"<p>{text}"])
+    page.get_by_text("This text is too long for an explanation.").wait_for()
+    labels = visit.post("v1/rank", {"text": text.strip()})["labels"]
+    assert page.locator(".pick").first.text_content() == labels[0]["name"]
 
 
 def problem(status, **headers):

@@ -20,7 +20,7 @@ def test_every_endpoint_and_its_scope_is_named():
 def test_every_field_that_may_be_asked_is_named():
     for endpoint in ENDPOINTS:
         for name in getattr(endpoint.request, "__struct_fields__", ()):
-            if endpoint.path != "/v1/feedback":
+            if endpoint.path != "/v1/feedback" and not endpoint.media_types:
                 assert re.search(rf"`{name}(=1|=true)?`", PAGE), (endpoint.name, name)
 
 

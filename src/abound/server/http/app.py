@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from abound.server.http import about, introspection, labels, ranking, teaching
+from abound.server.http import about, files, introspection, labels, ranking, teaching
+from abound.server.http.bodies import FileRequest
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
 from abound.server.http.limits import explain_refusal, read_body
@@ -32,6 +33,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *labels.ENDPOINTS,
     *about.ENDPOINTS,
     *introspection.ENDPOINTS,
+    *files.ENDPOINTS,
 )
 
 
@@ -131,6 +133,8 @@ class App:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         if self._authenticator is not None:
             self._authenticator.check(headers, endpoint.scope)
+        if endpoint.media_types:
+            return await self._answer_file(endpoint, scope, headers, receive)
         if endpoint.has_body:
             kind = headers.get(b"content-type", b"")
             if not kind.startswith(b"application/json"):
@@ -143,13 +147,30 @@ class App:
                 raise
         else:
             request = _from_query(endpoint, scope["query_string"])
+        await self._wait(scope, headers)
+        key = _key(headers) if endpoint.keyed else None
+        answer = endpoint.handle(Call(self.service, request, key, self.endpoints))
+        return await answer if isinstance(answer, CoroutineType) else answer
+
+    async def _answer_file(
+        self, endpoint: Endpoint, scope: ASGIScope, headers: Mapping[bytes, bytes], receive: Receive
+    ) -> Any:
+        media_type, charset = _content_type(headers.get(b"content-type", b""))
+        if media_type not in endpoint.media_types:
+            raise Problem(415, f"the file must be sent as one of {', '.join(endpoint.media_types)}")
+        async with self.service.files():  # files are large, so that few of them may arrive at a time
+            body = await read_body(receive, headers.get(b"content-length"), endpoint.limit)
+            await self._wait(scope, headers)
+            return await endpoint.handle(
+                Call(self.service, FileRequest(media_type, charset, body), None, self.endpoints)
+            )
+
+    async def _wait(self, scope: ASGIScope, headers: Mapping[bytes, bytes]) -> None:
+        """Wait for the record that a request has seen; the request has been received completely."""
         self.busy.add(scope["client"])
         seen = headers.get(b"x-abound-sequence")
         if seen is not None:
             await self.service.reach(_sequence(seen))
-        key = _key(headers) if endpoint.keyed else None
-        answer = endpoint.handle(Call(self.service, request, key, self.endpoints))
-        return await answer if isinstance(answer, CoroutineType) else answer
 
 
 def make_app(service: Service, authenticator: Authenticator | None) -> App:
@@ -176,6 +197,22 @@ def _from_query(endpoint: Endpoint, raw: bytes) -> msgspec.Struct:
     except ValueError as error:  # includes UnicodeDecodeError
         raise Problem(400, f"the query cannot be read: {error}") from None
     return msgspec.convert(parameters, endpoint.request, strict=False)
+
+
+def _content_type(raw: bytes) -> tuple[str, str | None]:
+    """Return the media type and the charset of a header.
+
+    Examples
+    --------
+    >>> _content_type(b'Text/HTML; charset="UTF-8"')
+    ('text/html', 'UTF-8')
+    """
+    media_type, *parameters = raw.decode("latin-1").split(";")
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset":
+            return media_type.strip().lower(), value.strip().strip('"') or None
+    return media_type.strip().lower(), None
 
 
 def _sequence(raw: bytes) -> int:

@@ -286,6 +286,22 @@ class About(_Response):
     state_hash: str | UnsetType = UNSET
 
 
+class FileRequest(_Request):
+    """A file: its media type and encoding by the header Content-Type, and the bytes of the body."""
+
+    media_type: str
+    charset: str | None
+    body: bytes
+
+
+class FileText(_Response):
+    """The text of a file; if there is none, `note` says why."""
+
+    text: str
+    is_cut: Annotated[bool, Meta(description="Whether the file has more text than can be ranked.")] = False
+    note: str | UnsetType = UNSET
+
+
 class NoParameters(_Request):
     """No parameters."""
 

@@ -55,6 +55,8 @@ class Endpoint:
         unchanged, as `media_type`.
     limit : int
         Maximum bytes of the body.
+    media_types : tuple of str
+        Media types of a body that is a file; the request is then a `FileRequest`. Empty if the body is JSON.
     """
 
     method: str
@@ -67,6 +69,7 @@ class Endpoint:
     limit: int = LEARN_BYTES
     keyed: bool = False
     media_type: str = "application/json"
+    media_types: tuple[str, ...] = ()
     errors: tuple[int, ...] = ()
     decoder: "msgspec.json.Decoder[Any]" = field(init=False, repr=False, compare=False)
     name: str = field(init=False)

@@ -12,6 +12,7 @@ from abound.server.http.problems import Problem
 LEARN_BYTES = 1 << 20  # of a body with a text to learn or to rank
 TEXT_BYTES = 1 << 19  # of a text: it is tokenized while other requests wait
 BATCH_BYTES = 8 << 20
+FILE_BYTES = 16 << 20  # of a file whose text is extracted
 EXPLAIN_BYTES = 1 << 16  # locating each word of a text takes far longer than ranking it
 ANSWER_BYTES = 32 << 20  # of a batch, or of explanations
 MAX_WORDS = 125_000  # of a text
@@ -100,6 +101,16 @@ def check_text(text: str) -> None:
         if int(np.count_nonzero(within[1:] & ~within[:-1])) + int(within[0]) > MAX_WORDS:
             message = f"a text must have at most {MAX_WORDS:,} words"
             raise Problem(413, message, {b"x-abound-limit": b"%d" % MAX_WORDS})
+
+
+def cut_text(text: str) -> str:
+    """Return the beginning of a text that `check_text` accepts."""
+    text = text.encode()[:TEXT_BYTES].decode("utf-8", "ignore")
+    try:
+        check_text(text)
+    except Problem:  # too many words: this many characters cannot have them
+        text = text[: 2 * MAX_WORDS - 1]
+    return text
 
 
 def check_ranked(n_texts: int, k: int) -> None:

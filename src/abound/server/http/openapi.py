@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from abound.server.http.bodies import NoParameters
+from abound.server.http.bodies import FileRequest, NoParameters
 from abound.server.http.endpoints import Endpoint, Scope
 from abound.server.http.problems import ProblemBody
 
@@ -35,7 +35,7 @@ def openapi(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
     """Return the OpenAPI document."""
     endpoints = tuple(endpoints)
     types = {kind for endpoint in endpoints for kind in (endpoint.request, endpoint.response) if _is_struct(kind)}
-    bodies = [*sorted(types - {NoParameters}, key=lambda kind: kind.__name__), ProblemBody]
+    bodies = [*sorted(types - {NoParameters, FileRequest}, key=lambda kind: kind.__name__), ProblemBody]
     schemas, components = msgspec.json.schema_components(bodies, ref_template=_TEMPLATE)
     refs = dict(zip(bodies, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -73,7 +73,9 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
         found["security"] = [{"key": []}, {}]
         found["x-scope"] = endpoint.scope.name.lower()
     if endpoint.has_body:
-        content = {"application/json": {"schema": refs[endpoint.request]}}
+        content: dict[str, Any] = {media_type: {} for media_type in endpoint.media_types}  # any bytes
+        if not content:
+            content = {"application/json": {"schema": refs[endpoint.request]}}
         found["requestBody"] = {"required": True, "content": content, "x-limit": endpoint.limit}
     elif endpoint.request is not NoParameters:
         schema = components[endpoint.request.__name__]

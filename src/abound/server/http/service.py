@@ -18,6 +18,8 @@ MAX_WAITING = 1000  # requests of a process that wait for the journal
 MAX_WAITING_BYTES = 64 << 20  # of their texts
 MAX_BATCHES = 4  # that are ranked concurrently; their answers are large
 MAX_WAITING_BATCHES = 32
+MAX_EXTRACTIONS = 2  # files that are read concurrently, in a process each
+MAX_FILES = 8  # that arrive, wait or are read
 MAX_WAIT_SECONDS = 5.0  # for a sequence, or for an answer of the writer
 MAX_WRITE_SECONDS = 30.0
 WRITER_SILENT = "the writer process does not answer"
@@ -65,6 +67,8 @@ class Service:
         self.counts = Counts()
         self._batches = asyncio.Semaphore(MAX_BATCHES)
         self._n_batches = 0
+        self.extractions = asyncio.Semaphore(MAX_EXTRACTIONS)
+        self._n_files = 0
         self._hashing = asyncio.Lock()
         self._hashed: tuple[str, int] | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
@@ -115,6 +119,17 @@ class Service:
                 yield
         finally:
             self._n_batches -= 1
+
+    @asynccontextmanager
+    async def files(self) -> AsyncIterator[None]:
+        """Limit the number of files that this process holds."""
+        if self._n_files >= MAX_FILES:
+            raise busy(429, f"{self._n_files} files are being read; try again later")
+        self._n_files += 1
+        try:
+            yield
+        finally:
+            self._n_files -= 1
 
     async def hash_and_sequence(self) -> tuple[str, int] | None:
         """Return the hash of the state and its sequence, computed once per state; None if a record came meanwhile."""

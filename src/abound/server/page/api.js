@@ -33,21 +33,21 @@ export function setKey(key, remember) {
   if (key) write("key", key, remember ? localStorage : sessionStorage);
 }
 
-async function request(method, path, { query, body, key, signal } = {}) {
+async function request(method, path, { query, body, file, type = "application/json", key, signal } = {}) {
   const address = new URL(path, document.baseURI);
   address.hash = "";
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null) address.searchParams.set(name, value);
   }
   const headers = { Accept: "application/json" };
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (body !== undefined || file) headers["Content-Type"] = type;
   if (key) headers["Idempotency-Key"] = key;
   if (seen) headers["X-Abound-Sequence"] = String(seen);
   if (getKey()) headers.Authorization = `Bearer ${getKey()}`;
   let answer;
   try {
     answer = await fetch(address, {
-      method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),
+      method, headers, signal, body: body === undefined ? file : JSON.stringify(body),
       cache: "no-store", credentials: "same-origin", referrerPolicy: "no-referrer",
     });
   } catch (error) {
@@ -60,7 +60,7 @@ async function request(method, path, { query, body, key, signal } = {}) {
   if (!answer.ok) {
     if (answer.status === 412 && seen) {
       seen = 0; // the server has another journal now: forget the position in the old one
-      return request(method, path, { query, body, key, signal });
+      return request(method, path, { query, body, file, type, key, signal });
     }
     const wait = Number(answer.headers.get("Retry-After")) || 0;
     const failed = new ApiError(answer.status, messageFor(answer.status, content), wait);
@@ -84,8 +84,14 @@ function messageFor(status, problem) {
 /** Replace lone surrogates, which JSON cannot carry. */
 const wellFormed = (text) => (text.toWellFormed ? text.toWellFormed() : text);
 
+const EXPLAINED_BYTES = 64 * 1024; // the server ranks a longer text, but does not explain it
+const isExplained = (text) => text.length * 3 <= EXPLAINED_BYTES || new TextEncoder().encode(text).length <= EXPLAINED_BYTES;
+
 export const rank = (text, { k = 10, bands = false, signal } = {}) =>
-  request("POST", "v1/rank", { body: { text: wellFormed(text), k, explain: true, ...(bands ? { bands } : { assign: true }) }, signal });
+  request("POST", "v1/rank", { body: { text: wellFormed(text), k, explain: isExplained(text), ...(bands ? { bands } : { assign: true }) }, signal });
+
+/** The text of a file, which the server extracts: { text, is_cut, note }. */
+export const textOf = (file, type) => request("POST", "v1/text", { file, type });
 
 export const explain = (text, label) => request("POST", "v1/explain", { body: { text: wellFormed(text), label } });
 

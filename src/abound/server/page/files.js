@@ -1,16 +1,30 @@
-// Parse a file into rows of text.
+// Parse a file into rows of text, or tell that it is a document, whose text the server extracts.
 const MAX_BYTES = 50 * 1024 * 1024;
+const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024; // the server's limit
+const DOCUMENT_TYPES = {
+  pdf: "application/pdf", html: "text/html", htm: "text/html", xhtml: "application/xhtml+xml", md: "text/markdown",
+  docx: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+};
+export const ACCEPTED = [".txt", ".csv", ".tsv", ".jsonl", ".ndjson", ...Object.keys(DOCUMENT_TYPES).map((name) => `.${name}`)].join(",");
+const ending = (file) => file.name.toLowerCase().match(/\.([a-z]+)$/)?.[1] ?? "";
+
+/** The media type of a document, or undefined if the file has rows. */
+export function documentType(file) {
+  const type = Object.hasOwn(DOCUMENT_TYPES, ending(file)) ? DOCUMENT_TYPES[ending(file)] : undefined;
+  if (type && file.size > MAX_DOCUMENT_BYTES) throw new Error(`${file.name} is larger than 16 MB, the limit for a document.`);
+  return type;
+}
+
 const TEXT_FIELDS = ["text", "title", "body", "content", "document", "description", "abstract", "summary", "name"];
 
 export async function readRows(file) {
   if (file.size > MAX_BYTES) throw new Error(`${file.name} is larger than 50 MB. Split it into smaller files.`);
   const content = (await file.text()).replace(/^\ufeff/, "");
-  const ending = file.name.toLowerCase().match(/\.([a-z]+)$/)?.[1] ?? "";
-  const read = { jsonl: fromJsonLines, ndjson: fromJsonLines, csv: fromCsv, tsv: (text) => fromCsv(text, "\t"), txt: fromLines }[ending];
-  if (!read) throw new Error(`${file.name} is not a .txt, .csv, .tsv or .jsonl file.`);
+  const read = { jsonl: fromJsonLines, ndjson: fromJsonLines, csv: fromCsv, tsv: (text) => fromCsv(text, "\t"), txt: fromLines }[ending(file)];
+  if (!read) throw new Error(`${file.name} is not a .txt, .csv, .tsv, .jsonl, .pdf, .docx or .html file.`);
   const rows = read(content).filter((row) => row.text.trim());
   if (!rows.length) throw new Error(`${file.name} contains no text.`);
-  return { name: file.name, rows, content, isPlain: ending === "txt" };
+  return { name: file.name, rows, content, isPlain: ending(file) === "txt" };
 }
 
 export const fromLines = (content) => content.split(/\r?\n/).map((text) => ({ text }));

@@ -1,6 +1,7 @@
-// Import a file. A table becomes a queue; a plain text file may be one text or many.
+// Import a file. A table becomes a queue; a plain text file may be one text or many; a document is one text.
+import * as api from "./api.js";
 import { go, h, plural } from "./dom.js";
-import { readRows } from "./files.js";
+import { documentType, readRows } from "./files.js";
 import { openDialog } from "./keys.js";
 import { notice } from "./notice.js";
 import { write, writeLarge } from "./store.js";
@@ -8,6 +9,11 @@ import { write, writeLarge } from "./store.js";
 /** Show a file's texts as a queue, or a single text in the workbench if there is one. */
 export async function importFile(file, bench = null) {
   try {
+    const type = documentType(file);
+    if (type) {
+      await openDocument(file, type, bench);
+      return;
+    }
     const parsed = await readRows(file);
     if (parsed.isPlain && bench && (parsed.rows.length === 1 || await isOneText(parsed))) {
       bench.setText(parsed.content);
@@ -18,6 +24,19 @@ export async function importFile(file, bench = null) {
     }
   } catch (error) {
     notice(error.message);
+  }
+}
+
+async function openDocument(file, type, bench) {
+  notice(`Reading ${file.name} …`, { kind: "hint" });
+  const { text, is_cut: isCut, note } = await api.textOf(file, type);
+  notice(note ? `${file.name}: ${note}` : isCut ? `${file.name} is long; only its beginning is shown and ranked.` : "");
+  if (bench && !bench.closed) {
+    bench.setText(text);
+    bench.onText(text);
+  } else {
+    write("draft", text);
+    go("#/tag");
   }
 }
 

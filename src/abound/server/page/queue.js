@@ -1,7 +1,7 @@
 // Work through the texts of a file. The position and the decisions are kept when the page is closed.
 import { decisions } from "./decisions.js";
 import { count, fill, h, keyOf, plural } from "./dom.js";
-import { download } from "./files.js";
+import { ACCEPTED, download } from "./files.js";
 import { bind } from "./keys.js";
 import { forget, forgetLarge, read, readLarge, write } from "./store.js";
 import { importFile } from "./import_file.js";
@@ -14,14 +14,14 @@ export async function openQueue(main, info) {
 }
 
 function chooser() {
-  const input = h("input", { type: "file", id: "file", class: "unseen", accept: ".txt,.csv,.tsv,.jsonl,.ndjson", onchange: () => input.files[0] && importFile(input.files[0]) });
+  const input = h("input", { type: "file", id: "file", class: "unseen", accept: ACCEPTED, onchange: () => input.files[0] && importFile(input.files[0]) });
   return h("span", { class: "chooser" }, input, h("label", { for: "file", class: "button primary" }, "Choose a file"));
 }
 
 function openEmpty(main) {
   bind({});
   const place = h("section", { class: "card drop" }, h("h2", {}, "Drop a file here"),
-    h("p", {}, "One text per line (.txt), a table (.csv, .tsv) or JSON Lines (.jsonl). The file stays in this browser; texts are sent only to be ranked and learned."),
+    h("p", {}, "One text per line (.txt), a table (.csv, .tsv) or JSON Lines (.jsonl). The file stays in this browser; texts are sent only to be ranked and learned. A document (.pdf, .docx, .html) is sent to the server, which extracts its text."),
     chooser());
   place.addEventListener("dragover", (event) => {
     event.preventDefault();

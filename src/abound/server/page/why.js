@@ -34,6 +34,10 @@ export class Why {
     fill(this.title, "Why ", bdi(nameOf(entry), "why-name"));
     fill(this.link, labelLink(entry, { class: "more", "aria-label": `Details of ${nameOf(entry)}` }));
     this.link.firstChild.textContent = "Details";
+    if (entry.isExplained === false) {
+      fill(this.body, h("p", { class: "empty" }, "This text is too long for an explanation. Texts of up to 64 KB are explained."));
+      return;
+    }
     const words = entry.words ?? [];
     const votes = words.map((word) => word.vote);
     const rest = entry.score - votes.reduce((sum, vote) => sum + vote, 0);

@@ -148,7 +148,7 @@ export class Workbench {
     this.asking = new AbortController();
     try {
       const answer = await api.rank(text, { k: SHOWN, bands: this.info.bands, signal: this.asking.signal });
-      const labels = answer.labels.map((entry) => ({ ...entry, words: toUnits(text, entry.words ?? []) }));
+      const labels = answer.labels.map((entry) => ({ ...entry, isExplained: Boolean(entry.words), words: toUnits(text, entry.words ?? []) }));
       this.ranked = { text, labels, sequence: answer.sequence, note: answer.note };
       this.problem = null;
       this.show();
