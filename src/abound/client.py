@@ -45,6 +45,7 @@ class Ranked(NamedTuple):
     band: str | None = None
     probability: float | None = None
     words: list[Word] | None = None
+    path: list[str] | None = None  # the names of the labels above it, from the top concept to its parent
 
 
 class Explained(NamedTuple):
@@ -127,31 +128,59 @@ class Client(Closing):
         threshold: float | None = None,
         bands: bool = False,
         explain: bool = False,
+        only: Iterable[Name] | None = None,
+        without: Iterable[Name] = (),
+        keep_parents: bool | None = None,
+        paths: bool = False,
     ) -> list[Ranked]:
-        """Rank the labels of a text, or of features with weights. A mapping to strings is a text with fields."""
+        """Rank the labels of a text, or of features with weights. A mapping to strings is a text with fields.
+
+        `only`, `without` and `keep_parents` choose labels as for `Tagger.rank`; with `paths`, each label has its path.
+        """
         what: dict[str, Any] = {"text": text}
         if not isinstance(text, str) and not any(isinstance(value, str) for value in text.values()):
             what = {"features": dict(text)}
-        body = {**what, "k": k, "threshold": threshold, "bands": bands, "explain": explain}
+        chosen = _chosen(only, without, keep_parents, paths=paths)
+        body = {**what, "k": k, "threshold": threshold, "bands": bands, "explain": explain, **chosen}
         return [_ranked(entry) for entry in self._post("/v1/rank", body)["labels"]]
 
     def rank_many(
-        self, texts: Sequence[Text], k: int = 10, *, threshold: float | None = None, bands: bool = False
+        self,
+        texts: Sequence[Text],
+        k: int = 10,
+        *,
+        threshold: float | None = None,
+        bands: bool = False,
+        only: Iterable[Name] | None = None,
+        without: Iterable[Name] = (),
+        keep_parents: bool | None = None,
+        paths: bool = False,
     ) -> list[list[Ranked]]:
-        """Rank the labels of each text; many texts are sent in several requests."""
+        """Rank the labels of each text as `rank` does; many texts are sent in several requests."""
+        chosen = _chosen(only, without, keep_parents, paths=paths)
         results: list[list[Ranked]] = []
         for part in _parts(texts, max(1, BATCH_LABELS // max(1, k))):
-            body = {"texts": part, "k": k, "threshold": threshold, "bands": bands}
+            body = {"texts": part, "k": k, "threshold": threshold, "bands": bands, **chosen}
             rows = self._post("/v1/rank/batch", body)["results"]
             results += [[_ranked(entry) for entry in row] for row in rows]
         return results
 
-    def assign(self, text: Text, *, threshold: float | None = None, precision: float | None = None) -> list[Ranked]:
+    def assign(
+        self, text: Text, *, threshold: float | None = None, precision: float | None = None, **choosing: Any
+    ) -> list[Ranked]:
         """Return the labels to apply to one text; see `assign_many`."""
-        return self.assign_many([text], threshold=threshold, precision=precision)[0]
+        return self.assign_many([text], threshold=threshold, precision=precision, **choosing)[0]
 
     def assign_many(
-        self, texts: Sequence[Text], *, threshold: float | None = None, precision: float | None = None
+        self,
+        texts: Sequence[Text],
+        *,
+        threshold: float | None = None,
+        precision: float | None = None,
+        only: Iterable[Name] | None = None,
+        without: Iterable[Name] = (),
+        keep_parents: bool | None = None,
+        paths: bool = False,
     ) -> list[list[Ranked]]:
         """Return the labels to apply to each text: those with the best expected F1, unless a parameter is given.
 
@@ -163,11 +192,15 @@ class Client(Closing):
         precision : float, optional
             Return as many labels as possible so that this share of them is right. If that cannot be reached, there is a
             warning (`UnreachablePrecision`) and no label.
+        only, without, keep_parents, paths
+            As for `rank`.
         """
+        chosen = _chosen(only, without, keep_parents, paths=paths)
         results: list[list[Ranked]] = []
         notes: list[str] = []
         for part in _parts(texts, BATCH_LABELS // ASSIGNED):
-            answer = self._post("/v1/assign", {"texts": part, "threshold": threshold, "precision": precision})
+            body = {"texts": part, "threshold": threshold, "precision": precision, **chosen}
+            answer = self._post("/v1/assign", body)
             results += [[_ranked(entry) for entry in row] for row in answer["results"]]
             notes += [answer["note"]] if "note" in answer else []
         if notes:
@@ -357,7 +390,25 @@ def _parts(texts: Sequence[Text], most: int) -> Iterator[list[Text]]:
         yield part
 
 
+def _chosen(
+    only: Iterable[Name] | None, without: Iterable[Name], keep_parents: bool | None, *, paths: bool
+) -> dict[str, Any]:
+    """Return the parts of a request that were given, so that older servers understand the others."""
+    given: dict[str, Any] = {} if only is None else {"only": _items(only)}
+    given |= {"without": items} if (items := _items(without)) else {}
+    return {
+        **given,
+        **({} if keep_parents is None else {"keep_parents": keep_parents}),
+        **({"paths": True} if paths else {}),
+    }
+
+
+def _items(given: Iterable[Name] | Name) -> list[Name]:
+    return [given] if isinstance(given, str | int | float) else list(given)
+
+
 def _ranked(entry: dict[str, Any]) -> Ranked:
     words = _words(entry["words"]) if "words" in entry else None
     name, band, probability = (entry.get(name) for name in ("name", "band", "probability"))
-    return Ranked(entry["label"], entry["score"], entry["rank"], name, band, probability, words)
+    path = [step.get("name", step["label"]) for step in entry["path"]] if "path" in entry else None
+    return Ranked(entry["label"], entry["score"], entry["rank"], name, band, probability, words, path)

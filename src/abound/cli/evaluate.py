@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from abound.cli.choosing import Selecting
 from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, note, wants_json
 from abound.cli.reading import LabelledReading
 
@@ -19,6 +20,7 @@ Example:
   abound evaluate subjects docs.jsonl --holdout every:20 --plot pictures
   abound evaluate subjects test.jsonl --per-label --table
   abound evaluate subjects test.jsonl --per-label-csv quality.csv
+  abound evaluate subjects test.jsonl --only http://example.org/animals
 """
 SHOWN = 50  # labels in a table
 
@@ -58,6 +60,7 @@ def evaluate(
     dark: Annotated[bool, typer.Option("--dark", help="Draw plots for a dark background.")] = False,
     as_json: JsonOption = None,
     *,
+    selecting: Selecting,
     reading: LabelledReading,
 ) -> None:
     """Rank labelled rows and print metrics of the rankings with 95% confidence intervals."""
@@ -79,10 +82,12 @@ def evaluate(
         check_plots()
     documents = Inputs(inputs, reading, rule)
     tagger = load_tagger(model)
+    selecting.note_unknown(tagger)
+    selected = selecting.labels()
     with Progress("ranking", documents.share) as progress:
         rows = documents.held_out() if rule.share else iter(documents)
         kept = None if plot is None else list(rows)
-        evaluation = evaluate_documents(tagger, rows if kept is None else kept, n_ranks, progress.update)
+        evaluation = evaluate_documents(tagger, rows if kept is None else kept, n_ranks, progress.update, **selected)
     documents.note_skipped()
     if plot is not None and kept is not None:
         labelled = [row for row in kept if row.labels]

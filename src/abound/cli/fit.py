@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from abound.cli.holdout import Holdout
     from abound.cli.inputs import Inputs
     from abound.cli.learning import LearnStats
+    from abound.data import Vocabulary
+    from abound.hierarchy import Hierarchy
     from abound.tagger import Tagger
 
 EPILOG = """\b
@@ -28,6 +30,7 @@ Example:
   abound fit docs.jsonl.gz --model subjects --holdout every:20 --max-memory 300M
   abound fit docs.tsv.xz --label-names labels.tsv --model subjects
   abound fit reports --model subjects
+  abound fit docs.jsonl --label-names vocabulary.ttl --replace-deprecated --model subjects
   abound fit docs.csv --weight-field weight --model subjects
   abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
   abound fit papers.jsonl --text-field title --text-field abstract --field-weight title=3
@@ -56,7 +59,8 @@ LabelNamesOption = Annotated[
     typer.Option(
         "--label-names",
         metavar="FILE",
-        help="Names of the labels, also learned: lines of id, tab, name; or a SKOS vocabulary (.ttl, .nt, .rdf).",
+        help="Names of the labels, also learned: lines of id, tab, name; or a SKOS vocabulary (.ttl, .nt, .rdf), which "
+        "also gives the hierarchy.",
     ),
 ]
 HoldoutOption = Annotated[
@@ -153,6 +157,20 @@ def fit(
     inputs: InputsArgument,
     model: ModelOption = None,
     label_names: LabelNamesOption = None,
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(
+            "--hierarchy",
+            metavar="FILE",
+            help="How labels are related: a table of child and parent (.tsv, .csv), or a SKOS vocabulary.",
+        ),
+    ] = None,
+    replace_deprecated: Annotated[
+        bool,
+        typer.Option(
+            "--replace-deprecated", help="Replace labels that the vocabulary marks as deprecated by their replacements."
+        ),
+    ] = False,
     holdout: HoldoutOption = None,
     max_memory: MaxMemoryOption = None,
     force: ForceOption = False,
@@ -178,7 +196,9 @@ def fit(
         params["fields"] = reading.fields
     tagger = make_tagger(**params)
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
-    names = {} if label_names is None else names_of(label_names, setting.language, documents)
+    names, relations = vocabulary_of(label_names, hierarchy, setting.language, documents)
+    if replace_deprecated:
+        replace_labels([documents] if apart is None else [documents, apart], relations)
     if STANDARD in inputs and passes is None:  # a stream may not end, so it is learned row by row
         note("rows from stdin are learned in one pass as they arrive; a file or --passes gives better rankings")
         stats = learn_stream(tagger, documents, max_bytes, names)
@@ -190,23 +210,69 @@ def fit(
     if not tagger.n_rows:
         raise ValueError(f"all {stats.rows:,} rows of {', '.join(inputs)} have weight 0, so there is nothing to learn")
     documents.check_labels(needed=not tagger.n_labels)
+    tagger.hierarchy = relations
+    note_deprecated(tagger)
     tagger.save(model)
     report(tagger, stats, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
 
 
-def names_of(path: str, language: str | None, documents: "Inputs") -> dict[str, list[str]]:
-    """Read the names of labels. From a SKOS vocabulary, take those in the language of the texts."""
+def vocabulary_of(
+    label_names: str | None, hierarchy: str | None, language: str | None, documents: "Inputs"
+) -> tuple[dict[str, list[str]], "Hierarchy | None"]:
+    """Read the names of labels, and how labels are related."""
+    from abound import data
+    from abound.hierarchy import Hierarchy, read_hierarchy
+
+    names: dict[str, list[str]] = {}
+    found = None
+    if label_names is not None:
+        vocabulary = names_of(label_names, language, documents)
+        names = vocabulary.names
+        if data.is_vocabulary(label_names) and hierarchy is None:
+            found = Hierarchy.of(vocabulary.relations)
+    if hierarchy is not None:
+        found = read_hierarchy(hierarchy)
+    if found is None or not len(found) or not found.has_relations:
+        return names, None
+    note(f"hierarchy: {len(found):,} concepts, {len(found.top_concepts):,} top concepts")
+    if found.excluded.missing:
+        note(f"{found.excluded.missing:,} relations to broader concepts that the vocabulary does not have were ignored")
+    if found.excluded.cyclic:
+        note(f"{found.excluded.cyclic:,} relations to broader concepts that form a cycle were ignored")
+    return names, found
+
+
+def names_of(path: str, language: str | None, documents: "Inputs") -> "Vocabulary":
+    """Read the names of labels. From a SKOS vocabulary, take those in the language of the texts, and all relations."""
     from abound import data
 
     if not data.is_vocabulary(path):
-        return data.read_label_names(path)
+        return data.Vocabulary(data.read_label_names(path), data.Relations())
     from abound.text.language import AUTO, detect
     from abound.texts import joined
 
     if language not in (None, AUTO):
-        return data.read_label_names(path, None if language == "none" else language)
+        return data.read_vocabulary(path, None if language == "none" else language)
     likely = None if documents.is_stream else detect(joined(row.text) for row in islice(documents, SAMPLED)).language
-    return data.read_label_names(path, likely_language=likely)
+    return data.read_vocabulary(path, likely_language=likely)
+
+
+def replace_labels(inputs: Iterable["Inputs"], hierarchy: "Hierarchy | None") -> None:
+    """Replace deprecated labels of rows that are read from now on."""
+    if hierarchy is None:
+        raise ValueError("--replace-deprecated needs a SKOS vocabulary; give it with --label-names or --hierarchy")
+    for documents in inputs:
+        documents.replacements = {old: new for old, new in hierarchy.replacements.items() if new}
+
+
+def note_deprecated(tagger: "Tagger") -> None:
+    """Print how many learned labels are deprecated, and how many of them have a replacement."""
+    replacements = {} if tagger.hierarchy is None else tagger.hierarchy.replacements
+    labels = [label for label in replacements if label in tagger.ranker.labels_]
+    if labels:
+        n_replaced = sum(bool(replacements[label]) for label in labels)
+        how = "; --replace-deprecated learns the replacements" if n_replaced else ""
+        note(f"{len(labels):,} learned labels are deprecated, {n_replaced:,} of them with a replacement{how}")
 
 
 def model_name(inputs: list[str]) -> str:

@@ -1,7 +1,7 @@
 """The rows of a command's input files, numbered across all files."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -48,6 +48,7 @@ class Inputs:
         self.rows = 0
         self._labels = LabelWatch()
         self._warned = "label_separator" in options  # a given separator is deliberate
+        self.replacements: Mapping[str, str] = {}  # labels that are read as others
 
     @property
     def is_stream(self) -> bool:
@@ -73,7 +74,14 @@ class Inputs:
             self._at = at
             for document in reader:
                 self.rows += 1
-                yield document
+                yield self._replaced(document) if self.replacements else document
+
+    def _replaced(self, document: Document) -> Document:
+        """Return a document with other labels instead of those in `replacements`."""
+        if self.replacements.keys().isdisjoint(document.labels):
+            return document
+        labels = dict.fromkeys(self.replacements.get(label, label) for label in document.labels)
+        return document._replace(labels=tuple(labels))
 
     def training_rows(self) -> Iterator[Document]:
         """Yield the rows that are not held out."""

@@ -34,9 +34,13 @@ def check_measures(names: Sequence[str], depth: int) -> int:
 
 
 def evaluate_documents(
-    tagger: "Tagger", documents: Iterable["Document"], n_ranks: int, watch: Callable[[int], None] = lambda _: None
+    tagger: "Tagger",
+    documents: Iterable["Document"],
+    n_ranks: int,
+    watch: Callable[[int], None] = lambda _: None,
+    **selected: Any,
 ) -> "Evaluation":
-    """Rank documents and compare the rankings with their labels."""
+    """Rank documents and compare the rankings with their labels; `selected` has the parameters `only` and `without`."""
     from abound.tagger.evaluation import NothingToMeasure as NoLabels
     from abound.tagger.evaluation import evaluate_batches
 
@@ -50,7 +54,7 @@ def evaluate_documents(
             watch(n_rows)
 
     try:
-        evaluation = evaluate_batches(tagger, batches(), n_ranks)
+        evaluation = evaluate_batches(tagger, batches(), n_ranks, tagger.chooser(**selected))
     except NoLabels as error:
         if not n_rows:
             raise NothingToMeasure("there is nothing to measure: no row was read or held out") from None
@@ -70,12 +74,15 @@ def figures_of(evaluation: "Evaluation", names: Sequence[str]) -> dict[str, Any]
     dict
         ``rows``: the number of rows. ``labelled``: those with a label, the only ones that count. ``measures``: value,
         low and high by name. ``assigned``: how good the assigned labels are. ``calibration_error``: of the first ten
-        labels; None if the model has no probabilities.
+        labels; None if the model has no probabilities. ``hierarchical``: precision, recall and F1 of the assigned
+        labels together with the labels above them, if the model has a hierarchy.
     """
+    quality = evaluation.hierarchical_quality()
     return {
         "rows": evaluation.n_rows,
         "labelled": evaluation.n_labelled,
         "measures": {name: found._asdict() for name, found in evaluation.metrics(names).items()},
         "assigned": evaluation.assigned_quality()._asdict(),
         "calibration_error": evaluation.calibration_error,
+        **({} if quality is None else {"hierarchical": quality._asdict()}),
     }

@@ -3,12 +3,14 @@
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from abound.cli.choosing import Choosing
 from abound.cli.common import STANDARD, JsonOption, emit, load_tagger, note, wants_json
 from abound.cli.reading import FieldOption, LabelledReading, Reading, parse_fields
 from abound.cli.remote import MODEL_HELP, KeyOption, RemoteTagger, ServerOption, model_and_input
@@ -28,6 +30,7 @@ Example:
   abound rank subjects "Growing roses in cold climates" --bands
   abound rank subjects docs.jsonl --assign > assigned.jsonl
   abound rank papers --field title="Growing roses" --field abstract="Roses in cold climates need shelter."
+  abound rank subjects docs.jsonl --only animals --without http://example.org/pets --paths
   abound rank --server http://127.0.0.1:8000 "Growing roses in cold climates"
 """
 CHUNK = 500
@@ -90,6 +93,7 @@ def rank(
     server: ServerOption = None,
     key: KeyOption = None,
     *,
+    choosing: Choosing,
     reading: RankedReading,
 ) -> None:
     """Rank labels for a text, or for every row of a file or directory: one line of JSON per row."""
@@ -103,27 +107,39 @@ def rank(
         what = STANDARD
     if what is not None and not is_input(what, reading.format_):
         what, given = None, what
-    decision = None
-    if assign or min_probability is not None or precision is not None:
-        if bands:
-            raise typer.BadParameter("give --bands, or one of --assign, --min-probability and --precision")
-        if min_probability is not None and precision is not None:
-            raise typer.BadParameter("give either --min-probability or --precision")
-        for option, value in (("--min-probability", min_probability), ("--precision", precision)):
-            if value is not None and not 0.0 < value <= 1.0:
-                raise typer.BadParameter(f"{option} must be above 0 and at most 1, got {value}")
-        decision = {"threshold": min_probability, "precision": precision}
-    how = Choice(k, threshold, names, bands, decision)
+    decision = _decision(assign, min_probability, precision, bands)
+    if bands and choosing.params():
+        raise typer.BadParameter("--bands cannot be combined with --only, --without, --keep-parents or --drop-parents")
+    how = Choice(k, threshold, names, bands, decision, choosing.params(), choosing.paths)
     documents = None
     if what is not None:
         documents = _documents(what, reading)
         if not wants_json(as_json):
             given = _single_document(documents)
-    with RemoteTagger(server, key) if server is not None else contextlib.nullcontext(load_tagger(str(model))) as tagger:
+    remote = None if server is None else RemoteTagger(server, key, paths=choosing.paths)
+    with contextlib.nullcontext(load_tagger(str(model))) if remote is None else remote as tagger:
+        if not isinstance(tagger, RemoteTagger):
+            choosing.note_unknown(tagger)
         if documents is not None and given is None:
             show_many(tagger, documents, what == STANDARD, reading.limit, how)
         elif given is not None:
             show_one(tagger, given, how, as_json)
+
+
+def _decision(
+    assign: bool, min_probability: float | None, precision: float | None, bands: bool
+) -> dict[str, float | None] | None:
+    """Return how labels to apply are decided, or None if all are printed."""
+    if not assign and min_probability is None and precision is None:
+        return None
+    if bands:
+        raise typer.BadParameter("give --bands, or one of --assign, --min-probability and --precision")
+    if min_probability is not None and precision is not None:
+        raise typer.BadParameter("give either --min-probability or --precision")
+    for option, value in (("--min-probability", min_probability), ("--precision", precision)):
+        if value is not None and not 0.0 < value <= 1.0:
+            raise typer.BadParameter(f"{option} must be above 0 and at most 1, got {value}")
+    return {"threshold": min_probability, "precision": precision}
 
 
 def is_input(argument: str, format_: str | None) -> bool:
@@ -190,7 +206,9 @@ class Choice(NamedTuple):
     threshold: float | None
     names: bool
     bands: bool
-    decision: dict[str, float | None] | None = None  # the parameters of `Tagger.assign_many`
+    decision: Mapping[str, Any] | None = None  # the parameters of `Tagger.assign_many`
+    choosing: Mapping[str, Any] = MappingProxyType({})  # and its parameters that choose labels
+    paths: bool = False
 
 
 def ranked(tagger: "Tagger | RemoteTagger", texts: list[Text], how: Choice) -> list[list["Entry | BandedEntry"]]:
@@ -198,12 +216,12 @@ def ranked(tagger: "Tagger | RemoteTagger", texts: list[Text], how: Choice) -> l
     k, threshold = how.k, how.threshold
     rankings: list[Any]
     if how.decision is not None:
-        rankings = [row[:k] for row in tagger.assign_many(texts, **how.decision)]
+        rankings = [row[:k] for row in tagger.assign_many(texts, **how.decision, **how.choosing)]
     elif how.bands:
         shown = ([entry for entry in row if entry.band != "hide"] for row in tagger.rank_with_bands_many(texts))
         rankings = [row[:k] for row in shown]
     else:
-        rankings = tagger.rank_many(texts) if k is None else tagger.rank_many(texts, k)
+        rankings = tagger.rank_many(texts, *(() if k is None else (k,)), **how.choosing)
     return [[entry for entry in row if threshold is None or entry.score >= threshold] for row in rankings]
 
 
@@ -224,7 +242,7 @@ def show_many(
             rankings = ranked(tagger, [document.text for document in chunk], how)
             for document, entries in zip(chunk, rankings, strict=True):
                 about = {"row": row} if document.id is None else {"row": row, "id": document.id}
-                emit({**about, "labels": [_as_dict(tagger, entry, how.names) for entry in entries]})
+                emit({**about, "labels": [_as_dict(tagger, entry, how) for entry in entries]})
                 row += 1
                 empty += not entries
             if live:
@@ -236,7 +254,7 @@ def show_many(
         note("there are no rows to rank")
     if empty:
         unknown = "none of their words is known to the model"
-        left_out = how.threshold is not None or how.bands or how.decision is not None
+        left_out = how.threshold is not None or how.bands or how.decision is not None or bool(how.choosing)
         note(f"{empty:,} of {row:,} rows have no label: {unknown}{', or no label is good enough' if left_out else ''}")
 
 
@@ -246,7 +264,7 @@ def show_one(tagger: "Tagger | RemoteTagger", text: Text, how: Choice, as_json: 
     if not entries:
         note(f"no label: {_why_none(tagger, text, how)}")
     if wants_json(as_json):
-        emit({"labels": [_as_dict(tagger, entry, names) for entry in entries]})
+        emit({"labels": [_as_dict(tagger, entry, how) for entry in entries]})
         return
     from abound.cli.tables import bar, table
     from abound.tagger import BandedEntry
@@ -257,7 +275,7 @@ def show_one(tagger: "Tagger | RemoteTagger", text: Text, how: Choice, as_json: 
     rows = [
         (
             str(entry.rank),
-            tagger.name_of(entry.label) if named else entry.label,
+            _shown_label(tagger, entry, how, named=named),
             *(("" if entry.probability is None else f"{entry.probability:.1%}",) if likely else ()),
             f"{entry.score:.4f}",
             bar(entry.score, best),
@@ -271,10 +289,19 @@ def show_one(tagger: "Tagger | RemoteTagger", text: Text, how: Choice, as_json: 
     table(" ".join(joined(text)[:200].split()), head, rows, "r rr" if likely else "r r")
 
 
+def _shown_label(tagger: "Tagger | RemoteTagger", entry: "Entry | BandedEntry", how: Choice, *, named: bool) -> str:
+    """Return the name of a label, and below it the labels above it in the hierarchy if they were asked for."""
+    name = tagger.name_of(entry.label) if named else str(entry.label)
+    above = " > ".join(tagger.path_names(entry.label)[:-1]) if how.paths else ""
+    return f"{name}\n  {above}" if above else name
+
+
 def _why_none(tagger: "Tagger | RemoteTagger", text: Text, how: Choice) -> str:
     """Return a sentence on why no label is shown for a text."""
     if how.decision is not None and tagger.rank_many([text], 1)[0]:
         return "none is likely enough to be applied"
+    if how.choosing and how.threshold is None and tagger.rank_many([text], 1)[0]:
+        return "none of the chosen labels has a vote"
     if tagger.rank_many([text], 1)[0]:
         return (
             "none is likely enough to be applied or suggested"
@@ -288,6 +315,8 @@ def _why_none(tagger: "Tagger | RemoteTagger", text: Text, how: Choice) -> str:
     return why_empty(tagger, text)
 
 
-def _as_dict(tagger: "Tagger | RemoteTagger", entry: "Entry | BandedEntry", names: bool) -> dict[str, Any]:
-    name = {"name": tagger.name_of(entry.label)} if names and tagger.label_names else {}
-    return {"label": entry.label, **name, **{field.name: getattr(entry, field.name) for field in fields(entry)[1:]}}
+def _as_dict(tagger: "Tagger | RemoteTagger", entry: "Entry | BandedEntry", how: Choice) -> dict[str, Any]:
+    name = {"name": tagger.name_of(entry.label)} if how.names and tagger.label_names else {}
+    path = {"path": tagger.path_names(entry.label)} if how.paths else {}
+    plain = {field.name: getattr(entry, field.name) for field in fields(entry)[1:]}
+    return {"label": entry.label, **name, **plain, **path}

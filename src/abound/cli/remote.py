@@ -31,37 +31,40 @@ MODEL_HELP = "A model directory that `abound fit` wrote; omit it with --server."
 class RemoteTagger(Closing):
     """Rank on a server with the interface of a tagger."""
 
-    def __init__(self, url: str, key: str | None) -> None:
+    def __init__(self, url: str, key: str | None, *, paths: bool = False) -> None:
         from abound.client import Client
 
         self.client = Client(url, key=key)
         self.label_names: dict[str, list[str]] = {}  # of the labels that were ranked
+        self._paths = paths
+        self._path_of: dict[str, list[str]] = {}
 
     def close(self) -> None:
         """Close the connection."""
         self.client.close()
 
-    def rank_many(self, texts: Sequence[Text], k: int = 10) -> "list[list[Entry]]":
+    def rank_many(self, texts: Sequence[Text], k: int = 10, **choosing: Any) -> "list[list[Entry]]":
         """Rank the best labels of each text."""
         from abound.tagger import Entry
 
-        rankings = self._remember_names(self.client.rank_many(texts, k))
+        rankings = self._remember_names(self.client.rank_many(texts, k, paths=self._paths, **choosing))
         return [[Entry(entry.label, entry.score, entry.rank, entry.probability) for entry in row] for row in rankings]
 
     def assign_many(
-        self, texts: Sequence[Text], *, threshold: float | None = None, precision: float | None = None
+        self, texts: Sequence[Text], *, threshold: float | None = None, precision: float | None = None, **choosing: Any
     ) -> "list[list[Entry]]":
         """Return the labels to apply to each text."""
         from abound.tagger import Entry
 
-        rankings = self._remember_names(self.client.assign_many(texts, threshold=threshold, precision=precision))
+        decision: dict[str, Any] = {"threshold": threshold, "precision": precision}
+        rankings = self._remember_names(self.client.assign_many(texts, paths=self._paths, **decision, **choosing))
         return [[Entry(entry.label, entry.score, entry.rank, entry.probability) for entry in row] for row in rankings]
 
     def rank_with_bands_many(self, texts: Sequence[Text]) -> "list[list[BandedEntry]]":
         """Rank the labels of each text and assign them to bands."""
         from abound.tagger import BandedEntry
 
-        rankings = self._remember_names(self.client.rank_many(texts, bands=True))
+        rankings = self._remember_names(self.client.rank_many(texts, bands=True, paths=self._paths))
         return [
             [BandedEntry(entry.label, entry.score, entry.rank, entry.probability, str(entry.band)) for entry in row]
             for row in rankings
@@ -72,7 +75,14 @@ class RemoteTagger(Closing):
             for entry in row:
                 if entry.name is not None:
                     self.label_names[str(entry.label)] = [entry.name]
+                if entry.path is not None:
+                    self._path_of[str(entry.label)] = entry.path
         return rankings
+
+    def path_names(self, label: Any) -> list[str]:
+        """Return the names of the labels on the path to a ranked label."""
+        above = self._path_of.get(str(label), [])
+        return [*above, self.name_of(label)] if above else []
 
     def name_of(self, label: Any) -> str:
         """Return the display name of a label."""

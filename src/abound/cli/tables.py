@@ -66,6 +66,8 @@ def measures_table(title: str, figures: dict[str, Any]) -> None:
     assigned, error = figures["assigned"], figures["calibration_error"]
     rows += [(f"{name} of assigned labels", f"{assigned[name]:.4f}", "") for name in ("precision", "recall")]
     rows.append(("F1 of assigned labels", f"{assigned['f1']:.4f}", ""))
+    for name, value in figures.get("hierarchical", {}).items():
+        rows.append((f"hierarchical {'F1' if name == 'f1' else name}", f"{value:.4f}", ""))
     if error is not None:
         rows.append(("calibration error", f"{error:.4f}", ""))
     table(title, ("metric", "value", "95% interval"), rows, " r")

@@ -1,12 +1,18 @@
-"""Read the names of labels from a separate file."""
+"""Read the names of labels, and how they are related, from a separate file."""
 
 import os
+from collections.abc import Callable
+from typing import BinaryIO, TypeVar
 
-from abound.data.formats import DAMAGE, Malformed, damage, lines_of, undecodable, without_bom
+from abound.data.formats import DAMAGE, Malformed, damage
 from abound.data.parsing import shown
-from abound.data.skos import parser_of, read_skos
+from abound.data.plain_lines import each_line
+from abound.data.relations import Relations, read_table
+from abound.data.skos import Vocabulary, parser_of, read_skos, read_skos_relations
 from abound.data.streams import compression_of, open_input, source_name
 from abound.errors import DataError
+
+T = TypeVar("T")
 
 
 def is_vocabulary(path: str | os.PathLike[str]) -> bool:
@@ -39,38 +45,56 @@ def read_label_names(
     """
     file = os.fspath(path)
     plain = file.lower().removesuffix(compression_of(file))
-    by_number, parser = plain.endswith(".txt"), parser_of(plain)
-    if parser is not None:
-        return _vocabulary(file, parser, language, likely_language)
+    by_number = plain.endswith(".txt")
+    if parser_of(plain) is not None:
+        return read_vocabulary(path, language, likely_language=likely_language).names
     if language is not None:
         raise ValueError(f"a language can be chosen only for a SKOS vocabulary (.ttl, .nt, .rdf or .skos), got {file}")
     names: dict[str, list[str]] = {}
-    number = 0
-    try:
-        with open_input(file) as (stream, _):
-            for number, raw in enumerate(without_bom(lines_of(stream)), 1):
-                line = raw.decode().removesuffix("\n").removesuffix("\r")
-                if by_number:
-                    names[str(number - 1)] = [_require_text(line, "the name")]
-                elif line:
-                    _add(line, names)
-    except Malformed as error:
-        # A fatal error is raised before the loop sees the line.
-        raise _error(file, number + error.fatal, str(error)) from None
-    except UnicodeDecodeError as error:
-        raise _error(file, number, undecodable(error)) from None
-    except DAMAGE as error:
-        reason = damage(error)
-        if reason is None:
-            raise
-        raise _error(file, number + 1, reason) from error
+
+    def parse(number: int, line: str) -> None:
+        if by_number:
+            names[str(number - 1)] = [_require_text(line, "the name")]
+        elif line:
+            _add(line, names)
+
+    each_line(file, parse)
     return names
 
 
-def _vocabulary(file: str, parser: str, language: str | None, likely: str | None) -> dict[str, list[str]]:
+def read_labels(path: str | os.PathLike[str]) -> list[str]:
+    """Read a list of labels: one per line, or in the first of several columns that are separated by tabs."""
+    labels: dict[str, None] = {}
+
+    def parse(_: int, line: str) -> None:
+        label = line.partition("\t")[0].strip()
+        if label:
+            labels[label.removeprefix("<").removesuffix(">") if label.endswith(">") else label] = None
+
+    each_line(os.fspath(path), parse)
+    return list(labels)
+
+
+def read_vocabulary(
+    path: str | os.PathLike[str], language: str | None = None, *, likely_language: str | None = None
+) -> Vocabulary:
+    """Read the names and relations of labels from a SKOS vocabulary; the parameters are those of `read_label_names`."""
+    return _parse(path, lambda stream, parser: read_skos(stream, parser, language, likely_language))
+
+
+def read_relations(path: str | os.PathLike[str]) -> Relations:
+    """Read how labels are related from a SKOS vocabulary, or from a table of children and parents (.tsv or .csv)."""
+    return _parse(path, read_skos_relations) if is_vocabulary(path) else read_table(path)
+
+
+def _parse(path: str | os.PathLike[str], read: Callable[[BinaryIO, str], T]) -> T:
+    file = os.fspath(path)
+    parser = parser_of(file.lower().removesuffix(compression_of(file)))
+    if parser is None:
+        raise ValueError(f"a SKOS vocabulary must be a .ttl, .nt, .rdf or .skos file, got {file}")
     try:
         with open_input(file) as (stream, _):
-            return read_skos(stream, parser, language, likely)
+            return read(stream, parser)
     except Malformed as error:
         raise _error(file, 1, str(error)) from None
     except DAMAGE as error:

@@ -1,6 +1,7 @@
 """Metrics of label rankings, single labels, probabilities, document rankings and ordinal predictions."""
 
 from abound.metrics.bootstrap import Interval, compare, interval
+from abound.metrics.hierarchical import HierarchicalQuality, hierarchical_quality
 from abound.metrics.judgement import Judgement, judge
 from abound.metrics.label_ranking import DEFAULT_METRICS, METRICS, evaluate, metric
 from abound.metrics.ordinal import ORDINAL_METRICS, evaluate_ranks, rank_interval
@@ -26,6 +27,7 @@ __all__ = [
     "ORDINAL_METRICS",
     "QUERY_METRICS",
     "CalibrationBin",
+    "HierarchicalQuality",
     "Interval",
     "Judgement",
     "LabelFigures",
@@ -37,6 +39,7 @@ __all__ = [
     "evaluate_ranks",
     "evaluate_run",
     "expected_calibration_error",
+    "hierarchical_quality",
     "interval",
     "judge",
     "judge_queries",

@@ -5,16 +5,19 @@ come from the same votes, all in one pass, so that many merges or long texts sta
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abound.components.rows import Rows
+from abound.hierarchy.links import Chooser
 from abound.kernels.calibration import N_COMPARED
 from abound.server.labels import LabelTable
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger
+from abound.tagger.choosing import choose
 
 SPARE = 32  # extra ranks for labels that are not shown; at least the number of candidates that a cascade re-ranks
 WIDER = 4  # factor by which the width grows if it was too small
@@ -26,16 +29,30 @@ class _Scored(NamedTuple):
     label: Name
 
 
-def rank_rows(tagger: Tagger, labels: LabelTable, rows: Rows, k: int) -> list[list[Entry]]:
+def rank_rows(
+    tagger: Tagger, labels: LabelTable, rows: Rows, k: int, chooser: Chooser | None = None
+) -> list[list[Entry]]:
     """Rank the best labels of each row as they are shown: merged labels as one, without retired ones.
 
     A merged label is ranked if one of its parts has a vote. Its score is the sum of its parts' positive scores.
     """
+    if chooser is not None and chooser.chooses:
+        return [_choose(tagger, labels, rows.row(row), k, chooser) for row in range(rows.n_rows)]
     rankings = []
     for best in _best_of_rows(tagger, labels, rows, max(k, N_COMPARED)):  # a probability depends on the other labels
         entries = zip(best[:k], _probabilities(tagger, best), strict=False)
         rankings.append([Entry(one.label, one.score, rank, p) for rank, (one, p) in enumerate(entries, 1)])
     return rankings
+
+
+def _choose(tagger: Tagger, labels: LabelTable, row: Rows, k: int, chooser: Chooser) -> list[Entry]:
+    """Rank deeper until enough labels are chosen; they keep the probabilities that they have among all labels."""
+
+    def ranked(depth: int) -> list[Entry]:
+        return rank_rows(tagger, labels, row, depth)[0]
+
+    chosen = choose(ranked, lambda entry: labels.book.id_of(entry.label), k, chooser, tagger.n_labels)
+    return [replace(entry, rank=rank) for rank, entry in enumerate(chosen, 1)]
 
 
 def rank_to_judge(tagger: Tagger, labels: LabelTable, text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

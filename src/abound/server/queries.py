@@ -10,6 +10,7 @@ import numpy as np
 from abound.calibration import Decision
 from abound.calibration.decisions import CONSIDERED
 from abound.components.rows import Rows
+from abound.hierarchy.links import Chooser, without_parents
 from abound.server.merged import rank_rows
 from abound.server.replica import Replica, merge_explanations
 from abound.store.names import Name
@@ -89,34 +90,49 @@ class Reasons:
             yield done
 
 
-def assign(replica: Replica, texts: Sequence[str], decision: Decision) -> list[list[Entry]]:
+def assign(
+    replica: Replica,
+    texts: Sequence[str],
+    decision: Decision,
+    chooser: Chooser | None = None,
+    *,
+    keep_parents: bool = False,
+) -> list[list[Entry]]:
     """Return the labels to apply to texts, as they are shown; NotCalibrated if there are no probabilities."""
     with replica.reading():
-        rankings = replica.rank_many(texts, CONSIDERED)
-        chosen = _assigned(replica, rankings, decision)
+        rankings = replica.rank_many(texts, CONSIDERED, chooser)
+        chosen = _assigned(replica, rankings, decision, keep_parents=keep_parents)
         return [
             [entry for entry, is_chosen in zip(entries, row, strict=False) if is_chosen]
             for entries, row in zip(rankings, chosen, strict=True)
         ]
 
 
-def rank_and_assign(replica: Replica, ranked: Callable[[int], list[Entry]], k: int) -> list[tuple[Entry, bool]]:
+def rank_and_assign(
+    replica: Replica, ranked: Callable[[int], list[Entry]], k: int, *, keep_parents: bool = False
+) -> list[tuple[Entry, bool]]:
     """Rank labels and tell which to apply for the best expected F1: none without probabilities."""
     with replica.reading():
         entries = ranked(max(k, CONSIDERED))
         chosen = [False] * len(entries)
         if replica.tagger.ranker.calibration_.is_ready:
-            chosen[:CONSIDERED] = _assigned(replica, [entries[:CONSIDERED]], Decision())[0]
+            chosen[:CONSIDERED] = _assigned(replica, [entries[:CONSIDERED]], Decision(), keep_parents=keep_parents)[0]
         return list(zip(entries[:k], chosen, strict=False))
 
 
-def _assigned(replica: Replica, rankings: list[list[Entry]], decision: Decision) -> list[list[bool]]:
+def _assigned(
+    replica: Replica, rankings: list[list[Entry]], decision: Decision, *, keep_parents: bool
+) -> list[list[bool]]:
     """Return which of the first ranked labels are assigned."""
-    likely = np.zeros((len(rankings), CONSIDERED))
+    likely, numbers = np.zeros((len(rankings), CONSIDERED)), np.full((len(rankings), CONSIDERED), -1, np.int32)
     for row, entries in enumerate(rankings):
         likely[row, : len(entries)] = [entry.probability or 0.0 for entry in entries]
-    assigned: list[list[bool]] = decision.assigned(likely, replica.tagger.ranker.calibration_).tolist()
-    return assigned
+        numbers[row, : len(entries)] = [replica.labels.book.id_of(entry.label) for entry in entries]
+    assigned = decision.assigned(likely, replica.tagger.ranker.calibration_)
+    if not keep_parents:
+        assigned = without_parents(numbers, assigned, replica.tagger.links)
+    chosen: list[list[bool]] = assigned.tolist()
+    return chosen
 
 
 def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:
@@ -162,14 +178,14 @@ class FeatureRow:
                 if spans and value:
                     weights[spans[-1].term] = weights.get(spans[-1].term, 0.0) + value
 
-    def rank(self, k: int) -> list[Entry]:
+    def rank(self, k: int, chooser: Chooser | None = None) -> list[Entry]:
         """Rank the labels of the row."""
         with self._replica.reading():
             tagger = self._replica.tagger
             terms = sorted(term for term in self._weights if term < tagger.n_features)
             data = np.array([self._weights[term] for term in terms], np.float64)
             rows = Rows(np.array([0, len(terms)], np.int64), np.array(terms, np.int32), data)
-            return rank_rows(tagger, self._replica.labels, rows, k)[0]
+            return rank_rows(tagger, self._replica.labels, rows, k, chooser)[0]
 
 
 class TextRow:
@@ -186,9 +202,9 @@ class TextRow:
         with replica.reading() as self._sequence:
             self._rows = replica.tagger.rows_of([text])
 
-    def rank(self, k: int) -> list[Entry]:
+    def rank(self, k: int, chooser: Chooser | None = None) -> list[Entry]:
         """Rank the labels of the row; if a record was applied in between, the row is computed again."""
         with self._replica.reading() as now:
             tagger = self._replica.tagger
             rows = self._rows if now == self._sequence else tagger.rows_of([self._text])
-            return rank_rows(tagger, self._replica.labels, rows, k)[0]
+            return rank_rows(tagger, self._replica.labels, rows, k, chooser)[0]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from abound.errors import AboundError, DamagedModel, RefusedRecord, UnappliedRecord, UnknownFormat
+from abound.hierarchy.links import EXACTLY, Chooser
 from abound.ordinal.bands import BAND_NAMES, HIDE
 from abound.server.cost import check_cost, replay_cost
 from abound.server.fair_lock import FairLock
@@ -182,6 +183,9 @@ class Replica:
             names = self.tagger.label_names
             if isinstance(record, RenameLabel) and str(before) in names:
                 names[str(record.to)] = names.pop(str(before))
+            if isinstance(record, RenameLabel) and self.tagger.hierarchy is not None:
+                self.tagger.hierarchy.rename(before, record.to)
+            self.tagger.links.forget()
             if isinstance(record, AddLabel) and record.names:
                 self.tagger.learn_names({record.label: record.names})
             self.search.update(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
@@ -211,6 +215,17 @@ class Replica:
         """Return a context manager that locks the state and gives its sequence."""
         return _Reading(self, self._lock)
 
+    def chooser(self, only: Sequence[Any] | None, without: Sequence[Any], *, keep_parents: bool = True) -> Chooser:
+        """Return what chooses ranked labels; former names of labels are resolved. ValueError for unknown ones."""
+        with self.reading():
+            wanted = None if only is None else [self._current(item) for item in only]
+            return self.tagger.chooser(wanted, [self._current(item) for item in without], keep_parents=keep_parents)
+
+    def _current(self, item: Any) -> Any:
+        if isinstance(item, str) and item.startswith(EXACTLY):
+            return f"{EXACTLY}{self.labels.resolve(item.removeprefix(EXACTLY))}"
+        return self.labels.resolve(item)
+
     def rank(self, text: str, k: int = 10) -> list[Entry]:
         """Rank the best labels of a text; merged labels count as one, retired ones are left out.
 
@@ -218,18 +233,18 @@ class Replica:
         """
         return self.rank_many([text], k)[0]
 
-    def rank_many(self, texts: Sequence[str], k: int = 10) -> list[list[Entry]]:
+    def rank_many(self, texts: Sequence[str], k: int = 10, chooser: Chooser | None = None) -> list[list[Entry]]:
         """Rank the best labels of each text, all at the same sequence."""
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
         with self._lock:
             self.check_usable()
-            return self._rank_many(texts, k)
+            return self._rank_many(texts, k, chooser)
 
-    def _rank_many(self, texts: Sequence[str], k: int) -> list[list[Entry]]:
+    def _rank_many(self, texts: Sequence[str], k: int, chooser: Chooser | None = None) -> list[list[Entry]]:
         if not self.labels.n_hidden:
-            return entries_of(self.tagger.rank_arrays(texts, k))
-        return rank_rows(self.tagger, self.labels, self.tagger.rows_of(texts), k)
+            return entries_of(self.tagger.rank_arrays(texts, k, chooser))
+        return rank_rows(self.tagger, self.labels, self.tagger.rows_of(texts), k, chooser)
 
     def explain(self, text: str, label: Name) -> TextExplanation:
         """Return the words of a text that vote for a label; see `Tagger.explain`."""

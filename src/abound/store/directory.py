@@ -31,7 +31,8 @@ from abound.store.model import Model
 
 FORMAT = "abound model"
 FORMAT_VERSION = 4
-# 1: taggers have a mode, and may not count words after `fit`; 2: models have no calibration; 3: one kind of tokenizer
+# 1: taggers have a mode, and may not count words after `fit`; 2: models have no calibration; 3: one kind of tokenizer,
+# and no hierarchy
 READABLE = (1, 2, 3, 4)
 MANIFEST = "manifest.json"
 MANIFEST_MAX_BYTES = 1 << 20

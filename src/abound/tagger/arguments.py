@@ -66,3 +66,8 @@ def validate_labels(names: Iterable[Any]) -> list[Any]:
     if isinstance(names, str):
         raise TypeError(f"labels must be a list per text, got the string {names!r}; give [{names!r}]")
     return list(names)
+
+
+def as_items(given: Any) -> tuple[Any, ...]:
+    """Return labels, branches or schemes to select as a tuple; one may be given alone."""
+    return (given,) if isinstance(given, str | int | float) else tuple(given)

@@ -1,6 +1,6 @@
 """Measure a tagger on labelled texts: its rankings, its probabilities, and each label."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from abound.calibration.decisions import CONSIDERED, Decision
 from abound.components.rows import Rows
+from abound.hierarchy import Hierarchy
+from abound.hierarchy.links import Chooser, without_parents
 from abound.metrics.bootstrap import Interval, interval
+from abound.metrics.hierarchical import HierarchicalQuality, hierarchical_quality
 from abound.metrics.judgement import Judgement, judge
 from abound.metrics.label_ranking import DEFAULT_METRICS
 from abound.metrics.per_label import label_figures
@@ -20,6 +23,7 @@ from abound.rankers.labels import LabelIndex, plain_name
 from abound.rankers.ranking import Ranking
 from abound.store.names import Name
 from abound.tagger.arguments import validate_examples
+from abound.tagger.choosing import rank_chosen
 from abound.tagger.label_quality import LabelQuality
 from abound.tagger.parts import TaggerParts
 from abound.texts import Text
@@ -68,6 +72,7 @@ class Evaluation:
     label_counts: NDArray[np.int64]
     n_train_rows: int
     display_names: Mapping[str, Sequence[str]]
+    hierarchy: Hierarchy | None = None
 
     @property
     def n_labelled(self) -> int:
@@ -120,6 +125,38 @@ class Evaluation:
         recall, f1 = float(right.sum() / true.sum()), float((2 * right / (given + true)).mean())
         return AssignedQuality(float(given.mean()), precision, recall, f1)
 
+    def hierarchical_quality(self, ancestor_weight: float = 1.0) -> HierarchicalQuality | None:
+        """Measure the assigned labels of all texts together with the labels above them.
+
+        Parameters
+        ----------
+        ancestor_weight : float
+            The weight of a parent; that of its parent is the square, and so on. With 1, all count the same. A concept
+            above all others does not count.
+
+        Returns
+        -------
+        HierarchicalQuality or None
+            None if the tagger has no hierarchy.
+        """
+        if not 0.0 <= ancestor_weight <= 1.0:
+            raise ValueError(f"ancestor_weight must be from 0 to 1, got {ancestor_weight}")
+        hierarchy, names = self.hierarchy, self.ranking.names
+        if hierarchy is None:
+            return None
+        root = hierarchy.only_root
+
+        def extended(label: int) -> dict[Hashable, float]:
+            concept = hierarchy.number_of(names[label])
+            if concept is None:
+                return {("label", label): 1.0}
+            above = hierarchy.ancestors(concept).items()
+            return {concept: 1.0, **{node: ancestor_weight**steps for node, steps in above if node != root}}
+
+        true = np.split(self.truth.indices, self.truth.indptr[1:-1])
+        given = (row[chosen] for row, chosen in zip(self.ranking.indices, self.assigned, strict=True))
+        return hierarchical_quality((row.tolist() for row in true), (row.tolist() for row in given), extended)
+
     def per_label(self) -> list[LabelQuality]:
         """Measure each label that a text has or was assigned, the lowest F1 first, then the most texts.
 
@@ -158,7 +195,10 @@ class Evaluation:
 
 
 def evaluate_batches(
-    tagger: TaggerParts, batches: Iterable[tuple[Sequence[Text], Sequence[Iterable[Any]]]], k: int
+    tagger: TaggerParts,
+    batches: Iterable[tuple[Sequence[Text], Sequence[Iterable[Any]]]],
+    k: int,
+    chooser: Chooser | None = None,
 ) -> Evaluation:
     """Rank texts and compare them with their labels; texts are not kept.
 
@@ -169,15 +209,19 @@ def evaluate_batches(
         Texts and their labels.
     k : int
         Ranks that the metrics consider.
+    chooser : Chooser, optional
+        Chooses the labels to rank. Other labels of the texts are left out, too.
     """
     n_rows, labels, rankings = 0, [], []
+    chooser = tagger.chooser() if chooser is None else chooser
     for texts, given in batches:
-        pairs = [(text, names) for text, names in zip(*validate_examples(texts, given), strict=True) if names]
+        all_names = chooser.allowed_labels(validate_examples(texts, given)[1])
+        pairs = [(text, names) for text, names in zip(texts, all_names, strict=True) if names]
         n_rows += len(texts)
         if pairs:
             labels += [names for _, names in pairs]
             rows = Rows(*tagger.encoder.rows([text for text, _ in pairs]))
-            rankings.append(tagger.ranker.rank_rows(rows, max(k, CONSIDERED)))
+            rankings.append(rank_chosen(tagger.ranker.rank_rows, rows, max(k, CONSIDERED), chooser, tagger.n_labels))
     if not n_rows:
         raise NothingToMeasure("there is nothing to measure: there are no rows")
     if not labels:
@@ -196,6 +240,7 @@ def evaluate_batches(
         label_counts=tagger.label_counts,
         n_train_rows=tagger.n_rows,
         display_names=tagger.label_names,
+        hierarchy=tagger.hierarchy,
     )
 
 
@@ -224,7 +269,8 @@ def _assigned(tagger: TaggerParts, ranking: Ranking) -> NDArray[np.bool_]:
         assigned[:, :1] = ranking.indices[:, :1] >= 0
     else:
         likely = ranking.probabilities[:, :CONSIDERED]
-        assigned[:, :CONSIDERED] = Decision().assigned(likely, tagger.ranker.calibration_)
+        first = Decision().assigned(likely, tagger.ranker.calibration_)
+        assigned[:, :CONSIDERED] = without_parents(ranking.indices[:, :CONSIDERED], first, tagger.links)
     return assigned
 
 

@@ -1,4 +1,4 @@
-"""The parts of a tagger: text encoder, ranker, label names and bands, in memory and in a model directory."""
+"""The parts of a tagger: text encoder, ranker, label names, hierarchy and bands, in memory and in a directory."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,16 +10,20 @@ from numpy.typing import NDArray
 from abound.calibration import Calibration
 from abound.components.rows import Rows
 from abound.errors import DamagedModel
+from abound.hierarchy import Hierarchy
+from abound.hierarchy.links import Chooser, LabelLinks
 from abound.ordinal.bands import Bands
 from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
+from abound.tagger.arguments import as_items
 from abound.tagger.settings import TaggerSettings
 from abound.text.language import AUTO
 from abound.texts import Text
 
 RANKER_PREFIX = "ranker_"
 BANDS_PREFIX = "bands_"
+HIERARCHY_PREFIX = "hierarchy_"
 FORMER_PARAMS = ("mode",)  # of format version 1: whether document frequencies kept growing or were frozen
 FIELD_PARAMS = ("fields", "field_weights")
 NAME_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
@@ -54,6 +58,8 @@ class TaggerParts(Stored):
         self._label_names: dict[str, list[str]] | None = {}
         self._saved_names: tuple[NDArray[Any], ...] = ()
         self._bands: Bands | None = None
+        self._hierarchy: Hierarchy | None = None
+        self._links: LabelLinks | None = None
         self.ranker.reset()
 
     def renew(self) -> None:
@@ -90,6 +96,42 @@ class TaggerParts(Stored):
         if bands is not None and bands.calibration.n_rows > self.ranker.calibration_.n_rows:
             self.ranker.calibration_ = bands.calibration
         self._bands = bands
+
+    # -- hierarchy -----------------------------------------------------------------------------------
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        """How labels are related, or None."""
+        return self._hierarchy
+
+    @hierarchy.setter
+    def hierarchy(self, hierarchy: Hierarchy | None) -> None:
+        if not isinstance(hierarchy, Hierarchy | None):
+            raise TypeError(f"hierarchy must be a Hierarchy, got {type(hierarchy).__name__}; use read_hierarchy")
+        self._hierarchy, self._links = hierarchy, None
+
+    @property
+    def links(self) -> LabelLinks:
+        """The concepts of the labels. Without a hierarchy, labels have none, but can be selected by name."""
+        if self._links is None or self._links.labels is not self.ranker.labels_:
+            self._links = LabelLinks(self._hierarchy or Hierarchy.empty(), self.ranker.labels_)
+        return self._links
+
+    def chooser(self, only: Any = None, without: Any = None, *, keep_parents: bool = True) -> Chooser:
+        """Return what chooses ranked labels; see `Tagger.rank`."""
+        wanted, unwanted = (None if given is None else as_items(given) for given in (only, without))
+        allowed = (
+            self.links.select(wanted, unwanted or (), self.label_names) if wanted is not None or unwanted else None
+        )
+        return Chooser(self.links, allowed, keep_parents=keep_parents)
+
+    def path_of(self, label: Any) -> list[str]:
+        """Return the shortest path from a top concept to a label, both included; empty if it is in no hierarchy."""
+        return [] if self.hierarchy is None else self.hierarchy.path(label)
+
+    def path_names(self, label: Any) -> list[str]:
+        """Return the display names of the labels on `path_of`."""
+        return [self.name_of(one) for one in self.path_of(label)]
 
     # -- content -------------------------------------------------------------------------------------
 
@@ -178,7 +220,10 @@ class TaggerParts(Stored):
         if self.bands is not None:
             bands = {BANDS_PREFIX + key: array for key, array in self.bands.state().items()}
         terms: dict[str, Source] = {key: Blocks(*blocks) for key, blocks in self.encoder.array_blocks().items()}
-        return {**ranker, **terms, **self.encoder.counters(), **display, **bands}
+        hierarchy: dict[str, Source] = {}
+        if self.hierarchy is not None:
+            hierarchy = {HIERARCHY_PREFIX + key: array for key, array in self.hierarchy.arrays().items()}
+        return {**ranker, **terms, **self.encoder.counters(), **display, **bands, **hierarchy}
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
@@ -194,6 +239,8 @@ class TaggerParts(Stored):
             tagger.use_saved_names(tuple(model.arrays[key] for key in NAME_ARRAYS))
             bands = model.under(BANDS_PREFIX)
             tagger.bands = Bands.from_state(bands, Calibration()) if bands else None
+            hierarchy = model.under(HIERARCHY_PREFIX)
+            tagger.hierarchy = Hierarchy.from_arrays(hierarchy) if hierarchy else None
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
         tagger.ranker = type(tagger.ranker).from_model(Model(content, model.under(RANKER_PREFIX)), **params)

@@ -11,6 +11,8 @@ from abound.calibration import Decision
 from abound.calibration.decisions import CONSIDERED, NO_PROBABILITIES
 from abound.components.rows import Rows
 from abound.errors import NotCalibrated, UnreachablePrecision
+from abound.hierarchy import Hierarchy
+from abound.hierarchy.links import Chooser, without_parents
 from abound.kernels.batch import Batch
 from abound.kernels.calibration import N_COMPARED
 from abound.ordinal.bands import BAND_NAMES, Bands
@@ -19,6 +21,7 @@ from abound.rankers.ranking import Ranking
 from abound.rankers.weighting import Weights, balanced_lists, check_some, learned_rows
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_of
 from abound.tagger.arguments import as_list, validate_examples, validate_labels, validate_names, validate_targets
+from abound.tagger.choosing import rank_chosen
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.estimator import TextEstimator
 from abound.tagger.label_lists import warn_of_labels
@@ -75,6 +78,7 @@ class Tagger(TextEstimator):
         labels: Iterable[Any],
         *,
         label_names: Mapping[Any, str | Sequence[str]] | None = None,
+        hierarchy: Hierarchy | None = None,
         sample_weight: Any = None,
     ) -> Self:
         """Train from scratch, on texts in any order.
@@ -92,6 +96,9 @@ class Tagger(TextEstimator):
             The labels of each text; a single name if each text has exactly one label.
         label_names : mapping from label to name or names, optional
             Display names of the labels, the preferred name first; see `learn_names`.
+        hierarchy : Hierarchy, optional
+            How labels are related; see `abound.hierarchy.read_hierarchy`. It does not change the ranking. It is used by
+            `only`, `without` and `keep_parents`, and saved with the model.
         sample_weight : array-like of float, optional
             A weight per text, from 0 to 1,000. The words of a text are counted once. Then the text is learned twice
             for a weight of 2; a fraction scales the update. A text of weight 0 is ignored. The calibration takes each
@@ -107,6 +114,7 @@ class Tagger(TextEstimator):
         weights = self._weights_to_fit(sample_weight, labels)
         warn_of_labels(labels)
         self.renew()
+        self.hierarchy = hierarchy
         training = Training(self, names, is_balanced=True)
         training.add(texts, labels, weights)
         training.learn()
@@ -260,34 +268,53 @@ class Tagger(TextEstimator):
 
     # -- ranking -------------------------------------------------------------------------------------
 
-    def rank(self, text: Text, k: int = 10) -> list[Entry]:
+    def rank(
+        self, text: Text, k: int = 10, *, only: Any = None, without: Any = None, keep_parents: bool = True
+    ) -> list[Entry]:
         """Rank the best labels of one text.
+
+        Parameters
+        ----------
+        text : str or mapping
+        k : int
+            Maximum number of labels.
+        only, without : str or iterable of str, optional
+            Labels to rank, or not to rank. Each is a label or its preferred name, with all labels below it in the
+            hierarchy; "=" and a label, for this label alone; or a scheme. The k best labels that are left keep the
+            scores and probabilities that they have among all labels.
+        keep_parents : bool
+            Whether a label may be ranked together with one above it in the hierarchy. If False, only the better of them
+            is returned.
 
         Returns
         -------
         list of Entry
             At most k, best first. A text without known words has none and causes a warning (`EmptyRanking`).
         """
-        return self._ranked([text], k)[0]
+        return self._ranked([text], k, self.chooser(only, without, keep_parents=keep_parents))[0]
 
-    def rank_many(self, texts: Iterable[Text], k: int = 10) -> list[list[Entry]]:
-        """Rank the best labels of each text. One warning (`EmptyRanking`) counts the empty rankings."""
-        return self._ranked(list(texts), k)
+    def rank_many(
+        self, texts: Iterable[Text], k: int = 10, *, only: Any = None, without: Any = None, keep_parents: bool = True
+    ) -> list[list[Entry]]:
+        """Rank the best labels of each text; see `rank`. One warning (`EmptyRanking`) counts the empty rankings."""
+        return self._ranked(list(texts), k, self.chooser(only, without, keep_parents=keep_parents))
 
-    def _ranked(self, texts: list[Text], k: int) -> list[list[Entry]]:
-        rankings = entries_of(self.rank_arrays(texts, k))
+    def _ranked(self, texts: list[Text], k: int, chooser: Chooser) -> list[list[Entry]]:
+        rankings = entries_of(self.rank_arrays(texts, k, chooser))
         warn_of_empty(self, texts, rankings)
         return rankings
 
-    def rank_arrays(self, texts: Iterable[Text], k: int = 10) -> Ranking:
+    def rank_arrays(self, texts: Iterable[Text], k: int = 10, chooser: Chooser | None = None) -> Ranking:
         """Rank texts and return arrays, as the metrics need them."""
-        return self.rank_rows(self.rows_of(texts), k)
+        return self.rank_rows(self.rows_of(texts), k, chooser)
 
-    def rank_rows(self, rows: Rows, k: int = 10) -> Ranking:
-        """Rank rows over terms."""
+    def rank_rows(self, rows: Rows, k: int = 10, chooser: Chooser | None = None) -> Ranking:
+        """Rank rows over terms: all labels, or those that `chooser` chooses."""
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
-        return self.ranker.rank_rows(rows, k)
+        if chooser is None:
+            return self.ranker.rank_rows(rows, k)
+        return rank_chosen(self.ranker.rank_rows, rows, k, chooser, self.n_labels)
 
     def score_rows(self, rows: Rows, numbers: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of labels, by number, for each row; NaN for a label without votes.
@@ -296,35 +323,60 @@ class Tagger(TextEstimator):
         """
         return self.ranker.score_rows(rows, numbers)
 
-    def assign(self, text: Text, *, threshold: float | None = None, precision: float | None = None) -> list[Entry]:
+    def assign(
+        self,
+        text: Text,
+        *,
+        threshold: float | None = None,
+        precision: float | None = None,
+        only: Any = None,
+        without: Any = None,
+        keep_parents: bool = False,
+    ) -> list[Entry]:
         """Return the labels to apply to one text.
 
         Without a parameter, these are the labels with the best expected F1 for this text.
 
         Parameters
         ----------
+        text : str or mapping
         threshold : float, optional
             Return labels with at least this probability.
         precision : float, optional
             Return as many labels as possible so that this share of them is right, over all texts. If that cannot be
             reached, there is a warning (`UnreachablePrecision`) and no label.
+        only, without : str or iterable of str, optional
+            Labels, branches or schemes to choose from; see `rank`.
+        keep_parents : bool
+            Whether to return a label together with one above it in the hierarchy. By default, only the better of them
+            is returned.
         """
-        return self.assign_many([text], threshold=threshold, precision=precision)[0]
+        chosen = {"only": only, "without": without, "keep_parents": keep_parents}
+        return self.assign_many([text], threshold=threshold, precision=precision, **chosen)[0]
 
     def assign_many(
-        self, texts: Iterable[Text], *, threshold: float | None = None, precision: float | None = None
+        self,
+        texts: Iterable[Text],
+        *,
+        threshold: float | None = None,
+        precision: float | None = None,
+        only: Any = None,
+        without: Any = None,
+        keep_parents: bool = False,
     ) -> list[list[Entry]]:
         """Return the labels to apply to each text; see `assign`."""
         decision, calibration = Decision(threshold, precision), self.ranker.calibration_
-        ranking = self.rank_arrays(texts, CONSIDERED)
+        ranking = self.rank_arrays(texts, CONSIDERED, self.chooser(only, without))
         if ranking.probabilities is None:
             raise NotCalibrated(NO_PROBABILITIES)
         if (unreachable := decision.warning(calibration)) is not None:
             warnings.warn(unreachable, UnreachablePrecision, stacklevel=2)
-        assigned = decision.assigned(ranking.probabilities, calibration).tolist()
+        assigned = decision.assigned(ranking.probabilities, calibration)
+        if not keep_parents:
+            assigned = without_parents(ranking.indices, assigned, self.links)
         return [
             [entry for entry, is_assigned in zip(entries, row, strict=False) if is_assigned]
-            for entries, row in zip(entries_of(ranking), assigned, strict=True)
+            for entries, row in zip(entries_of(ranking), assigned.tolist(), strict=True)
         ]
 
     def rank_with_bands(self, text: str) -> list[BandedEntry]:
@@ -413,7 +465,15 @@ class Tagger(TextEstimator):
         """Return true labels as an indicator matrix over label numbers; see `Ranker.truth`."""
         return self.ranker.truth([validate_labels(names) for names in labels])
 
-    def evaluate(self, texts: Iterable[Text], labels: Iterable[Iterable[Any]], *, k: int = 100) -> "Evaluation":
+    def evaluate(
+        self,
+        texts: Iterable[Text],
+        labels: Iterable[Iterable[Any]],
+        *,
+        k: int = 100,
+        only: Any = None,
+        without: Any = None,
+    ) -> "Evaluation":
         """Rank labelled texts, and measure the rankings, the probabilities and each label.
 
         Parameters
@@ -424,6 +484,8 @@ class Tagger(TextEstimator):
             Their true labels. Texts without any are left out.
         k : int
             Number of ranks for metrics without a number, such as MRR.
+        only, without : str or iterable of str, optional
+            Labels to rank and to compare with; see `rank`. Other labels of the texts are left out, too.
 
         Examples
         --------
@@ -441,7 +503,7 @@ class Tagger(TextEstimator):
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
         given, true = validate_examples(as_list(texts), as_list(labels))
         parts = (slice(start, start + CHUNK) for start in range(0, len(given), CHUNK))
-        return evaluate_batches(self, ((given[part], true[part]) for part in parts), k)
+        return evaluate_batches(self, ((given[part], true[part]) for part in parts), k, self.chooser(only, without))
 
     # -- memory --------------------------------------------------------------------------------------
 

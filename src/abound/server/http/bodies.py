@@ -14,6 +14,24 @@ K = Annotated[int, Meta(ge=1, le=MAX_LABELS, description="Maximum number of labe
 Sequence = Annotated[int, Meta(ge=0, description="The last record that the answer reflects.")]
 
 
+Only = Annotated[
+    Labels | None,
+    Meta(
+        description="Rank only these: labels or their names, each with all labels below it; `=` and a label alone; or "
+        "schemes."
+    ),
+]
+Without = Annotated[Labels, Meta(description="Do not rank these labels, branches or schemes.")]
+KeepParents = Annotated[
+    bool | None,
+    Meta(
+        description="Whether a label may be ranked, or marked to apply, together with one above it in the hierarchy. "
+        "By default, both may be ranked, but only the better of them is to be applied."
+    ),
+]
+Paths = Annotated[bool, Meta(description="Return the path from the top concept to each label.")]
+
+
 class _Request(Struct, forbid_unknown_fields=True):
     pass
 
@@ -35,6 +53,10 @@ class RankRequest(_Request):
     bands: bool = False
     assign: Annotated[bool, Meta(description="Mark the labels to apply; see `/v1/assign`.")] = False
     explain: bool = False
+    only: Only = None
+    without: Without = ()
+    keep_parents: KeepParents = None
+    paths: Paths = False
 
 
 class BatchRequest(_Request):
@@ -44,6 +66,10 @@ class BatchRequest(_Request):
     k: K = 10
     threshold: float | None = None
     bands: bool = False
+    only: Only = None
+    without: Without = ()
+    keep_parents: KeepParents = None
+    paths: Paths = False
 
 
 class WordVoted(_Response):
@@ -55,6 +81,13 @@ class WordVoted(_Response):
     fields: (
         Annotated[list[str], Meta(description="The field of each position, if the text has fields.")] | UnsetType
     ) = UNSET
+
+
+class PathLabel(_Response):
+    """A label on the path from a top concept to a ranked label."""
+
+    label: str
+    name: str | UnsetType = UNSET
 
 
 class RankedLabel(_Response):
@@ -69,6 +102,9 @@ class RankedLabel(_Response):
     words: list[WordVoted] | UnsetType = UNSET
     prior: float | UnsetType = UNSET
     assigned: Annotated[bool, Meta(description="Whether to apply it, if that was asked for.")] | UnsetType = UNSET
+    path: Annotated[list[PathLabel], Meta(description="From the top concept to the label's parent.")] | UnsetType = (
+        UNSET
+    )
 
 
 class Ranked(_Response):
@@ -96,6 +132,10 @@ class AssignRequest(_Request):
     texts: Annotated[list[Text], Meta(max_length=100_000)] | UnsetType = UNSET
     threshold: Annotated[Share, Meta(description="Assign labels with at least this probability.")] | None = None
     precision: Annotated[Share, Meta(description="Assign labels so that this share of them is right.")] | None = None
+    only: Only = None
+    without: Without = ()
+    keep_parents: KeepParents = None
+    paths: Paths = False
 
 
 class Assigned(_Response):

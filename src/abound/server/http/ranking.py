@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from abound.calibration import Decision
 from abound.calibration.decisions import CONSIDERED, NO_PROBABILITIES
+from abound.hierarchy.links import Chooser
 from abound.server.http.bodies import (
     Assigned,
     AssignRequest,
@@ -20,6 +21,7 @@ from abound.server.http.bodies import (
     BatchRequest,
     Explained,
     ExplainRequest,
+    PathLabel,
     Ranked,
     RankedLabel,
     RankRequest,
@@ -50,6 +52,7 @@ PIECE_REASONS = 12_000
 PIECE_FEATURES = 1_000
 LONG_TEXT = 100_000  # characters; a longer text is tokenized in one piece and ranked in the next
 SHORT_TEXT = 10_000  # characters; a longer text is ranked in one piece and explained in others
+NO_BANDS = "bands cannot be combined with only, without or keep_parents"
 Names = Mapping[str, list[str]]
 _ENCODER = msgspec.json.Encoder()
 
@@ -57,6 +60,8 @@ _ENCODER = msgspec.json.Encoder()
 def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
     """Rank the labels of a text, or of features."""
     request, replica = call.request, call.service.replica
+    if request.bands and _chooses(request):
+        raise Problem(422, NO_BANDS)
     if isinstance(request.text, str) and request.features is UNSET:
         check_text(request.text)
         if request.explain:
@@ -83,19 +88,56 @@ def _ranked(call: Call[RankRequest], text: str) -> list[RankedLabel]:
     names = replica.tagger.label_names
     if request.bands:
         return _shown(_banded(call, [text])[0], request.k, names)
+    chooser = _chooser(call)
     if request.assign:
-        return _marked(call, lambda k: replica.rank_many([text], k)[0])
+        return _marked(call, lambda k: replica.rank_many([text], k, chooser)[0])
+    if chooser is not None:
+        return [_label(entry, names) for entry in replica.rank_many([text], request.k, chooser)[0]]
     return _plain(rank_plainly(replica, text, request.k), names)
+
+
+def _chooses(request: RankRequest | BatchRequest | AssignRequest) -> bool:
+    """Return whether some labels may not be ranked."""
+    return request.only is not None or bool(request.without) or request.keep_parents is False
+
+
+def _chooser(call: Call[RankRequest] | Call[BatchRequest] | Call[AssignRequest]) -> Chooser | None:
+    """Return what chooses the labels of an answer in the current state; None if all may be ranked."""
+    request = call.request
+    if not _chooses(request):
+        return None
+    keep = (
+        isinstance(request, AssignRequest) or request.keep_parents is not False
+    )  # assigned labels are sorted out later
+    try:
+        return call.service.replica.chooser(request.only, request.without, keep_parents=keep)
+    except ValueError as error:
+        raise Problem(422, str(error)) from None
 
 
 def _marked(call: Call[RankRequest], ranked: Callable[[int], list[Entry]]) -> list[RankedLabel]:
     """Return ranked labels, and which of them to apply."""
     replica, names = call.service.replica, call.service.replica.tagger.label_names
-    return [_label(entry, names, assigned) for entry, assigned in rank_and_assign(replica, ranked, call.request.k)]
+    marked = rank_and_assign(replica, ranked, call.request.k, keep_parents=bool(call.request.keep_parents))
+    return [_label(entry, names, assigned) for entry, assigned in marked]
 
 
 def _answer(call: Call[RankRequest], sequence: int, labels: list[RankedLabel]) -> Ranked:
-    return Ranked(sequence, _above(labels, call.request.threshold), UNSET if labels else _why_empty(call))
+    shown = _with_paths(call, _above(labels, call.request.threshold))
+    return Ranked(sequence, shown, UNSET if labels else _why_empty(call))
+
+
+def _with_paths(
+    call: Call[RankRequest] | Call[BatchRequest] | Call[AssignRequest], labels: list[RankedLabel]
+) -> list[RankedLabel]:
+    """Add the paths from top concepts, if they were asked for."""
+    tagger = call.service.replica.tagger
+    if call.request.paths and tagger.hierarchy is not None:
+        names = tagger.label_names
+        for label in labels:
+            if above := tagger.path_of(label.label)[:-1]:
+                label.path = [PathLabel(one, _name(one, names)) for one in above]
+    return labels
 
 
 def _why_empty(call: Call[RankRequest]) -> str:
@@ -103,6 +145,8 @@ def _why_empty(call: Call[RankRequest]) -> str:
         return "no feature of the request is known and votes for a label"
     if call.request.bands:
         return "no label is likely enough to be applied or suggested"
+    if _chooses(call.request) and call.service.replica.rank_many([call.request.text], 1)[0]:
+        return "none of the chosen labels has a vote"
     return why_empty(call.service.replica.tagger, call.request.text)
 
 
@@ -127,10 +171,11 @@ async def _rank_many_features(call: Call[RankRequest], row: FeatureRow, items: l
 def _rank_row(call: Call[RankRequest], row: FeatureRow | TextRow) -> Ranked:
     replica = call.service.replica
     with replica.reading() as sequence:
+        chooser = _chooser(call)
         if call.request.assign:
-            return _answer(call, sequence, _marked(call, row.rank))
+            return _answer(call, sequence, _marked(call, lambda k: row.rank(k, chooser)))
         names = replica.tagger.label_names
-        return _answer(call, sequence, [_label(entry, names) for entry in row.rank(call.request.k)])
+        return _answer(call, sequence, [_label(entry, names) for entry in row.rank(call.request.k, chooser)])
 
 
 def _rank_with_words(call: Call[RankRequest], text: str) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
@@ -140,7 +185,7 @@ def _rank_with_words(call: Call[RankRequest], text: str) -> Ranked | Coroutine[A
         ranked = _ranked(call, text)
         if not ranked:
             return _answer(call, sequence, ranked)
-        labels = _above(ranked, call.request.threshold)
+        labels = _with_paths(call, _above(ranked, call.request.threshold))
         reasons = Reasons(call.service.replica, text, [label.label for label in labels], check_explained)
         if reasons.cost > PIECE_REASONS or len(text) > SHORT_TEXT:
             return _rank_in_steps(labels, reasons)
@@ -168,24 +213,27 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
     """Rank the labels of many texts, each at the sequence of the answer or a later one."""
     request, replica = call.request, call.service.replica
     check_ranked(len(request.texts), request.k)
+    if request.bands and _chooses(request):
+        raise Problem(422, NO_BANDS)
     for text in request.texts:
         check_text(text)
     async with call.service.batches():
         sequence = replica.sequence
         answer = _Answer(b'{"sequence":%d,"results":[' % sequence)
-        for texts in _chunks(request.texts, request.k):
+        # Many labels may have to be ranked to find the chosen ones, so each text is a piece of its own.
+        for texts in _chunks(request.texts, PIECE_LABELS if _chooses(request) else request.k):
             await asyncio.sleep(0)
-            names = replica.tagger.label_names
+            names, chooser = replica.tagger.label_names, _chooser(call)
             if request.bands:
                 ranked = [_shown(entries, request.k, names) for entries in _banded(call, texts)]
             elif len(texts[0]) > LONG_TEXT:  # alone in its piece
                 row = TextRow(replica, texts[0])
                 await asyncio.sleep(0)
-                ranked = [[_label(entry, names) for entry in row.rank(request.k)]]
+                ranked = [[_label(entry, names) for entry in row.rank(request.k, _chooser(call))]]
             else:
-                rows = replica.rank_many(texts, request.k)
+                rows = replica.rank_many(texts, request.k, chooser)
                 ranked = [[_label(entry, names) for entry in entries] for entries in rows]
-            answer.add([_above(labels, request.threshold) for labels in ranked])
+            answer.add([_with_paths(call, _above(labels, request.threshold)) for labels in ranked])
         return Encoded(sequence, answer.closed(b"]}"))
 
 
@@ -207,10 +255,11 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
             unreachable = decision.warning(calibration)
         if unreachable is not None:
             note = b',"note":%b' % _ENCODER.encode(unreachable)
-        for part in _chunks(texts, CONSIDERED):
+        for part in _chunks(texts, PIECE_LABELS if _chooses(request) else CONSIDERED):
             await asyncio.sleep(0)
-            names = replica.tagger.label_names
-            answer.add([[_label(entry, names) for entry in row] for row in assign_labels(replica, part, decision)])
+            names, keep = replica.tagger.label_names, bool(request.keep_parents)
+            rows = assign_labels(replica, part, decision, _chooser(call), keep_parents=keep)
+            answer.add([_with_paths(call, [_label(entry, names) for entry in row]) for row in rows])
         return Encoded(sequence, answer.closed(b"]%b}" % note))
 
 
