@@ -6,6 +6,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from abound.server.history import WINDOW, Trend
+from abound.server.http.bodies import PathLabel
 from abound.server.http.endpoints import Call, Endpoint
 from abound.server.http.problems import Problem
 from abound.server.introspection import Votes, find_label, rivals, word_votes
@@ -58,6 +59,7 @@ class LabelDetails(Struct):
     words: list[Voter]
     rivals: list[RivalLabel]
     examples: list[TaughtText]
+    path: Annotated[list[PathLabel], Meta(description="From the top concept to the label's parent.")]
 
 
 class WordRequest(Struct, forbid_unknown_fields=True):
@@ -153,6 +155,7 @@ async def label(call: Call[LabelRequest]) -> LabelDetails:
                 for other in rivals(replica, resolved, words)
             ],
             examples=[TaughtText(*example) for example in examples],
+            path=[PathLabel(above, _name(replica, above)) for above in replica.tagger.path_of(resolved)[:-1]],
         )
 
 

@@ -88,7 +88,7 @@ const EXPLAINED_BYTES = 64 * 1024; // the server ranks a longer text, but does n
 const isExplained = (text) => text.length * 3 <= EXPLAINED_BYTES || new TextEncoder().encode(text).length <= EXPLAINED_BYTES;
 
 export const rank = (text, { k = 10, bands = false, signal } = {}) =>
-  request("POST", "v1/rank", { body: { text: wellFormed(text), k, explain: isExplained(text), ...(bands ? { bands } : { assign: true }) }, signal });
+  request("POST", "v1/rank", { body: { text: wellFormed(text), k, explain: isExplained(text), paths: true, ...(bands ? { bands } : { assign: true }) }, signal });
 
 /** The text of a file, which the server extracts: { text, is_cut, note }. */
 export const textOf = (file, type) => request("POST", "v1/text", { file, type });

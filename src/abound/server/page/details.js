@@ -38,7 +38,7 @@ export async function openLabel(main, info, query) {
   const shown = details.names?.[0] ?? String(details.label);
   const others = [...(details.names ?? []).slice(1), ...(details.aliases ?? []).map(String)];
   fill(main,
-    h("p", { class: "crumbs" }, h("a", { href: "#/labels" }, "Labels")),
+    h("p", { class: "crumbs" }, h("a", { href: "#/labels" }, "Labels"), details.path.flatMap((above) => [" › ", labelLink(above)])),
     h("div", { class: "page-head" }, h("h1", { dir: "auto" }, shown), String(details.label) !== shown && h("code", { class: "label-id" }, String(details.label))),
     others.length > 0 && h("p", { class: "hint" }, "Also called ", others.flatMap((other, i) => [i ? ", " : "", bdi(other)])),
     h("div", { class: "facts" }, fact(count(details.count), "texts learned"), fact(count(details.accepted), "times accepted"), fact(count(details.rejected), "times rejected")),

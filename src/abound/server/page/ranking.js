@@ -13,6 +13,9 @@ export function likely(probability) {
   return `${Math.round(probability * 100)}% likely`;
 }
 
+/** The names of the labels above a label in the hierarchy, from the top concept on. */
+export const pathOf = (entry) => (entry.path ?? []).map(nameOf).join(" › ");
+
 /** What a correction did to a label: the change of its rank or, if there is none, of its score. */
 function change(entry, before) {
   if (!before) return { cls: "came", mark: "new", spoken: "new in the list" };
@@ -64,13 +67,14 @@ export class RankingList {
       rank: h("span", { class: "rank", "aria-hidden": "true" }, String(i + 1)),
       pick: h("button", { type: "button", class: "pick", dir: "auto" }),
       note: h("span", { class: "note" }),
+      path: h("span", { class: "path", dir: "auto" }),
       bar: h("span", { class: "bar" }),
       score: h("span", { class: "figure" }),
       accept: h("button", { type: "button", class: "act accept", "aria-keyshortcuts": "a" }, "✓"),
       reject: h("button", { type: "button", class: "act reject", "aria-keyshortcuts": "r" }, "✕"),
     };
     row.element = h("li", { class: "row" }, row.rank,
-      h("span", { class: "what" }, row.pick, row.note),
+      h("span", { class: "what" }, row.pick, row.note, row.path),
       h("span", { class: "track", "aria-hidden": "true" }, row.bar), row.score,
       h("span", { class: "acts" }, row.accept, row.reject));
     row.element.addEventListener("mouseenter", () => this.onCurrent(this.entries[i]));
@@ -85,6 +89,8 @@ export class RankingList {
     const name = nameOf(entry);
     row.pick.textContent = name;
     row.element.dataset.label = String(entry.label);
+    row.path.textContent = pathOf(entry);
+    row.path.hidden = !entry.path;
     const isCalibrated = entry.probability !== undefined;
     const share = most > 0 ? Math.max(0, entry.score) / most : 0;
     row.bar.style.setProperty("--share", (isCalibrated ? entry.probability : share).toFixed(4));
@@ -109,7 +115,8 @@ export class RankingList {
     row.reject.title = `Reject ${name} (r)`;
     const worth = isCalibrated ? likely(entry.probability).replace("<", "less than ").replace(">", "more than ") : `score ${entry.score.toFixed(2)}`;
     const applied = entry.assigned || entry.band === "apply" ? ", a label to apply" : "";
-    row.pick.setAttribute("aria-description", `rank ${entry.rank}, ${worth}${applied}`);
+    const below = entry.path ? `, below ${(entry.path ?? []).map(nameOf).join(", ")}` : "";
+    row.pick.setAttribute("aria-description", `rank ${entry.rank}, ${worth}${applied}${below}`);
   }
 
   mark() {
