@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from abound.errors import DamagedJournal, JournalError
+from abound.errors import DamagedJournal, JournalError, RefusedRecord
 from abound.store.journal import Journal, Receipt
-from abound.store.journal.records import AddLabel, BandFeedback, Learn
+from abound.store.journal.records import AddLabel, BandFeedback, Learn, decode_record, encode_record
+from abound.store.journal.rows import VERSION
 
 GOLDEN = Path(__file__).parent / "golden" / "journal-1"
 GOLDEN_2 = GOLDEN.parent / "journal-2"
@@ -142,4 +143,39 @@ def test_a_journal_of_version_2_is_read_and_goes_on(tmp_path):
     with sqlite3.connect(path) as connection:
         (content,) = connection.execute("SELECT content FROM meta").fetchone()
     connection.close()
-    assert json.loads(content)["version"] == 3  # software that does not know feedback with a text must not read it
+    assert json.loads(content)["version"] == VERSION  # older software must not read it
+
+
+def test_a_journal_of_version_3_is_read_and_goes_on(tmp_path):
+    for file in (GOLDEN.parent / "journal-3").iterdir():
+        shutil.copy(file, tmp_path)
+    path, old = tmp_path / "journal.sqlite", Learn("a red apple", added=("fruit",))
+    with Journal(path) as journal:
+        assert (journal.last, sorted(journal.skips())) == (4, [3])
+        assert next(iter(journal.read())).record == old
+        assert list(journal.damage()) == []
+    new = Learn({"title": "Apples", "abstract": "a red fruit"}, added=("fruit",))
+    with Journal(path, write=True) as journal:
+        assert journal.append([(old, "key 1"), (new, "key 5")]) == [Receipt(1, True), Receipt(5, False)]
+    with Journal(path) as journal:
+        assert [stored.record for stored in journal.read(4)] == [new]
+        assert list(journal.damage()) == []
+    with sqlite3.connect(path) as connection:
+        (content,) = connection.execute("SELECT content FROM meta").fetchone()
+    connection.close()
+    assert json.loads(content)["version"] == VERSION == 4  # software that does not know fields must not read it
+
+
+def test_the_order_of_fields_does_not_matter():
+    one, other = ({"title": "a", "abstract": "b"}, {"abstract": "b", "title": "a"})
+    assert encode_record(Learn(one, added=("x",))) == encode_record(Learn(other, added=("x",)))
+    back = decode_record(encode_record(Learn(one, added=("x",))))
+    assert list(back.text) == list(Learn(one, added=("x",)).text)  # a replay joins fields in the same order
+
+
+@pytest.mark.parametrize("text", [{"title": 3}, {3: "a"}, 3, ["a"]])
+def test_other_texts_are_refused(text):
+    with pytest.raises(RefusedRecord, match="must be a string"):
+        Learn(text, added=("x",))
+    with pytest.raises(RefusedRecord, match="must be a string"):
+        BandFeedback("x", 0.5, "suggest", "apply", text)

@@ -5,10 +5,13 @@ must not be written. Time and free memory differ between machines; the numbers o
 about a microsecond on a small machine.
 """
 
+from collections.abc import Sequence
+
 from abound.errors import RecordTooLarge
 from abound.server.labels import LabelTable
 from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record
 from abound.tagger import Tagger
+from abound.texts import Text, n_characters
 
 MAX_COST = 150_000  # of a record: it holds the replica's lock for less than 250 ms
 LABEL_OVERHEAD = 40  # fixed cost of a label, in terms
@@ -34,9 +37,9 @@ def replay_cost(record: Record) -> int:
     """Return the approximate cost of a record at a replay, without counting its words."""
     if isinstance(record, Learn):
         labels = len(record.accepted) + len(record.added) + len(record.rejected)
-        return RECORD_OVERHEAD + _cost(len(record.text) // CHARACTERS_PER_TERM, labels)
+        return RECORD_OVERHEAD + _cost(n_characters(record.text) // CHARACTERS_PER_TERM, labels)
     if isinstance(record, BandFeedback) and record.text is not None:
-        return RECORD_OVERHEAD + _cost(len(record.text) // CHARACTERS_PER_TERM, 1)
+        return RECORD_OVERHEAD + _cost(n_characters(record.text) // CHARACTERS_PER_TERM, 1)
     return RECORD_OVERHEAD
 
 
@@ -55,7 +58,7 @@ def _cost(terms: int, labels: int) -> int:
     return (terms + LABEL_OVERHEAD) * (labels + TEXT_OVERHEAD)
 
 
-def _terms(tagger: Tagger, texts: "tuple[str, ...] | list[str]", labels: int) -> int:
+def _terms(tagger: Tagger, texts: Sequence[Text], labels: int) -> int:
     encoder = tagger.encoder
     rough = sum(map(encoder.term_count_bound, texts))
     if _cost(rough, labels) <= MAX_COST // 20:

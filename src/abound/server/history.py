@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from abound.store.journal.records import Learn, Record
 from abound.store.names import Name
+from abound.texts import Text, joined, n_characters
 
 WINDOW = 1000  # corrections whose outcome is kept
 SMOOTHED = 50  # corrections that are averaged in a point of the curve
@@ -70,10 +71,10 @@ class History:
         self.since = 0  # outcomes up to here are not kept: enough records follow to replace them
         self._decisions: OrderedDict[Name, LabelDecisions] = OrderedDict()
 
-    def evaluate(self, sequence: int, record: Record, rank: Callable[[str, int], Sequence[Name]]) -> None:
+    def evaluate(self, sequence: int, record: Record, rank: Callable[[Text, int], Sequence[Name]]) -> None:
         """Note whether the model is right before it learns a record; `rank` returns the first labels of a text."""
         is_kept = sequence > self.since
-        if not isinstance(record, Learn) or not is_kept or len(record.text) > MAX_EVALUATED:
+        if not isinstance(record, Learn) or not is_kept or n_characters(record.text) > MAX_EVALUATED:
             return
         first = rank(record.text, TOP_K)
         right = dict.fromkeys((*record.accepted, *record.added))
@@ -93,7 +94,7 @@ class History:
                 self._decisions.move_to_end(label)
                 decisions.accepted += decision != "rejected"
                 decisions.rejected += decision == "rejected"
-                decisions.examples.append(Example(sequence, record.text[:EXAMPLE_CHARACTERS], decision))
+                decisions.examples.append(Example(sequence, joined(record.text)[:EXAMPLE_CHARACTERS], decision))
         while len(self._decisions) > MAX_LABELS:
             self._decisions.popitem(last=False)
 

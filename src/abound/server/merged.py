@@ -18,6 +18,7 @@ from abound.server.labels import LabelTable
 from abound.store.names import Name
 from abound.tagger import Entry, Tagger
 from abound.tagger.choosing import choose
+from abound.texts import Text
 
 SPARE = 32  # extra ranks for labels that are not shown; at least the number of candidates that a cascade re-ranks
 WIDER = 4  # factor by which the width grows if it was too small
@@ -55,7 +56,7 @@ def _choose(tagger: Tagger, labels: LabelTable, row: Rows, k: int, chooser: Choo
     return [replace(entry, rank=rank) for rank, entry in enumerate(chosen, 1)]
 
 
-def rank_to_judge(tagger: Tagger, labels: LabelTable, text: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def rank_to_judge(tagger: Tagger, labels: LabelTable, text: Text) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the numbers and scores of a text's best labels as they are shown, each of shape (1, k)."""
     [best] = _best_of_rows(tagger, labels, tagger.rows_of([text]), N_COMPARED)
     numbers = np.array([[one.number for one in best]], np.int32)

@@ -15,9 +15,10 @@ from abound.server.merged import rank_rows
 from abound.server.replica import Replica, merge_explanations
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation
+from abound.texts import Text
 
 
-def rank_plainly(replica: Replica, text: str, k: int) -> list[tuple[Name, float, float | None]]:
+def rank_plainly(replica: Replica, text: Text, k: int) -> list[tuple[Name, float, float | None]]:
     """Rank the labels of a text as label, score and probability: the fast path for the most frequent request."""
     with replica.reading():
         if replica.labels.n_hidden:
@@ -36,7 +37,7 @@ class Reasons:
     Parameters
     ----------
     replica : Replica
-    text : str
+    text : str or mapping from field to str
     labels : sequence of names
         ValueError if one is unknown or retired.
     check : callable
@@ -51,7 +52,7 @@ class Reasons:
         Positions of known words times labels to explain.
     """
 
-    def __init__(self, replica: Replica, text: str, labels: Sequence[Name], check: Callable[[int, int], None]) -> None:
+    def __init__(self, replica: Replica, text: Text, labels: Sequence[Name], check: Callable[[int, int], None]) -> None:
         self._replica = replica
         with replica.reading() as self.sequence:
             self._names = replica.resolve_labels(labels)
@@ -92,7 +93,7 @@ class Reasons:
 
 def assign(
     replica: Replica,
-    texts: Sequence[str],
+    texts: Sequence[Text],
     decision: Decision,
     chooser: Chooser | None = None,
     *,
@@ -135,7 +136,7 @@ def _assigned(
     return chosen
 
 
-def cut(replica: Replica, texts: Sequence[str]) -> list[list[BandedEntry]]:
+def cut(replica: Replica, texts: Sequence[Text]) -> list[list[BandedEntry]]:
     """Rank the labels of texts in bands; a merged label has the band of its best part."""
     with replica.reading():
         labels, banded = replica.labels, []
@@ -194,10 +195,10 @@ class TextRow:
     Parameters
     ----------
     replica : Replica
-    text : str
+    text : str or mapping from field to str
     """
 
-    def __init__(self, replica: Replica, text: str) -> None:
+    def __init__(self, replica: Replica, text: Text) -> None:
         self._replica, self._text = replica, text
         with replica.reading() as self._sequence:
             self._rows = replica.tagger.rows_of([text])

@@ -28,6 +28,7 @@ from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, 
 from abound.store.names import Name
 from abound.tagger import Entry, LabelQuality, Tagger, TextExplanation
 from abound.tagger.answers import entries_of
+from abound.texts import Text
 
 
 class Replica:
@@ -190,13 +191,13 @@ class Replica:
                 self.tagger.learn_names({record.label: record.names})
             self.search.update(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
 
-    def _judge(self, text: str, right: Sequence[Name], wrong: Sequence[Name], *, only_named: bool = False) -> None:
+    def _judge(self, text: Text, right: Sequence[Name], wrong: Sequence[Name], *, only_named: bool = False) -> None:
         """Teach calibration and bands by the decisions on a text, which is ranked as it is shown."""
         numbers = [self.labels.book.known([names])[1] for names in (right, wrong)]
         ranking = rank_to_judge(self.tagger, self.labels, text)
         self.tagger.judge_ranking(*ranking, *numbers, only_named=only_named)
 
-    def _first_labels(self, text: str, k: int) -> list[Name]:
+    def _first_labels(self, text: Text, k: int) -> list[Name]:
         return [entry.label for entry in self._rank_many([text], k)[0]]
 
     def check_usable(self) -> None:
@@ -226,14 +227,14 @@ class Replica:
             return f"{EXACTLY}{self.labels.resolve(item.removeprefix(EXACTLY))}"
         return self.labels.resolve(item)
 
-    def rank(self, text: str, k: int = 10) -> list[Entry]:
+    def rank(self, text: Text, k: int = 10) -> list[Entry]:
         """Rank the best labels of a text; merged labels count as one, retired ones are left out.
 
         The positive scores of a merged label's parts are added; see `merged.py`.
         """
         return self.rank_many([text], k)[0]
 
-    def rank_many(self, texts: Sequence[str], k: int = 10, chooser: Chooser | None = None) -> list[list[Entry]]:
+    def rank_many(self, texts: Sequence[Text], k: int = 10, chooser: Chooser | None = None) -> list[list[Entry]]:
         """Rank the best labels of each text, all at the same sequence."""
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
@@ -241,16 +242,16 @@ class Replica:
             self.check_usable()
             return self._rank_many(texts, k, chooser)
 
-    def _rank_many(self, texts: Sequence[str], k: int, chooser: Chooser | None = None) -> list[list[Entry]]:
+    def _rank_many(self, texts: Sequence[Text], k: int, chooser: Chooser | None = None) -> list[list[Entry]]:
         if not self.labels.n_hidden:
             return entries_of(self.tagger.rank_arrays(texts, k, chooser))
         return rank_rows(self.tagger, self.labels, self.tagger.rows_of(texts), k, chooser)
 
-    def explain(self, text: str, label: Name) -> TextExplanation:
+    def explain(self, text: Text, label: Name) -> TextExplanation:
         """Return the words of a text that vote for a label; see `Tagger.explain`."""
         return self.explain_many(text, [label])[0]
 
-    def explain_many(self, text: str, labels: Sequence[Name]) -> list[TextExplanation]:
+    def explain_many(self, text: Text, labels: Sequence[Name]) -> list[TextExplanation]:
         """Explain several labels of a text; raise ValueError if one is unknown or retired."""
         with self.reading():
             names = self.resolve_labels(labels)
@@ -269,7 +270,7 @@ class Replica:
                 raise ValueError(f"label {label!r} is retired")
         return names
 
-    def voted_parts(self, text: str, labels: Sequence[Name]) -> list[list[Name]]:
+    def voted_parts(self, text: Text, labels: Sequence[Name]) -> list[list[Name]]:
         """Return, for each label, the parts that have votes in a text, or the first part if none has."""
         groups = [self.labels.members(label) for label in labels]
         members = [member for group in groups if len(group) > 1 for member in group]

@@ -54,6 +54,7 @@ def _describe(service: Service, state_hash: str | None) -> About:
             version=service.version,
             bands=tagger.bands is not None,
             learns_wrong=tagger.ranker.learns_wrong,
+            fields=UNSET if tagger.encoder.fields is None else list(tagger.encoder.fields),
             state_hash=UNSET if state_hash is None else state_hash,
         )
 

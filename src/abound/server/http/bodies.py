@@ -5,7 +5,8 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 MAX_LABELS = 1000  # of a ranking
-Text = Annotated[str, Meta(description="A text in any language.")]
+Fields = Annotated[dict[str, str], Meta(max_length=100, description="The texts of the document's fields, by name.")]
+Text = Annotated[str, Meta(description="A text in any language.")] | Fields
 Label = Annotated[str, Meta(min_length=1, max_length=1000)] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float
 Labels = Annotated[tuple[Label, ...], Meta(max_length=10_000)]
 # Far beyond any weight of a word, and small enough for finite sums.
@@ -323,6 +324,7 @@ class About(_Response):
     version: str
     bands: bool
     learns_wrong: bool
+    fields: Annotated[list[str], Meta(description="The fields of the model's texts.")] | UnsetType = UNSET
     state_hash: str | UnsetType = UNSET
 
 

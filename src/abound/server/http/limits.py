@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from abound.server.http.problems import Problem
+from abound.tagger import Tagger
+from abound.texts import Text, joined
 
 LEARN_BYTES = 1 << 20  # of a body with a text to learn or to rank
 TEXT_BYTES = 1 << 19  # of a text: it is tokenized while other requests wait
@@ -79,7 +81,7 @@ def too_large(limit: int) -> Problem:
     return Problem(413, f"the body must have at most {limit:,} bytes", {b"x-abound-limit": b"%d" % limit})
 
 
-def check_text(text: str) -> None:
+def check_text(text: Text) -> None:
     """Raise Problem if a text would take too long to tokenize.
 
     Examples
@@ -89,6 +91,7 @@ def check_text(text: str) -> None:
     ...
     abound.server.http.problems.Problem: (413, 'a text must have at most 125,000 words')
     """
+    text = joined(text)
     n_characters = len(text)
     if n_characters < 2 * MAX_WORDS and 4 * n_characters <= TEXT_BYTES:
         return
@@ -111,6 +114,19 @@ def cut_text(text: str) -> str:
     except Problem:  # too many words: this many characters cannot have them
         text = text[: 2 * MAX_WORDS - 1]
     return text
+
+
+def check_fields(tagger: Tagger, text: Text) -> None:
+    """Raise Problem if a text has fields that the model does not have.
+
+    A model that was fitted without fields joins those of a text.
+    """
+    known = tagger.encoder.fields
+    if known is None or isinstance(text, str):
+        return
+    for name in text:
+        if name not in known:
+            raise Problem(422, f"the model has no field {name!r}; its fields: {', '.join(known)}")
 
 
 def check_ranked(n_texts: int, k: int) -> None:

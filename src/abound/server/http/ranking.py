@@ -4,7 +4,7 @@ Work that may take longer than one ranking is split into pieces; other requests 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,6 +34,7 @@ from abound.server.http.limits import (
     EXPLAIN_BYTES,
     answer_too_large,
     check_explained,
+    check_fields,
     check_ranked,
     check_text,
 )
@@ -43,6 +44,7 @@ from abound.server.queries import assign as assign_labels
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
+from abound.texts import Text, joined, n_characters
 
 # The size of a piece of work.
 PIECE_CHARACTERS = 20_000
@@ -62,11 +64,12 @@ def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encod
     request, replica = call.request, call.service.replica
     if request.bands and _chooses(request):
         raise Problem(422, NO_BANDS)
-    if isinstance(request.text, str) and request.features is UNSET:
+    if isinstance(request.text, str | dict) and request.features is UNSET:
         check_text(request.text)
+        check_fields(replica.tagger, request.text)
         if request.explain:
             return _rank_with_words(call, request.text)
-        if len(request.text) > LONG_TEXT and not request.bands:
+        if n_characters(request.text) > LONG_TEXT and not request.bands:
             return _rank_long(call, request.text)
         with replica.reading() as sequence:  # labels and sequence of one state
             return _answer(call, sequence, _ranked(call, request.text))
@@ -77,13 +80,13 @@ def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encod
     raise Problem(422, "send either text or features")
 
 
-async def _rank_long(call: Call[RankRequest], text: str) -> Ranked:
+async def _rank_long(call: Call[RankRequest], text: Text) -> Ranked:
     row = TextRow(call.service.replica, text)
     await asyncio.sleep(0)
     return _rank_row(call, row)
 
 
-def _ranked(call: Call[RankRequest], text: str) -> list[RankedLabel]:
+def _ranked(call: Call[RankRequest], text: Text) -> list[RankedLabel]:
     request, replica = call.request, call.service.replica
     names = replica.tagger.label_names
     if request.bands:
@@ -141,7 +144,7 @@ def _with_paths(
 
 
 def _why_empty(call: Call[RankRequest]) -> str:
-    if not isinstance(call.request.text, str):
+    if call.request.text is UNSET:
         return "no feature of the request is known and votes for a label"
     if call.request.bands:
         return "no label is likely enough to be applied or suggested"
@@ -178,8 +181,8 @@ def _rank_row(call: Call[RankRequest], row: FeatureRow | TextRow) -> Ranked:
         return _answer(call, sequence, [_label(entry, names) for entry in row.rank(call.request.k, chooser)])
 
 
-def _rank_with_words(call: Call[RankRequest], text: str) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
-    if len(text.encode("utf-8", "surrogatepass")) > EXPLAIN_BYTES:
+def _rank_with_words(call: Call[RankRequest], text: Text) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
+    if len(joined(text).encode("utf-8", "surrogatepass")) > EXPLAIN_BYTES:
         raise Problem(413, f"only texts of at most {EXPLAIN_BYTES:,} bytes can be explained; leave out explain")
     with call.service.replica.reading() as sequence:
         ranked = _ranked(call, text)
@@ -187,7 +190,7 @@ def _rank_with_words(call: Call[RankRequest], text: str) -> Ranked | Coroutine[A
             return _answer(call, sequence, ranked)
         labels = _with_paths(call, _above(ranked, call.request.threshold))
         reasons = Reasons(call.service.replica, text, [label.label for label in labels], check_explained)
-        if reasons.cost > PIECE_REASONS or len(text) > SHORT_TEXT:
+        if reasons.cost > PIECE_REASONS or n_characters(text) > SHORT_TEXT:
             return _rank_in_steps(labels, reasons)
         return Ranked(sequence, [_with_words(*both) for both in zip(labels, reasons.explain(), strict=True)])
 
@@ -217,6 +220,7 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
         raise Problem(422, NO_BANDS)
     for text in request.texts:
         check_text(text)
+        check_fields(replica.tagger, text)
     async with call.service.batches():
         sequence = replica.sequence
         answer = _Answer(b'{"sequence":%d,"results":[' % sequence)
@@ -226,7 +230,7 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
             names, chooser = replica.tagger.label_names, _chooser(call)
             if request.bands:
                 ranked = [_shown(entries, request.k, names) for entries in _banded(call, texts)]
-            elif len(texts[0]) > LONG_TEXT:  # alone in its piece
+            elif n_characters(texts[0]) > LONG_TEXT:  # alone in its piece
                 row = TextRow(replica, texts[0])
                 await asyncio.sleep(0)
                 ranked = [[_label(entry, names) for entry in row.rank(request.k, _chooser(call))]]
@@ -241,6 +245,8 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
     """Return the labels to apply to texts, each at the sequence of the answer or a later one."""
     request, replica = call.request, call.service.replica
     texts = _texts(request)
+    for text in texts:
+        check_fields(replica.tagger, text)
     try:
         decision = Decision(request.threshold, request.precision)
     except ValueError as error:
@@ -263,11 +269,11 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
         return Encoded(sequence, answer.closed(b"]%b}" % note))
 
 
-def _texts(request: AssignRequest) -> list[str]:
+def _texts(request: AssignRequest) -> Sequence[Text]:
     """Return the texts of a request, after checking their sizes."""
     if isinstance(request.texts, list) and request.text is UNSET:
         texts = request.texts
-    elif isinstance(request.text, str) and request.texts is UNSET:
+    elif isinstance(request.text, str | dict) and request.texts is UNSET:
         texts = [request.text]
     else:
         raise Problem(422, "send either text or texts")
@@ -280,9 +286,10 @@ def _texts(request: AssignRequest) -> list[str]:
 def explain(call: Call[ExplainRequest]) -> Explained | Coroutine[Any, Any, Explained]:
     """Return the words of a text that vote for a label."""
     replica, request = call.service.replica, call.request
+    check_fields(replica.tagger, request.text)
     with replica.reading(), _not_found():
         reasons = Reasons(replica, request.text, [request.label], check_explained)
-        if reasons.cost > PIECE_REASONS or len(request.text) > SHORT_TEXT:
+        if reasons.cost > PIECE_REASONS or n_characters(request.text) > SHORT_TEXT:
             return _explain_in_steps(reasons)
         return _explained(reasons.sequence, *reasons.explain())
 
@@ -329,15 +336,15 @@ class _Answer:
         return b"".join([*self._parts, end])
 
 
-def _chunks(texts: list[str], k: int) -> Iterator[list[str]]:
-    chunk: list[str] = []
+def _chunks(texts: Sequence[Text], k: int) -> Iterator[list[Text]]:
+    chunk: list[Text] = []
     size, most = 0, max(1, min(PIECE_TEXTS, PIECE_LABELS // k))
     for text in texts:
-        if chunk and size + len(text) > PIECE_CHARACTERS:
+        if chunk and size + n_characters(text) > PIECE_CHARACTERS:
             yield chunk
             chunk, size = [], 0
         chunk.append(text)
-        size += len(text)
+        size += n_characters(text)
         if len(chunk) >= most:
             yield chunk
             chunk, size = [], 0
@@ -345,7 +352,7 @@ def _chunks(texts: list[str], k: int) -> Iterator[list[str]]:
         yield chunk
 
 
-def _banded(call: Call[RankRequest] | Call[BatchRequest], texts: list[str]) -> list[list[BandedEntry]]:
+def _banded(call: Call[RankRequest] | Call[BatchRequest], texts: list[Text]) -> list[list[BandedEntry]]:
     if call.service.replica.tagger.bands is None:
         raise Problem(409, "the model has no bands yet; train them with `abound feedback`")
     return cut(call.service.replica, texts)

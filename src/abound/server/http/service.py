@@ -13,6 +13,7 @@ from abound.server.replica import Replica
 from abound.server.writer import Writer
 from abound.store.journal import Receipt
 from abound.store.journal.records import Learn, Record
+from abound.texts import n_characters
 
 MAX_WAITING = 1000  # requests of a process that wait for the journal
 MAX_WAITING_BYTES = 64 << 20  # of their texts
@@ -93,7 +94,7 @@ class Service:
 
     async def learn(self, record: Record, key: str | None) -> Receipt:
         """Write a record, and wait until this process has applied it."""
-        size = len(record.text) if isinstance(record, Learn) else 0
+        size = n_characters(record.text) if isinstance(record, Learn) else 0
         if self.waiting >= MAX_WAITING or self.waiting_bytes + size > MAX_WAITING_BYTES:
             raise busy(429, f"{self.waiting:,} requests are waiting for the journal; try again later")
         self.waiting += 1

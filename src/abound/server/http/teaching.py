@@ -4,7 +4,7 @@ from msgspec import UNSET
 
 from abound.server.http.bodies import FeedbackRequest, Learned, LearnRequest, Noted
 from abound.server.http.endpoints import Call, Endpoint, Scope
-from abound.server.http.limits import check_text
+from abound.server.http.limits import check_fields, check_text
 from abound.store.journal.records import BandFeedback, Learn
 
 
@@ -12,6 +12,7 @@ async def learn(call: Call[LearnRequest]) -> Learned:
     """Learn a person's decisions on the labels of a text."""
     request = call.request
     check_text(request.text)
+    check_fields(call.service.replica.tagger, request.text)
     record = Learn(request.text, request.accepted, request.rejected, request.added)
     receipt = await call.service.learn(record, call.key or request.key)
     return Learned(receipt.sequence, receipt.repeated)
@@ -23,6 +24,7 @@ async def feedback(call: Call[FeedbackRequest]) -> Noted:
     text = None if request.text is UNSET else request.text
     if text is not None:
         check_text(text)
+        check_fields(call.service.replica.tagger, text)
     record = BandFeedback(request.label, request.score, request.shown, request.wanted, text)
     receipt = await call.service.learn(record, call.key)
     return Noted(receipt.sequence)

@@ -1,4 +1,5 @@
 // A client of the server's public HTTP API.
+import { toRequest } from "./fields.js";
 import { forget, read, write } from "./store.js";
 
 export class ApiError extends Error {
@@ -83,22 +84,23 @@ function messageFor(status, problem) {
 
 /** Replace lone surrogates, which JSON cannot carry. */
 const wellFormed = (text) => (text.toWellFormed ? text.toWellFormed() : text);
+const asSent = (text) => toRequest(wellFormed(text));
 
 const EXPLAINED_BYTES = 64 * 1024; // the server ranks a longer text, but does not explain it
 const isExplained = (text) => text.length * 3 <= EXPLAINED_BYTES || new TextEncoder().encode(text).length <= EXPLAINED_BYTES;
 
 export const rank = (text, { k = 10, bands = false, signal } = {}) =>
-  request("POST", "v1/rank", { body: { text: wellFormed(text), k, explain: isExplained(text), paths: true, ...(bands ? { bands } : { assign: true }) }, signal });
+  request("POST", "v1/rank", { body: { text: asSent(text), k, explain: isExplained(text), paths: true, ...(bands ? { bands } : { assign: true }) }, signal });
 
 /** The text of a file, which the server extracts: { text, is_cut, note }. */
 export const textOf = (file, type) => request("POST", "v1/text", { file, type });
 
-export const explain = (text, label) => request("POST", "v1/explain", { body: { text: wellFormed(text), label } });
+export const explain = (text, label) => request("POST", "v1/explain", { body: { text: asSent(text), label } });
 
 export async function learn(batch) {
   const { text, accepted, rejected, added } = batch;
   const answer = await request("POST", "v1/learn", {
-    body: { text: wellFormed(text), accepted, rejected, added }, key: batch.id,
+    body: { text: asSent(text), accepted, rejected, added }, key: batch.id,
   });
   seen = Math.max(seen, answer.sequence);
   return answer;

@@ -4,13 +4,13 @@ import { fill, h } from "./dom.js";
 import { cut, follow } from "./highlight.js";
 
 export class Editor {
-  constructor({ onInput, label }) {
+  constructor({ onInput, label, example = "" }) {
     this.words = [];
     this.text = "";
     this.marks = h("div", { class: "marks", "aria-hidden": "true", dir: "auto" });
     this.field = h("textarea", {
       id: "text", class: "field", spellcheck: "false", autocomplete: "off", rows: "4", dir: "auto", "aria-label": label,
-      placeholder: "Type or paste a text, or drop a file here.",
+      placeholder: `Type or paste a text, or drop a file here.${example && `\n\n${example}`}`,
     });
     this.field.addEventListener("input", (event) => {
       this.words = follow(this.text, this.field.value, this.words);

@@ -1,4 +1,6 @@
 // Parse a file into rows of text, or tell that it is a document, whose text the server extracts.
+import { fromRecord, isField } from "./fields.js";
+
 const MAX_BYTES = 50 * 1024 * 1024;
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024; // the server's limit
 const DOCUMENT_TYPES = {
@@ -39,6 +41,8 @@ export function fromJsonLines(content) {
       throw new Error(`Line ${i + 1} is not valid JSON.`);
     }
     if (typeof parsed === "string") return [{ text: parsed }];
+    const own = parsed && typeof parsed === "object" ? fromRecord(typeof parsed.text === "object" && parsed.text ? parsed.text : parsed) : null;
+    if (own !== null) return [{ text: own, source: parsed }];
     const field = parsed && typeof parsed === "object" ? textField(Object.keys(parsed), [parsed]) : null;
     if (!field) throw new Error(`Line ${i + 1} has no text. Each line needs a field "text".`);
     return [{ text: String(parsed[field]), source: parsed }];
@@ -50,9 +54,12 @@ export function fromCsv(content, comma = null) {
   const [head, ...lines] = cells(content, separator);
   if (!head) return [];
   const known = head.map((name) => name.trim().toLowerCase());
-  const hasHead = known.some((name) => TEXT_FIELDS.includes(name) || name === "labels" || name === "id");
+  const hasHead = known.some((name) => TEXT_FIELDS.includes(name) || name === "labels" || name === "id" || isField(name));
   const names = hasHead ? known : head.map((_, i) => String(i));
   const records = (hasHead ? lines : [head, ...lines]).map((line) => Object.fromEntries(names.map((name, i) => [name, line[i] ?? ""])));
+  if (records.some((source) => fromRecord(source) !== null)) {
+    return records.map((source) => ({ text: fromRecord(source) ?? "", source }));
+  }
   const field = textField(names, records);
   return field === null ? [] : records.map((source) => ({ text: source[field], ...(hasHead ? { source } : {}) }));
 }

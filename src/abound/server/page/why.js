@@ -6,6 +6,9 @@ import { likely } from "./ranking.js";
 const DIGITS = 3;
 const figure = (value) => (value < 0 ? "\u2212" : "") + Math.abs(value).toFixed(DIGITS);
 
+/** The fields in which a word occurs, each once; nothing for a plain text. */
+const fieldsNote = (fields) => (fields.length ? h("span", { class: "in-field" }, ` in ${[...new Set(fields)].join(", ")}`) : null);
+
 /** One row of a table of votes. */
 export function voteRow(name, vote, shown, most) {
   const share = most > 0 ? Math.abs(vote) / most : 0;
@@ -41,7 +44,7 @@ export class Why {
     const words = entry.words ?? [];
     const votes = words.map((word) => word.vote);
     const rest = entry.score - votes.reduce((sum, vote) => sum + vote, 0);
-    const named = words.map(({ word, vote }) => ({ name: wordLink(word), vote }));
+    const named = words.map(({ word, vote, fields = [] }) => ({ name: [wordLink(word), fieldsNote(fields)], vote }));
     if (Math.abs(rest) > 1e-9 * Math.max(1, Math.abs(entry.score))) named.push({ name: "bias, the same for every text", vote: rest });
     const shown = rounded(named.map(({ vote }) => vote), entry.score, DIGITS);
     const rows = named.map((row, i) => ({ ...row, shown: shown[i] })).sort((a, b) => Math.abs(b.vote) - Math.abs(a.vote));

@@ -4,7 +4,8 @@ import { Completion } from "./completion.js";
 import { decisions } from "./decisions.js";
 import { fill, h, keyOf, nameOf, plural, say } from "./dom.js";
 import { Editor } from "./editor.js";
-import { countWords, toUnits } from "./highlight.js";
+import { example, place, setFields } from "./fields.js";
+import { countWords } from "./highlight.js";
 import { bind, resume } from "./keys.js";
 import { RankingList } from "./ranking.js";
 import { Why } from "./why.js";
@@ -25,10 +26,11 @@ export class Workbench {
   constructor({ onText = () => {}, onFile = () => {}, info = {} } = {}) {
     this.onText = onText;
     this.info = info;
+    setFields(info.fields);
     this.ranked = { text: "", labels: [], sequence: 0 };
     this.before = null;
     this.pressed = []; // times of the key presses whose labels are not shown yet
-    this.editor = new Editor({ label: "Text to rank", onInput: (event) => this.typed(event) });
+    this.editor = new Editor({ label: "Text to rank", example: example(), onInput: (event) => this.typed(event) });
     this.list = new RankingList({
       onCurrent: (entry) => this.showWhy(entry),
       onDecide: (entry, kind) => this.decide(entry, kind),
@@ -148,7 +150,7 @@ export class Workbench {
     this.asking = new AbortController();
     try {
       const answer = await api.rank(text, { k: SHOWN, bands: this.info.bands, signal: this.asking.signal });
-      const labels = answer.labels.map((entry) => ({ ...entry, isExplained: Boolean(entry.words), words: toUnits(text, entry.words ?? []) }));
+      const labels = answer.labels.map((entry) => ({ ...entry, isExplained: Boolean(entry.words), words: place(text, entry.words ?? []) }));
       this.ranked = { text, labels, sequence: answer.sequence, note: answer.note };
       this.problem = null;
       this.show();

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from abound.errors import RefusedRecord
 from abound.store.names import Name
+from abound.texts import Text, check_text
 
 MAX_BYTES = 1 << 20  # of a record
 MAX_LABELS = 10_000  # of one list in a record
@@ -19,7 +20,7 @@ class Learn:
 
     Attributes
     ----------
-    text : str
+    text : str or mapping from field to str
     accepted : tuple of names
         Labels that were suggested and are right.
     rejected : tuple of names
@@ -29,14 +30,13 @@ class Learn:
     """
 
     kind: ClassVar[str] = "learn"
-    text: str
+    text: Text
     accepted: tuple[Name, ...] = ()
     rejected: tuple[Name, ...] = ()
     added: tuple[Name, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise RefusedRecord(f"a text must be a string, got {type(self.text).__name__}")
+        object.__setattr__(self, "text", _text(self.text))
         for field in ("accepted", "rejected", "added"):
             object.__setattr__(self, field, _labels(field, getattr(self, field)))
         right = {*self.accepted, *self.added}
@@ -109,7 +109,7 @@ class BandFeedback:
     score : float
     shown, wanted : str
         Bands; a label that belongs in "hide" is wrong.
-    text : str, optional
+    text : str or mapping from field to str, optional
         The text that it was shown for. Without it, the feedback is only counted.
     """
 
@@ -118,7 +118,7 @@ class BandFeedback:
     score: float
     shown: str
     wanted: str
-    text: str | None = None
+    text: Text | None = None
 
     def __post_init__(self) -> None:
         _label("label", self.label)
@@ -129,8 +129,8 @@ class BandFeedback:
             value = getattr(self, field)
             if not isinstance(value, str) or not 1 <= len(value) <= 100:
                 raise RefusedRecord(f"{field} must be the name of a band, of 1 to 100 characters, got {value!r}")
-        if self.text is not None and not isinstance(self.text, str):
-            raise RefusedRecord(f"a text must be a string, got {type(self.text).__name__}")
+        if self.text is not None:
+            object.__setattr__(self, "text", _text(self.text))
 
 
 LabelEdit: TypeAlias = AddLabel | RenameLabel | MergeLabels | RetireLabel
@@ -139,6 +139,15 @@ LABEL_EDITS = (AddLabel, RenameLabel, MergeLabels, RetireLabel)
 KINDS: dict[str, type[Record]] = {cls.kind: cls for cls in (Learn, *LABEL_EDITS, BandFeedback)}
 _FIELDS = {kind: tuple(field.name for field in fields(cls)) for kind, cls in KINDS.items()}
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _text(text: Any) -> Text:
+    """Return a text, its fields in the order in which they are stored, so that a replay sees the same text."""
+    try:
+        check_text(text)
+    except TypeError as error:
+        raise RefusedRecord(str(error)) from None
+    return text if isinstance(text, str) else dict(sorted(text.items()))
 
 
 def _label(field: str, label: Any) -> Name:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from abound.errors import DamagedJournal, JournalError, RefusedRecord
 from abound.store.journal.records import Record
 
-FORMAT, VERSION = "abound journal", 3
-VERSIONS = (1, 2, VERSION)  # that can be read; in version 2, feedback on a band has no text
+FORMAT, VERSION = "abound journal", 4
+VERSIONS = (1, 2, 3, VERSION)  # that can be read; 2 has no texts in feedback on bands, 3 no texts with fields
 OLD_VERSION = 1  # has no skips, and its keys expire by the wall clock; the first write upgrades it
 MAX_KEY_BYTES = 200
 DIGEST_BYTES = 16
@@ -142,7 +142,7 @@ class Meta(NamedTuple):
             fields = json.loads(content)
             kind, version = fields.pop("format"), fields.pop("version")
             if kind != FORMAT or version not in VERSIONS:
-                raise JournalError(f"the journal's format is not {FORMAT!r}, version 1, 2 or {VERSION}")
+                raise JournalError(f"the journal's format is not {FORMAT!r}, version 1 to {VERSION}")
             clock, wall, keys_base = (
                 (0, 0, 0) if version == OLD_VERSION else (fields["clock"], fields["wall"], fields["keys_base"])
             )
