@@ -50,8 +50,12 @@ def test_a_directory_gives_the_model_of_its_rows(run: Run, reports: Path, tmp_pa
     assert first == {"id": "0/r0.docx", "labels": ["fruit"], "text": "a red apple and a green pear 0\n"}
     for model, source in (("one", reports), ("two", tmp_path / "rows.jsonl")):
         assert run("fit", source, "--model", tmp_path / model).code == 0
-    one, two = (run("info", tmp_path / model, "--json").json for model in ("one", "two"))
-    assert one["state_hash"] == two["state_hash"]
+    for again in (False, True):
+        one, two = (run("info", tmp_path / model, "--json").json for model in ("one", "two"))
+        assert one["state_hash"] == two["state_hash"]
+        if not again:
+            assert run("learn", tmp_path / "one", reports).code == 0
+            assert run("learn", tmp_path / "two", tmp_path / "rows.jsonl").code == 0
 
 
 def test_a_single_document_is_ranked_and_explained(run: Run, reports: Path, model: Path) -> None:
@@ -69,7 +73,10 @@ def test_a_single_document_is_ranked_and_explained(run: Run, reports: Path, mode
     ("arguments", "message"),
     [
         (["rank", "MODEL", "missing.pdf"], "abound: there is no file 'missing.pdf'; to rank it as a text, use --text"),
-        (["rank", "MODEL", "EMPTY"], "abound: there is no document in the directory 'EMPTY' (.txt, .md, .html, .htm,"),
+        (
+            ["rank", "MODEL", "EMPTY"],
+            "(.txt, .md, .html, .htm, .xhtml, .docx, .pdf); to rank its name as a text, use --text",
+        ),
         (["fit", "EMPTY", "--model", "new"], "abound: there is no document in the directory 'EMPTY'"),
         (
             ["fit", "BARE", "--model", "new"],

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from abound.tagger import Tagger
 
 CHUNK = 2_000
+DOCUMENTS_CHUNK = 16
 FIRST_CHUNK = 500  # small, so that the memory forecast has an early point to measure growth from
 Names: TypeAlias = dict[str, list[str]]
 
@@ -59,7 +60,7 @@ def learn_stream(
     stats, forecaster = LearnStats(), _Forecaster(inputs.share, max_bytes)
     with Progress(title, inputs.share) as progress:
         tagger.learn_names(names or {})
-        for chunk in chunks(inputs.training_rows(), CHUNK, FIRST_CHUNK):
+        for chunk in chunks(inputs.training_rows(), *_sizes(inputs)):
             stats.hits.extend(_test(tagger, chunk))
             tagger.learn_many(*_examples(chunk), sample_weight=_weights(chunk))
             _count(stats, chunk)
@@ -80,7 +81,7 @@ def learn_files(
     stats = LearnStats()
     training = Training(tagger, names, folder=folder, max_bytes=max_bytes)
     with Progress("reading", inputs.share) as progress:
-        for chunk in chunks(inputs.training_rows(), CHUNK):
+        for chunk in chunks(inputs.training_rows(), _sizes(inputs)[0]):
             training.add(*_examples(chunk), _weights(chunk))
             _count(stats, chunk)
             progress.update(stats.rows)
@@ -115,6 +116,11 @@ def learn_files(
     stats.trained = training.report()
     _note_excess(tagger, max_bytes)
     return stats
+
+
+def _sizes(inputs: Inputs) -> tuple[int, int]:
+    """Return the number of rows in a chunk and in the first one; documents may be books, and take long to read."""
+    return (DOCUMENTS_CHUNK, DOCUMENTS_CHUNK) if inputs.has_documents else (CHUNK, FIRST_CHUNK)
 
 
 def _examples(chunk: Sequence["Document"]) -> tuple[list[Text], list[tuple[str, ...]]]:

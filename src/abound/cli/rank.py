@@ -161,6 +161,7 @@ def _documents(path: str, reading: Reading) -> Iterable["Document"]:
     """Return the rows of a file. Labels are ignored."""
     from abound.cli.inputs import Inputs
     from abound.data import FORMATS, detect_format
+    from abound.data.documents import NoDocuments
 
     plain = path == STANDARD or (os.path.splitext(path)[1] == ".txt" and not os.path.isdir(path))
     if reading.format_ == LINES or (reading.format_ is None and plain):
@@ -170,7 +171,10 @@ def _documents(path: str, reading: Reading) -> Iterable["Document"]:
         reading = LabelledReading(**vars(reading), labels_field="")
     if name in FORMATS and "label_files" in FORMATS[name].options:
         reading = replace(reading, read=["label_files=none", *(reading.read or ())])
-    return Inputs([path], replace(reading, format_=name, limit=None))
+    try:
+        return Inputs([path], replace(reading, format_=name, limit=None))
+    except NoDocuments as error:
+        raise ValueError(f"{error}; to rank its name as a text, use --text") from None
 
 
 def _single_document(documents: Iterable["Document"]) -> Text | None:

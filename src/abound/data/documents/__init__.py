@@ -1,5 +1,6 @@
 """Documents: files that hold one text each, as PDF, Word, HTML or plain text, and directories of them."""
 
+from abound.data.documents.directory import NoDocuments
 from abound.data.documents.extractor import Extracted, Extractor
 from abound.data.documents.format import FORMAT, Documents
 from abound.data.documents.kinds import KINDS, MEDIA_TYPES, Kind, kind_of
@@ -17,5 +18,6 @@ __all__ = [
     "Extractor",
     "Kind",
     "Limits",
+    "NoDocuments",
     "kind_of",
 ]

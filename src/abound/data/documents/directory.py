@@ -35,6 +35,10 @@ class Entry(NamedTuple):
     size: int
 
 
+class NoDocuments(ValueError):  # noqa: N818  named by what was found
+    """A directory has no documents."""
+
+
 class Listing(NamedTuple):
     """The documents of a directory sorted by id, and a sentence on skipped files, or None."""
 
@@ -49,8 +53,8 @@ def list_documents(directory: str) -> Listing:
 
     Raises
     ------
-    ValueError
-        If there is no document.
+    NoDocuments
+        If there is none.
     """
     files, links = _files(directory)
     known = set(files)
@@ -74,7 +78,7 @@ def list_documents(directory: str) -> Listing:
     skipped += Counter({"labels without a document": orphans, "links to directories": links})
     if not entries:
         found = f"; it has {len(files):,} other files" if files else ""
-        raise ValueError(f"there is no document in the directory {directory!r} ({', '.join(SUFFIXES)}){found}")
+        raise NoDocuments(f"there is no document in the directory {directory!r} ({', '.join(SUFFIXES)}){found}")
     return Listing(sorted(entries), _sentence(directory, +skipped))
 
 
