@@ -1,5 +1,6 @@
 import codecs
 import os
+import random
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from abound.data.documents import Extractor, Limits
 from abound.data.documents.decoding import declared_encoding, decode
 from abound.data.documents.html_text import html_text
 from abound.data.documents.kinds import DOCX, HTML, PDF, TEXT
+from abound.data.documents.worker import extract
 from abound.data.formats import Malformed
 from abound.errors import DocumentsWarning
 from tests.documents import docx, docx_bomb, paragraph, pdf, table
@@ -142,6 +144,7 @@ REFUSED = [
     (b"plain", DOCX, "the file is not a Word document; download or save it again"),
     (b"PK\x03\x04 cut off", DOCX, "the Word document is damaged"),
     (docx(paragraph("x"))[:-30], DOCX, "the Word document is damaged"),
+    (b"PK\x03\x04" + docx(paragraph("x"))[20:], DOCX, "the Word document is damaged .negative seek value -16"),
     (docx("<w:p>"), DOCX, "the Word document is damaged .invalid XML: mismatched tag"),
     (docx(paragraph("&a;"), prolog='<!DOCTYPE d [<!ENTITY a "b">]>'), DOCX, "it has a document type declaration"),
     (docx_bomb(32 << 20), DOCX, r"the Word document unpacks to 33,[\d,]+ bytes; at most 16,777,216 are read"),
@@ -160,6 +163,44 @@ def test_a_document_that_cannot_be_read_is_one_sentence(body, kind, reason):
         extracted(body, kind)
 
 
+PAGE = (
+    b"<title>x</title><meta charset=utf-8><p>a<!-- c --><![CDATA[x]]><![if x]>&amp;&#x41;<script>a</script><svg/><?pi?>"
+)
+PIECES = [
+    b"<",
+    b">",
+    b"<!",
+    b"<![",
+    b"]]>",
+    b"--",
+    b"&#",
+    b"&#xD800;",
+    b"charset=punycode",
+    b"\0",
+    b"\xff",
+    b"PK\x03\x04",
+]
+
+
+@pytest.mark.parametrize(("kind", "body"), [("html", PAGE), ("docx", docx(paragraph("a &amp; b") + table(("c", "d"))))])
+def test_changed_documents_have_a_text_or_a_reason(kind, body):
+    request = {"kind": kind, "encoding": None, "characters": 1000, "unpacked": 1 << 20, "memory": 1 << 30}
+    chance = random.Random(7)
+    answers = set()
+    for _ in range(1500):
+        changed = bytearray(body)
+        for _ in range(chance.randint(1, 6)):
+            at = chance.randrange(len(changed) + 1)
+            if chance.random() < 0.4:
+                changed[at : at + 1] = bytes([chance.randrange(256)])
+            elif chance.random() < 0.5:
+                changed[at:at] = chance.choice(PIECES)
+            else:
+                del changed[at : at + chance.randrange(20)]
+        answers |= extract(bytes(changed), request).keys()  # an unexpected error would end the process
+    assert answers >= ({"text"} if kind == "html" else {"text", "reason"})
+
+
 # -- limits ------------------------------------------------------------------------------------------
 
 
@@ -174,9 +215,9 @@ def test_a_document_that_takes_too_long_is_ended_and_the_next_one_is_read():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not enforce a limit of the address space")
 def test_a_document_that_needs_too_much_memory_is_ended():
-    with Extractor(LIMITS._replace(memory=300 << 20, n_bytes=1 << 28)) as extractor:
+    with Extractor(LIMITS._replace(memory=300 << 20, n_bytes=1 << 27)) as extractor:
         with pytest.raises(Malformed, match=r"needs more than 300 MiB of memory|too complex"):
-            extractor.extract(b"<p>word " * (15 << 20), HTML)
+            extractor.extract(b"<p>" + b"word " * (20 << 20), HTML)
         assert extractor.extract(b"<p>next", HTML).text == "next"
 
 

@@ -1,6 +1,8 @@
 """The text of a Word document, which is a zip archive of XML files."""
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from typing import Any
@@ -11,6 +13,9 @@ from abound.data.formats import Malformed
 TYPES = "[Content_Types].xml"
 # Ends of the content types of the parts that have text, in the order in which they are read.
 _PARTS = (".main+xml", ".header+xml", ".footer+xml", ".footnotes+xml", ".endnotes+xml")
+# What zipfile raises for damaged archives, for example RuntimeError for a password and ValueError for wrong positions.
+_ZIP_ERRORS: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError)
+_ZIP_ERRORS += (LookupError, OSError, OverflowError, RuntimeError, ValueError)
 _READ_BYTES = 1 << 16
 _BREAKS = {"p": "\n", "br": "\n", "cr": "\n", "tab": "\t", "noBreakHyphen": "-"}
 _DAMAGED = "the Word document is damaged ({}); save or download it again"
@@ -42,8 +47,8 @@ def docx_text(body: bytes, unpacked: int, characters: int) -> str:
                 _read(archive, name, _TextParser(text, characters))
     except TooMuchText:
         pass
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, OSError, RuntimeError) as error:
-        raise Malformed(_DAMAGED.format(error)) from None  # RuntimeError: an entry with a password
+    except _ZIP_ERRORS as error:
+        raise Malformed(_DAMAGED.format(error)) from None
     except expat.ExpatError as error:
         raise Malformed(_DAMAGED.format(f"invalid XML: {error}")) from None
     return "".join(text)
