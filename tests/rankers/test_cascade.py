@@ -52,6 +52,17 @@ def test_candidates_are_weighed_where_rows_are_gone_through_twice(shards):
     assert learn(Cascade(few_labels=5, candidates=20), X, Y).n_pairs_ > 0
 
 
+@pytest.mark.parametrize(("n_labels", "per_label", "is_linear"), [(120, 5, False), (120, 12, True), (60, 3, True)])
+def test_a_linear_model_needs_enough_examples_of_each_label(n_labels, per_label, is_linear):
+    X, Y = sp.identity(n_labels * per_label, format="csr"), [[f"label {i}"] for i in range(n_labels)] * per_label
+    ranker = Cascade().fit(X, Y)
+    assert (ranker.component(Linear) is not None) == is_linear
+    assert ranker.passes_ == (3 if is_linear else 2)
+    ranker.partial_fit(X[:20], Y[:20])
+    assert (ranker.component(Linear) is not None) == is_linear
+    assert Cascade(few_labels=1000).fit(X, Y).component(Linear) is not None  # as asked
+
+
 def test_a_weighed_ranker_goes_on_as_if_it_had_not_been_saved(tmp_path):
     X, Y = growing(200)
     ranker = Cascade(few_labels=5).fit(X[:150], Y[:150])

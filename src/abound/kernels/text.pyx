@@ -2,7 +2,7 @@
 
 from cpython.mem cimport PyMem_Free
 from libc.math cimport sqrt
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint16_t
+from libc.stdint cimport INT32_MAX, UINT16_MAX, int32_t, int64_t, uint16_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
@@ -70,7 +70,7 @@ def text_rows(Vocabulary v, list texts, TextSettings s, bint learn):
                 if not s.counted or v.terms[words.matches[i].number].count >= s.min_count:
                     check_index(at + n_terms, min(capacity, data_capacity))
                     indices[at + n_terms] = words.matches[i].number
-                    data[at + n_terms] = <double> words.occurrences(i, j, s) / s.unit
+                    data[at + n_terms] = <double> occurrences_of(words, i, j, s) / s.unit
                     n_terms += 1
                 i = j
             if learn:
@@ -114,7 +114,7 @@ def text_counts(Vocabulary v, list texts, TextSettings s):
                 check_index(words.matches[i].number, v.n_terms)
                 check_index(at, min(capacity, data_capacity))
                 terms[at] = words.matches[i].number
-                occurrences[at] = <uint16_t> words.occurrences(i, j, s)
+                occurrences[at] = <uint16_t> occurrences_of(words, i, j, s)
                 if v.terms[terms[at]].count < INT32_MAX:
                     v.terms[terms[at]].count += 1
                 at += 1
@@ -172,6 +172,11 @@ def add_counts(Vocabulary v, const int64_t[::1] indptr, const int32_t[::1] terms
             v.terms[terms[i]].count = max(0, v.terms[terms[i]].count + by)
     v.n_texts += by * (indptr.shape[0] - 1)
     v.n_distinct += by * terms.shape[0]
+
+
+cdef inline int64_t occurrences_of(Words words, int64_t i, int64_t j, TextSettings s) noexcept:
+    """Return the occurrences of the term of matches i .. j-1; those of fields are weighted."""
+    return words.occurrences(i, j, s) if words.n_fields else min((j - i) * s.unit, <int64_t> UINT16_MAX)
 
 
 cdef inline int64_t end_of_run(Words words, int64_t i) noexcept:

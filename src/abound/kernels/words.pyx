@@ -92,9 +92,10 @@ cdef class Words:
         cdef int32_t n_units = 0            # in a row, up to the last word
         cdef const unsigned char* kinds = s.kinds
         cdef Py_UCS4 ch
-        cdef int of_ch
+        cdef int of_ch, allowed
         cdef Word* word
-        cdef object stems
+        cdef object stems = s.stems
+        cdef bint is_stemmed
         cdef str written, stem
         self.n_words, self.has_units = 0, False
         self.text = <char*> ensure_capacity(self.text, &self.text_capacity, 5 * n + 16, 1)
@@ -104,29 +105,33 @@ cdef class Words:
             if of_ch == SEPARATOR or of_ch == MARK:
                 i += 1
                 continue
-            stems = s.stems if of_ch == LETTER else None
+            is_stemmed = of_ch == LETTER and stems is not None
+            allowed = 1 << LETTER | 1 << MARK if of_ch == LETTER else 1 << MARK  # kinds of its other characters
             self.words = <Word*> ensure_capacity(self.words, &self.word_capacity, self.n_words + 1, sizeof(Word))
             check_index(self.n_words, self.word_capacity)
             word = &self.words[self.n_words]
             n_bytes += 1                    # a spare byte for the mark of the word's first part
             word.offset, word.start = n_bytes, <int32_t> i
-            n_units = (n_units + 1 if last_stop == i else 1) if of_ch == UNIT else 0
-            word.n_units = n_units
             while True:
-                if stems is None:
+                if not is_stemmed:
                     check_index(n_bytes + 3, self.text_capacity)  # a code point takes up to four bytes
                     n_bytes += encode(<uint32_t> ch, self.text + n_bytes)
                 i += 1
                 if i == n:
                     break
                 ch = PyUnicode_READ(kind, data, i)
-                if kind_of(ch, kinds, n_kinds) != MARK and (word.n_units or kind_of(ch, kinds, n_kinds) != LETTER):
+                if not allowed >> kind_of(ch, kinds, n_kinds) & 1:
                     break
-            last_stop = i
-            self.has_units = self.has_units or word.n_units > 1
+            if of_ch == UNIT:
+                n_units = n_units + 1 if last_stop == word.start else 1
+                self.has_units = self.has_units or n_units > 1
+                last_stop = i
+            else:
+                n_units = 0
+            word.n_units = n_units
             word.n_points = word.n_letters = <int32_t> (i - word.start)
             word.n_form_bytes = 0
-            if stems is not None:
+            if is_stemmed:
                 written = text[word.start:i]
                 stem = <str?> stems[written]
                 word.n_letters = <int32_t> PyUnicode_GET_LENGTH(stem)
@@ -134,7 +139,7 @@ cdef class Words:
                     continue
                 n_bytes = self.put_bytes(stem, n_bytes, n - i + word.n_points)
             word.n_bytes = <int32_t> (n_bytes - word.offset)
-            if stems is not None and s.form_weight > 0.0 and stem != written:
+            if is_stemmed and s.form_weight > 0.0 and stem != written:
                 word.form_offset = n_bytes
                 self.text[n_bytes] = FORM
                 n_bytes = self.put_bytes(written, n_bytes + 1, n - i)

@@ -16,7 +16,7 @@ from abound.components.weighting import repeated
 from abound.errors import DamagedModel
 from abound.kernels.batch import Batch
 from abound.kernels.rated import RatedSettings
-from abound.rankers.auto import few_or_many, rows_until_decided
+from abound.rankers.auto import FEW_LABELS, few_or_many, has_enough_examples, rows_until_decided
 from abound.rankers.base import Ranker
 from abound.rankers.validation import check_number, check_whole
 from abound.rankers.weighting import check_class_weight
@@ -59,8 +59,9 @@ class CascadeRanker(Ranker):
         The number of labels from the index that the second stage re-ranks; they rank before the others. 0 ranks by the
         index alone. None is 20 if `fit` makes several passes, and 0 in a stream: in one pass, the gain in accuracy is
         not worth twice the time and several times the memory.
-    few_labels : int
-        The largest number of labels that counts as few. A stream decides by its first 5,000 rows.
+    few_labels : int or None
+        The largest number of labels that counts as few. None is 1,000, but for `fit`, more than 100 labels with fewer
+        than ten examples each, on average, count as many. A stream decides by its first 5,000 rows.
     horizon : float or None
         The total at which a feature's weights are halved, so that the index follows a drifting stream; None is the
         longest history that single precision allows.
@@ -109,7 +110,7 @@ class CascadeRanker(Ranker):
     d_max: int | None = 50
     passes: int | None = None
     candidates: int | None = None
-    few_labels: int = 1000
+    few_labels: int | None = None
     horizon: float | None = None
     random_state: int = 0
     n_jobs: int = 1
@@ -122,7 +123,8 @@ class CascadeRanker(Ranker):
         """Raise on an invalid parameter."""
         check_number("w_min", self.w_min, 0.0, 0.99)
         check_class_weight(self.class_weight)
-        check_whole("few_labels", self.few_labels, 0)
+        if self.few_labels is not None:
+            check_whole("few_labels", self.few_labels, 0)
         check_whole("random_state", self.random_state, 0)
         check_whole("n_jobs", self.n_jobs, 1)
         for name in ("d_max", "passes", "shards", "rounds"):
@@ -165,12 +167,19 @@ class CascadeRanker(Ranker):
 
     def _decide(self, n_labels: int, n_rows: int) -> None:
         """Drop the components that are not needed, once labels are known to be few or many."""
-        verdict = few_or_many(n_labels, n_rows, self.few_labels)
+        verdict = few_or_many(n_labels, n_rows, self._most_few)
         if verdict == "many":
-            reranks = bool(self.candidates) or self.component(SecondStage) is not None
-            self._keep(RatedVotes, *([SecondStage] if reranks else []))
+            self._keep_votes()
         elif verdict == "few":
             self._keep(Linear)
+
+    def _keep_votes(self) -> None:
+        reranks = bool(self.candidates) or self.component(SecondStage) is not None
+        self._keep(RatedVotes, *([SecondStage] if reranks else []))
+
+    @property
+    def _most_few(self) -> int:
+        return FEW_LABELS if self.few_labels is None else self.few_labels
 
     @property
     def _is_open(self) -> bool:
@@ -178,7 +187,10 @@ class CascadeRanker(Ranker):
 
     def choose_form(self, n_rows: int) -> None:
         """Choose the form in which `n_rows` rows are learned from scratch; all their labels are known."""
-        self._decide(len(self.labels_), n_rows)
+        if self._has_few(n_rows):
+            self._decide(len(self.labels_), n_rows)
+        else:
+            self._keep_votes()
         if self.plan(n_rows).passes == 1:
             return
         if self._is_open:  # not a stream: the linear model ranks; candidates can be learned if labels become many
@@ -186,10 +198,15 @@ class CascadeRanker(Ranker):
         elif self.component(RatedVotes) is not None and self.candidates is None:
             self._keep(RatedVotes, SecondStage)
 
+    def _has_few(self, n_rows: int) -> bool:
+        """Tell whether rows to be learned from scratch have few labels; all their labels are known and counted."""
+        n_labels, n_examples = len(self.labels_), int(self.label_counts.sum())
+        is_enough = self.few_labels is not None or n_examples == 0 or has_enough_examples(n_labels, n_examples)
+        return is_enough and few_or_many(n_labels, n_rows, self._most_few) != "many"
+
     def plan(self, n_rows: int) -> Plan:
         """Return how `fit` visits `n_rows` rows, whose labels are all known."""
-        few = few_or_many(len(self.labels_), n_rows, self.few_labels) != "many"
-        usual = FEW_PASSES if few else 1 if n_rows >= ENOUGH_ROWS else 2
+        usual = FEW_PASSES if self._has_few(n_rows) else 1 if n_rows >= ENOUGH_ROWS else 2
         return Plan(
             passes=usual if self.passes is None else self.passes,
             shards=self.n_shards,
@@ -255,9 +272,9 @@ class CascadeRanker(Ranker):
             return stop
         stop = min(stop, start + rows_until_decided(self._n_learned))  # a loaded model may be past the trial
         indptr, ids, _ = batch.targets
-        if n_known > self.few_labels:
+        if n_known > self._most_few:
             return start + 1
-        beyond = np.flatnonzero(ids[indptr[start] : indptr[stop]] >= self.few_labels)
+        beyond = np.flatnonzero(ids[indptr[start] : indptr[stop]] >= self._most_few)
         if len(beyond):  # the first row beyond few_labels is the last that both components learn
             at = indptr[start] + int(beyond[0])
             stop = int(np.searchsorted(indptr, at, side="right"))
@@ -326,7 +343,7 @@ class CascadeRanker(Ranker):
         )
         if not indexed and not linear:
             raise ValueError(
-                f"one model has more than few_labels={self.few_labels} labels and keeps an index, another has fewer "
+                f"one model has more than few_labels={self._most_few} labels and keeps an index, another has fewer "
                 "and keeps pairs; to merge them, train both with few_labels=0 or above the number of labels"
             )
         self.count_learned(sum(ranker.n_learned for ranker in rankers))
