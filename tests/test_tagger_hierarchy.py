@@ -218,3 +218,14 @@ def test_a_single_root_does_not_count():
 def test_labels_beyond_a_selection_are_not_chosen(tagger):
     chooser = Chooser(tagger.links, np.ones(3, bool))
     assert chooser.positions([5, 2, 0, -1], 4) == [1, 2]
+
+
+def test_merged_models_have_the_relations_of_all():
+    taggers = [
+        Tagger().fit(["one two", "three"], [["a"], ["b"]], hierarchy=Hierarchy.from_pairs([(child, "top")]))
+        for child in ("a", "b")
+    ]
+    assert abound.merge(*taggers).hierarchy.below("top") == ["a", "b", "top"]
+    plain = Tagger().fit(["one two", "three"], [["a"], ["b"]])
+    assert abound.merge(plain, plain).hierarchy is None
+    assert abound.merge(plain, taggers[0]).hierarchy.path("a") == ["top", "a"]

@@ -4,6 +4,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from abound.hierarchy import Hierarchy
 from abound.rankers.base import Ranker, require_rankers
 from abound.rankers.merging import check_params, merge_rankers
 from abound.tagger import Tagger
@@ -69,6 +70,8 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
             known = names.setdefault(label, [])
             known += [name for name in given if name not in known]
     merged.label_names = names
+    hierarchies = [tagger.hierarchy for tagger in taggers if tagger.hierarchy is not None]
+    merged.hierarchy = Hierarchy.merged(hierarchies) if hierarchies else None
     return merged
 
 

@@ -51,7 +51,7 @@ def model(tmp_path: Path, run: Run) -> Path:
     result = run("fit", docs, "--label-names", vocabulary, "--language", "en", "--model", path)
     assert result.code == 0, result.err
     notes = result.err.splitlines()
-    assert "hierarchy: 4 concepts, 1 top concepts" in notes
+    assert "hierarchy: 4 concepts, 1 top concept" in notes
     assert "1 relations to broader concepts that the vocabulary does not have were ignored" in notes
     assert "1 relations to broader concepts that form a cycle were ignored" in notes
     said = "2 learned labels are deprecated, 1 of them with a replacement; --replace-deprecated learns the replacements"
@@ -102,7 +102,7 @@ def test_paths_are_printed_if_asked(run: Run, model: Path) -> None:
     assert paths["apples"] == ["plants", "fruit", "apples"]
     assert paths["autos"] == []
     assert "path" not in run("rank", model, "a sweet ripe apple").json["labels"][0]
-    assert "plants >" in run("rank", model, "a sweet ripe apple", "--paths", "--table").out
+    assert "plants > fruit" in run("rank", model, "a sweet ripe apple", "--paths", "--table").out
 
 
 def test_parents_are_dropped_if_asked_and_from_labels_to_apply(run: Run, model: Path) -> None:
@@ -131,6 +131,6 @@ def test_a_table_gives_the_hierarchy(run: Run, tmp_path: Path) -> None:
     docs, _ = written(tmp_path)
     (tmp_path / "tree.csv").write_text(f"child,parent\n{E}apples,{E}fruit\n{E}fruit,{E}plants\n")
     result = run("fit", docs, "--hierarchy", tmp_path / "tree.csv", "--model", tmp_path / "model")
-    assert "hierarchy: 3 concepts, 1 top concepts" in result.err
+    assert "hierarchy: 3 concepts, 1 top concept" in result.err
     first = run("rank", tmp_path / "model", "a sweet ripe apple", "--paths", "--only", f"={E}apples").json["labels"][0]
     assert first["path"] == [E + "plants", E + "fruit", E + "apples"]

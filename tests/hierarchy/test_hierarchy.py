@@ -176,3 +176,13 @@ def test_large_hierarchies_and_long_chains() -> None:
     assert len(deep.path(f"{n:06}")) == n + 1
     cycle = Hierarchy.from_pairs((f"{i:06}", f"{(i + 1) % n:06}") for i in range(n))
     assert cycle.excluded.cyclic == 1
+
+
+def test_hierarchies_are_merged(skos: Path) -> None:
+    one, other = read_hierarchy(skos), Hierarchy.from_pairs([(E + "dogs", E + "pets"), (E + "gone", E + "dogs")])
+    alone = Hierarchy.merged([one]).arrays()
+    assert all(np.array_equal(array, alone[name]) for name, array in one.arrays().items())
+    both = Hierarchy.merged([one, other])
+    assert local(both.below(E + "pets")) == ["cats", "dogs", "gone", "pets", "silent"]
+    assert E + "gone" not in both.replacements
+    assert both.replacements[E + "old"] == E + "animals"

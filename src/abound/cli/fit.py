@@ -234,7 +234,8 @@ def vocabulary_of(
         found = read_hierarchy(hierarchy)
     if found is None or not len(found) or not found.has_relations:
         return names, None
-    note(f"hierarchy: {len(found):,} concepts, {len(found.top_concepts):,} top concepts")
+    n_tops = len(found.top_concepts)
+    note(f"hierarchy: {len(found):,} concepts, {n_tops:,} top concept{'' if n_tops == 1 else 's'}")
     if found.excluded.missing:
         note(f"{found.excluded.missing:,} relations to broader concepts that the vocabulary does not have were ignored")
     if found.excluded.cyclic:

@@ -45,6 +45,7 @@ def info(
         "memory_bytes": tagger.nbytes,
         "disk_bytes": sum(path.stat().st_size for path in Path(model).rglob("*") if path.is_file()),
         "label_names": len(tagger.label_names or ()),
+        "concepts": 0 if tagger.hierarchy is None else len(tagger.hierarchy),
         "frequent": [{**entry, "name": tagger.name_of(str(entry["label"]))} for entry in frequent],
     }
     if wants_json(as_json):
@@ -84,6 +85,7 @@ def _show(known: dict[str, Any]) -> None:
     served = ("snapshot_record", "last_record", "skipped")
     rows: list[tuple[str, object]] = [(name.replace("_", " "), known[name]) for name in plain]
     rows += [(name.replace("_", " "), str(known[name])) for name in served if known.get(name)]
+    rows += [("concepts of the hierarchy", known["concepts"])] if known["concepts"] else []
     rows += [("in memory", show_size(known["memory_bytes"])), ("on disk", show_size(known["disk_bytes"]))]
     params = {name: value for name, value in known["params"].items() if name not in ("ranker", "ranker_params")}
     rows += [*params.items(), *known["params"].get("ranker_params", {}).items()]

@@ -279,25 +279,20 @@ def show_one(tagger: "Tagger | RemoteTagger", text: Text, how: Choice, as_json: 
     rows = [
         (
             str(entry.rank),
-            _shown_label(tagger, entry, how, named=named),
+            tagger.name_of(entry.label) if named else str(entry.label),
             *(("" if entry.probability is None else f"{entry.probability:.1%}",) if likely else ()),
             f"{entry.score:.4f}",
-            bar(entry.score, best),
-            *((entry.label,) if named else ()),
+            # A path may be long, so it takes the place of bar and id.
+            *((" > ".join(tagger.path_names(entry.label)[:-1]),) if how.paths else (bar(entry.score, best),)),
+            *((str(entry.label),) if named and not how.paths else ()),
             *((entry.band,) if isinstance(entry, BandedEntry) else ()),
         )
         for entry in entries
     ]
-    probability, label_id, band = ("probability",) * likely, ("id",) * named, ("band",) * bool(how.bands)
-    head = ("", "label", *probability, "score", "", *label_id, *band)
+    optional = {"id": named and not how.paths, "band": how.bands}
+    others = [heading for heading, is_shown in optional.items() if is_shown]
+    head = ("", "label", *(("probability",) if likely else ()), "score", "path" if how.paths else "", *others)
     table(" ".join(joined(text)[:200].split()), head, rows, "r rr" if likely else "r r")
-
-
-def _shown_label(tagger: "Tagger | RemoteTagger", entry: "Entry | BandedEntry", how: Choice, *, named: bool) -> str:
-    """Return the name of a label, and below it the labels above it in the hierarchy if they were asked for."""
-    name = tagger.name_of(entry.label) if named else str(entry.label)
-    above = " > ".join(tagger.path_names(entry.label)[:-1]) if how.paths else ""
-    return f"{name}\n  {above}" if above else name
 
 
 def _why_none(tagger: "Tagger | RemoteTagger", text: Text, how: Choice) -> str:

@@ -67,6 +67,8 @@ class Hierarchy:
         self._children: Lists | None = None
         self._top_set: frozenset[int] | None = None
         self._above: dict[int, Mapping[int, int]] = {}
+        self._scheme_numbers: dict[str, int] | None = None
+        self._match_numbers: dict[str, int | None] | None = None
 
     @classmethod
     def of(cls, relations: Relations) -> Self:
@@ -247,12 +249,12 @@ class Hierarchy:
 
     def below(self, label: Any) -> list[str]:
         """Return a concept and all concepts below it."""
-        return [self.concepts[number] for number in np.flatnonzero(self.branch(self._known(label))).tolist()]
+        return [self.concepts[number] for number in np.flatnonzero(self.branches([self._known(label)])).tolist()]
 
-    def branch(self, number: int) -> NDArray[np.bool_]:
-        """Return which concepts are a concept or below it, by number."""
+    def branches(self, numbers: Iterable[int]) -> NDArray[np.bool_]:
+        """Return which concepts are among some concepts or below them, by number."""
         chosen = np.zeros(len(self), bool)
-        level = np.array([number], np.int64)
+        level = np.array(sorted(set(numbers)), np.int64)
         while len(level):
             chosen[level] = True
             below = np.unique(self.children.all_of(level)).astype(np.int64)
@@ -261,24 +263,25 @@ class Hierarchy:
 
     def scheme_number(self, scheme: str) -> int | None:
         """Return the number of a scheme by its URI or its name, or None."""
-        for names in (self.schemes, self._names["scheme_title"]):
-            if scheme in names:
-                return names.index(scheme)
-        return None
+        if self._scheme_numbers is None:
+            titles = zip(self._names["scheme_title"], range(len(self.schemes)), strict=True)
+            self._scheme_numbers = {**dict(titles), **{name: number for number, name in enumerate(self.schemes)}}
+        return self._scheme_numbers.get(scheme)
 
-    def in_scheme(self, scheme: int) -> NDArray[np.bool_]:
-        """Return which concepts are in a scheme, by number."""
+    def in_schemes(self, schemes: Iterable[int]) -> NDArray[np.bool_]:
+        """Return which concepts are in one of some schemes, by number."""
         lists, chosen = self._lists["scheme_of"], np.zeros(len(self), bool)
-        chosen[lists.owners[lists.numbers == scheme]] = True
+        chosen[lists.owners[np.isin(lists.numbers, list(schemes))]] = True
         return chosen
 
     def matching(self, name: str) -> int | None:
         """Return the number of the concept that is equal (exactMatch) to another vocabulary's; None if not just one."""
-        names, lists = self._names["match"], self._lists["matched"]
-        if name not in names:
-            return None
-        owners = lists.owners[lists.numbers == names.index(name)]
-        return int(owners[0]) if len(owners) == 1 else None
+        if self._match_numbers is None:
+            self._match_numbers = {}
+            lists, names = self._lists["matched"], self._names["match"]
+            for concept, other in zip(lists.owners.tolist(), lists.numbers.tolist(), strict=True):
+                self._match_numbers[names[other]] = None if names[other] in self._match_numbers else concept
+        return self._match_numbers.get(name)
 
     # -- deprecated labels ---------------------------------------------------------------------------
 
@@ -298,6 +301,51 @@ class Hierarchy:
         del self._numbers[str(old)]
         self._names["concept"][number] = str(new)
         self._numbers[str(new)] = number
+
+    # -- merging -------------------------------------------------------------------------------------
+
+    @classmethod
+    def merged(cls, hierarchies: Sequence["Hierarchy"]) -> Self:
+        """Return one hierarchy with the relations of several."""
+        parts = [hierarchy.relations() for hierarchy in hierarchies]
+        names: dict[str, str] = {}
+        for part in parts:
+            names |= {scheme: name for scheme, name in part.scheme_names.items() if scheme not in names}
+        concepts = {concept for part in parts for concept in part.concepts}
+        return cls.of(
+            Relations(
+                concepts=sorted(concepts),
+                broader=[pair for part in parts for pair in part.broader],
+                related=[pair for part in parts for pair in part.related],
+                matches=[pair for part in parts for pair in part.matches],
+                schemes=[pair for part in parts for pair in part.schemes],
+                tops=[pair for part in parts for pair in part.tops],
+                scheme_names=names,
+                replaced=[pair for part in parts for pair in part.replaced if pair[0] not in concepts],
+            )
+        )
+
+    def relations(self) -> Relations:
+        """Return all relations as pairs of names; a top concept of one scheme counts as one of all its schemes."""
+        concepts, schemes = self.concepts, self.schemes
+
+        def pairs(kind: str, others: Sequence[str]) -> list[tuple[str, str]]:
+            lists = self._lists[kind]
+            numbers = zip(lists.owners.tolist(), lists.numbers.tolist(), strict=True)
+            return [(concepts[one], others[other]) for one, other in numbers]
+
+        in_scheme = pairs("scheme_of", schemes)
+        tops = {concepts[number] for number in self._tops.tolist()}
+        return Relations(
+            concepts=concepts,
+            broader=pairs("parent", concepts),
+            related=pairs("related", concepts),
+            matches=pairs("matched", self._names["match"]),
+            schemes=in_scheme,
+            tops=[pair for pair in in_scheme if pair[0] in tops],
+            scheme_names=dict(zip(schemes, self._names["scheme_title"], strict=True)),
+            replaced=list(self.replacements.items()),
+        )
 
     # -- persistence ---------------------------------------------------------------------------------
 

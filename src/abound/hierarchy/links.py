@@ -43,12 +43,12 @@ class LabelLinks:
 
     def concepts(self) -> NDArray[np.int32]:
         """Return the concept of each label by number; -1 if it has none."""
-        names, n_linked = self.labels.names, len(self._concepts)
-        if len(names) > n_linked:
-            found = map(self.hierarchy.number_of, names[n_linked:])
+        names, linked = self.labels.names, self._concepts
+        if len(names) > len(linked):
+            found = map(self.hierarchy.number_of, names[len(linked) :])
             new = np.array([-1 if number is None else number for number in found], np.int32)
-            self._concepts = np.concatenate([self._concepts, new])
-        return self._concepts
+            linked = self._concepts = np.concatenate([linked, new])  # several threads may do this, with the same result
+        return linked
 
     def above(self, label: int) -> Mapping[int, int]:
         """Return the concepts above a label, with their distances; none if it is not in the hierarchy."""
@@ -91,50 +91,51 @@ class LabelLinks:
         return allowed
 
     def _any_of(self, items: Iterable[Any], names: Mapping[str, Sequence[str]]) -> Mask:
-        chosen = np.zeros(len(self.labels.names), bool)
-        concepts = np.zeros(len(self.hierarchy), bool)
+        """Return which labels are selected. All items are looked up together: there may be many."""
+        hierarchy, chosen = self.hierarchy, np.zeros(len(self.labels.names), bool)
+        branches, schemes, unknown = [], [], []
         for item in items:
-            if not isinstance(item, str):
-                self._add_label(chosen, item)
-            elif item.startswith(EXACTLY):
-                self._add_label(chosen, item.removeprefix(EXACTLY))
-            else:
-                self._add(chosen, concepts, item, names)
-        if concepts.any():
-            of_label = self.concepts()
+            exact = not isinstance(item, str) or item.startswith(EXACTLY)
+            label = item.removeprefix(EXACTLY) if isinstance(item, str) else item
+            if label in self.labels:
+                chosen[self.labels.id_of(label)] = True
+            if exact:
+                continue
+            number = hierarchy.number_of(label)
+            if number is not None:
+                branches.append(number)
+            elif label not in self.labels:
+                scheme, equal = hierarchy.scheme_number(label), hierarchy.matching(label)
+                schemes += [] if scheme is None else [scheme]
+                branches += [] if equal is None or scheme is not None else [equal]
+                unknown += [label] if scheme is None and equal is None else []
+        for label in self._named(unknown, names):
+            number = hierarchy.number_of(label)
+            branches += [] if number is None else [number]
+            if label in self.labels:
+                chosen[self.labels.id_of(label)] = True
+        if branches or schemes:
+            concepts, of_label = hierarchy.branches(branches) | hierarchy.in_schemes(schemes), self.concepts()
             chosen |= concepts[of_label] & (of_label >= 0)
         return chosen
 
-    def _add_label(self, chosen: Mask, label: Any) -> None:
-        if label in self.labels:
-            chosen[self.labels.id_of(label)] = True
-
-    def _add(self, chosen: Mask, concepts: Mask, item: str, names: Mapping[str, Sequence[str]]) -> None:
-        """Add a label with all labels below it, or a scheme."""
-        hierarchy = self.hierarchy
-        number = hierarchy.number_of(item)
-        if number is None and item not in self.labels:
-            scheme = hierarchy.scheme_number(item)
-            if scheme is not None:
-                concepts |= hierarchy.in_scheme(scheme)
-                return
-            number = hierarchy.matching(item)
-            if number is None:
-                item = self._named(item, names)
-                number = hierarchy.number_of(item)
-        if number is not None:
-            concepts |= hierarchy.branch(number)
-        self._add_label(chosen, item)
-
-    def _named(self, name: str, names: Mapping[str, Sequence[str]]) -> str:
-        """Return the only label with a preferred name."""
-        wanted = name.casefold()
-        found = [label for label, given in names.items() if given and given[0].casefold() == wanted]
-        if not found:
-            raise ValueError(f"{name!r} is not a label, the name of a label, or a scheme of the model")
-        if len(found) > 1:
-            raise ValueError(f"{name!r} is the name of several labels; give one of {', '.join(sorted(found)[:5])}")
-        return found[0]
+    @staticmethod
+    def _named(wanted: Sequence[str], names: Mapping[str, Sequence[str]]) -> list[str]:
+        """Return the labels with some preferred names; each must be the name of exactly one label."""
+        if not wanted:
+            return []
+        found: dict[str, list[str]] = {name.casefold(): [] for name in wanted}
+        for label, given in names.items():
+            if given and (labels := found.get(given[0].casefold())) is not None:
+                labels.append(label)
+        for name in wanted:
+            labels = found[name.casefold()]
+            if not labels:
+                raise ValueError(f"{name!r} is not a label, the name of a label, or a scheme of the model")
+            if len(labels) > 1:
+                few = ", ".join(sorted(labels)[:5])
+                raise ValueError(f"{name!r} is the name of several labels; give one of {few}")
+        return [label for labels in found.values() for label in labels]
 
 
 class Chooser:

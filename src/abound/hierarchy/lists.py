@@ -16,8 +16,11 @@ class Lists(NamedTuple):
     @classmethod
     def of(cls, pairs: Iterable[tuple[int, int]], n: int) -> Self:
         """Build the lists of n items from pairs of item and number; repeated pairs count once."""
-        table = np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
-        return cls._sorted(table, n)
+        table = np.array(list(pairs), np.int64).reshape(-1, 2)
+        table = table[np.lexsort((table[:, 1], table[:, 0]))]
+        repeated = np.zeros(len(table), bool)
+        repeated[1:] = (table[1:] == table[:-1]).all(axis=1)
+        return cls._sorted(table[~repeated], n)
 
     @classmethod
     def _sorted(cls, table: NDArray[np.int64], n: int) -> Self:

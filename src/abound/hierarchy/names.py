@@ -1,7 +1,7 @@
 """Several lists of names, which are decoded on first use: a vocabulary may have many more than a ranking shows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from numpy.typing import NDArray
 
@@ -22,7 +22,8 @@ class NameLists:
 
     def __getitem__(self, kind: str) -> list[str]:
         if kind not in self._decoded:
-            self._decoded[kind] = [str(name) for name in decode_names(*self._saved[kind], unique=False)]
+            # `check_texts` has ensured that all are strings.
+            self._decoded[kind] = cast("list[str]", list(decode_names(*self._saved[kind], unique=False)))
         return self._decoded[kind]
 
     def size(self, kind: str) -> int:
