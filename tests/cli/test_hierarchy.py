@@ -70,6 +70,11 @@ def test_deprecated_labels_are_replaced_if_asked(run: Run, tmp_path: Path) -> No
     assert "1 learned labels are deprecated, 0 of them with a replacement\n" in result.err
     assert result.json["labels"] == 5
     assert labels(run("rank", tmp_path / "model", "fast engine", "-k", 1)) == ["cars"]
+    precision = [
+        run("evaluate", tmp_path / "model", docs, *options).json["measures"]["P@1"]["value"]
+        for options in ((), ("--replace-deprecated",))
+    ]
+    assert precision[0] < precision[1] - 0.1  # a sixth of the labels are deprecated
     refused = run("fit", docs, "--replace-deprecated", "--model", tmp_path / "other")
     assert refused.code == 1
     assert "--replace-deprecated needs a SKOS vocabulary" in refused.err
@@ -125,6 +130,8 @@ def test_evaluate_measures_with_the_hierarchy(run: Run, model: Path, tmp_path: P
     assert "hierarchical F1" in run("evaluate", model, docs, "--table").out
     part = run("evaluate", model, docs, "--only", "fruit").json
     assert (part["rows"], part["labelled"]) == (240, 80)
+    refused = run("evaluate", model, docs, "--only", "fruit", "--plot", tmp_path / "plots")
+    assert refused.err == "abound: --plot draws all labels; omit --only and --without\n"
 
 
 def test_a_table_gives_the_hierarchy(run: Run, tmp_path: Path) -> None:

@@ -10,8 +10,16 @@ import typer
 from abound.cli.common import note
 
 if TYPE_CHECKING:
+    from abound.cli.inputs import Inputs
+    from abound.hierarchy import Hierarchy
     from abound.tagger import Tagger
 
+ReplaceOption = Annotated[
+    bool,
+    typer.Option(
+        "--replace-deprecated", help="Replace labels that the vocabulary marks as deprecated by their replacements."
+    ),
+]
 WHAT = "a label with all labels below it, =LABEL alone, a name, a scheme, or a file of labels; may be repeated."
 
 
@@ -74,3 +82,11 @@ def _expanded(given: Iterable[str]) -> Iterable[str]:
             yield from (f"={label}" for label in read_labels(item))
         else:
             yield item
+
+
+def replace_labels(inputs: Iterable["Inputs"], hierarchy: "Hierarchy | None") -> None:
+    """Replace deprecated labels of rows that are read from now on."""
+    if hierarchy is None:
+        raise ValueError("--replace-deprecated needs a SKOS vocabulary; give `abound fit` one with --label-names")
+    for documents in inputs:
+        documents.replacements = {old: new for old, new in hierarchy.replacements.items() if new}

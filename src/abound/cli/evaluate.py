@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.choosing import Selecting
+from abound.cli.choosing import ReplaceOption, Selecting, replace_labels
 from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, note, wants_json
 from abound.cli.reading import LabelledReading
 
@@ -57,6 +57,7 @@ def evaluate(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="DIR", help="Write plots and their data to this directory.")
     ] = None,
+    replace_deprecated: ReplaceOption = False,
     dark: Annotated[bool, typer.Option("--dark", help="Draw plots for a dark background.")] = False,
     as_json: JsonOption = None,
     *,
@@ -76,14 +77,18 @@ def evaluate(
     n_ranks, rule = check_measures(names, depth), parse_holdout(holdout)
     if rule.file is not None:
         raise ValueError("--holdout must be every:N or share:X here; pass a file of held-out rows as INPUT")
+    selected = selecting.labels()
     if plot is not None:
+        if selected:
+            raise ValueError("--plot draws all labels; omit --only and --without")
         from abound.cli.pictures import check_plots, draw_evaluation
 
         check_plots()
     documents = Inputs(inputs, reading, rule)
     tagger = load_tagger(model)
     selecting.note_unknown(tagger)
-    selected = selecting.labels()
+    if replace_deprecated:
+        replace_labels([documents], tagger.hierarchy)
     with Progress("ranking", documents.share) as progress:
         rows = documents.held_out() if rule.share else iter(documents)
         kept = None if plot is None else list(rows)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli import memory
+from abound.cli.choosing import ReplaceOption, replace_labels
 from abound.cli.common import STANDARD, JsonOption, emit, note, parse_size, show_size, wants_json
 from abound.cli.reading import WeightedReading
 from abound.cli.targets import lock_target
@@ -165,12 +166,7 @@ def fit(
             help="How labels are related: a table of child and parent (.tsv, .csv), or a SKOS vocabulary.",
         ),
     ] = None,
-    replace_deprecated: Annotated[
-        bool,
-        typer.Option(
-            "--replace-deprecated", help="Replace labels that the vocabulary marks as deprecated by their replacements."
-        ),
-    ] = False,
+    replace_deprecated: ReplaceOption = False,
     holdout: HoldoutOption = None,
     max_memory: MaxMemoryOption = None,
     force: ForceOption = False,
@@ -256,14 +252,6 @@ def names_of(path: str, language: str | None, documents: "Inputs") -> "Vocabular
         return data.read_vocabulary(path, None if language == "none" else language)
     likely = None if documents.is_stream else detect(joined(row.text) for row in islice(documents, SAMPLED)).language
     return data.read_vocabulary(path, likely_language=likely)
-
-
-def replace_labels(inputs: Iterable["Inputs"], hierarchy: "Hierarchy | None") -> None:
-    """Replace deprecated labels of rows that are read from now on."""
-    if hierarchy is None:
-        raise ValueError("--replace-deprecated needs a SKOS vocabulary; give it with --label-names or --hierarchy")
-    for documents in inputs:
-        documents.replacements = {old: new for old, new in hierarchy.replacements.items() if new}
 
 
 def note_deprecated(tagger: "Tagger") -> None:
