@@ -236,6 +236,19 @@ def test_a_text_is_cut_at_the_limit(body, kind):
     assert (text, is_cut) == ("word " * 20, True)
 
 
+def test_a_pdf_that_is_cut_says_so():
+    pytest.importorskip("pypdfium2")
+    # PDFium ends lines by two characters, of which one is left.
+    page = "(ab) Tj 0 -20 Td " * 30
+    body = pdf("\n".join(["ab"] * 20)).replace(b"(ab) Tj", page.encode())
+    whole = extracted(body, PDF).text
+    assert whole.count("a") == 600
+    for characters in (300, len(whole) - 1):
+        text, is_cut, _ = extracted(body, PDF, characters=characters)
+        assert (text, is_cut) == (whole[:characters], True)
+    assert not extracted(body, PDF, characters=len(whole)).is_cut
+
+
 def test_a_process_that_cannot_start_is_a_sentence(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(Malformed, match="damaged or too complex"):

@@ -39,11 +39,10 @@ def pdf_text(body: bytes, characters: int) -> str:
             page.close()
         except pdfium.PdfiumError:
             continue  # the others may be readable
-        texts.append(text)
-        left -= len(text)
+        texts.append(text.replace("\r\n", "\n").replace("\r", "\n").replace(_HYPHEN, ""))
+        left -= len(texts[-1])
         if left < 0:
             break
     if not texts:
         raise Malformed("the PDF is damaged: no page can be read; download or save it again")
-    whole = "\n".join(texts).replace("\r\n", "\n").replace("\r", "\n")
-    return whole.replace(_HYPHEN, "")
+    return "\n".join(texts)
