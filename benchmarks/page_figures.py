@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.fields import table
+
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -134,11 +136,22 @@ def drift() -> list[str]:
     return [f"On a stream whose labels all change halfway, P@1 on the last tenth is {precisions}."]
 
 
+def fields() -> list[str]:
+    result = read("fields")
+    sets = [f"{name}: {s['train']:,} and {s['held_out']:,} rows" for name, s in result["sets"].items()]
+    return [
+        *table(result["sets"]),
+        "",
+        f"Training and test rows of {'; '.join(sets)} (`python -m benchmarks.fields`). {result['machine']}.",
+    ]
+
+
 SECTIONS: dict[str, Callable[[], list[str]]] = {
     "annif": annif,
     "bands": bands,
     "corrections": corrections,
     "drift": drift,
+    "fields": fields,
     "memory": memory,
     "ordinal": ordinal,
     "ratings": ratings,

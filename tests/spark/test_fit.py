@@ -68,6 +68,8 @@ def test_what_cannot_be_learnt_is_said_in_one_sentence(spark, frame, tmp_path):
         fit(frame, model, ranker="frequency", ranker_params={})
     with pytest.raises(ValueError, match="max_terms depends on the order"):
         fit(frame, model, max_terms=100)
+    with pytest.raises(ValueError, match="texts have no fields on a cluster; leave fields and field_weights out"):
+        fit(frame, model, field_weights={"title": 3})
     with pytest.raises(ValueError, match="rows have no weights on a cluster; leave class_weight out"):
         fit(frame, model, ranker_params={"class_weight": "balanced"})
     with pytest.raises(ValueError, match="shards must be at least 1, got 0"):

@@ -137,6 +137,8 @@ def fit(
         raise ValueError(f"a {ranker!r} ranker cannot be trained on Spark: its components cannot be merged in blocks")
     if tagger.encoder.max_terms is not None:
         raise ValueError("max_terms depends on the order of the terms, so it cannot be used on a cluster; leave it out")
+    if tagger.encoder.fields is not None or tagger.encoder.field_weights is not None:
+        raise ValueError("texts have no fields on a cluster; leave fields and field_weights out")
     if tagger.ranker.class_weight is not None:
         raise ValueError("rows have no weights on a cluster; leave class_weight out")
     frame = df.select(df[row].cast("bigint").alias("row"), df[text].alias("text"), df[labels].alias("labels"))
