@@ -19,7 +19,7 @@ export const isField = (name) => fields.some((field) => field.toLowerCase() === 
 export function parse(text) {
   if (!fields.length) return null;
   const escaped = fields.map((name) => name.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"));
-  const marks = [...text.matchAll(new RegExp(`^(${escaped.join("|")}):[ \\t]*`, "gim"))]
+  const marks = [...text.matchAll(new RegExp(`^(${escaped.join("|")}):\\s*`, "gim"))]
     .map((match) => ({ name: fields.find((name) => name.toLowerCase() === match[1].toLowerCase()), at: match.index, start: match.index + match[0].length }))
     .filter(({ name }, i, all) => all.findIndex((other) => other.name === name) === i); // a field begins once
   if (!marks.length || text.slice(0, marks[0].at).trim()) return null;
