@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -186,3 +188,16 @@ def test_hierarchies_are_merged(skos: Path) -> None:
     assert local(both.below(E + "pets")) == ["cats", "dogs", "gone", "pets", "silent"]
     assert E + "gone" not in both.replacements
     assert both.replacements[E + "old"] == E + "animals"
+
+
+def test_a_tagger_ranks_without_importing_the_readers(tmp_path: Path) -> None:
+    from abound import Tagger
+
+    tree = Hierarchy.from_pairs([("fruit", "food")])
+    Tagger().fit(["a red apple", "a fast car"], [["fruit"], ["car"]], hierarchy=tree).save(tmp_path / "model")
+    code = (
+        "import sys; from abound import Tagger; tagger = Tagger.load(sys.argv[1]); tagger.rank('apple', only='food'); "
+    )
+    code += "Tagger().fit(['a b'], [['x']]).rank('a'); print('abound.data' in sys.modules, tagger.path_of('fruit'))"
+    found = subprocess.run([sys.executable, "-c", code, tmp_path / "model"], capture_output=True, text=True, check=True)
+    assert found.stdout == "False ['food', 'fruit']\n"

@@ -1,14 +1,18 @@
 """The relations of labels: broader labels, schemes, related labels and replacements, in flat arrays."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.data.relations import Relations
 from abound.hierarchy.lists import Lists, break_cycles
 from abound.hierarchy.names import NameLists
+
+if TYPE_CHECKING:
+    from abound.data import (
+        Relations,
+    )  # the readers take long to import, and a tagger needs them only to build a hierarchy
 
 CACHED = 1 << 16  # concepts whose ancestors are kept in memory
 NAMES = ("concept", "scheme", "scheme_title", "match", "deprecated", "replacement")
@@ -71,7 +75,7 @@ class Hierarchy:
         self._match_numbers: dict[str, int | None] | None = None
 
     @classmethod
-    def of(cls, relations: Relations) -> Self:
+    def of(cls, relations: "Relations") -> Self:
         """Build a hierarchy from relations that were read from a file."""
         names = sorted({*relations.concepts} or {name for pair in relations.broader for name in pair})
         schemes = sorted({scheme for _, scheme in (*relations.schemes, *relations.tops)})
@@ -103,12 +107,14 @@ class Hierarchy:
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str]]) -> Self:
         """Build a hierarchy from pairs of child and parent."""
+        from abound.data import Relations
+
         return cls.of(Relations(broader=[(str(child), str(parent)) for child, parent in pairs]))
 
     @classmethod
     def empty(cls) -> Self:
         """Return a hierarchy without concepts."""
-        return cls.of(Relations())
+        return cls(NameLists(dict.fromkeys(NAMES, ())), dict.fromkeys(LISTS, Lists.of((), 0)), np.zeros(0, np.int32))
 
     # -- concepts ------------------------------------------------------------------------------------
 
@@ -307,6 +313,8 @@ class Hierarchy:
     @classmethod
     def merged(cls, hierarchies: Sequence["Hierarchy"]) -> Self:
         """Return one hierarchy with the relations of several."""
+        from abound.data import Relations
+
         parts = [hierarchy.relations() for hierarchy in hierarchies]
         names: dict[str, str] = {}
         for part in parts:
@@ -325,8 +333,10 @@ class Hierarchy:
             )
         )
 
-    def relations(self) -> Relations:
+    def relations(self) -> "Relations":
         """Return all relations as pairs of names; a top concept of one scheme counts as one of all its schemes."""
+        from abound.data import Relations
+
         concepts, schemes = self.concepts, self.schemes
 
         def pairs(kind: str, others: Sequence[str]) -> list[tuple[str, str]]:

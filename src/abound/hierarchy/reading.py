@@ -2,7 +2,6 @@
 
 import os
 
-from abound.data.names import read_relations
 from abound.hierarchy.hierarchy import Hierarchy
 
 
@@ -15,4 +14,6 @@ def read_hierarchy(path: str | os.PathLike[str]) -> Hierarchy:
         A SKOS vocabulary (.ttl, .nt, .rdf or .skos), whose labels are URIs; or a table of two columns, child and
         parent (.tsv or .csv). The file is decompressed by its suffix.
     """
+    from abound.data import read_relations  # the readers take long to import
+
     return Hierarchy.of(read_relations(path))
