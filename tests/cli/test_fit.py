@@ -186,6 +186,7 @@ def test_an_empty_file_is_told(run: Run, tmp_path: Path) -> None:
 def test_parts_of_values_are_read() -> None:
     assert parse_span("3-5") == (3, 5)
     assert parse_span("4") == (4, 4)
+    assert parse_span("none") is None
     assert parse_pairs(["a=1", "b=true", "c=seen", "d=x=y"]) == {"a": 1, "b": True, "c": "seen", "d": "x=y"}
 
 

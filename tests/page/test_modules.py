@@ -59,3 +59,15 @@ def test_places_count_code_points_on_the_wire_and_units_in_the_page(visit):
     words = [{"word": "b", "vote": 1, "spans": [[2, 3], [4, 5]]}]
     assert run(visit, "highlight", "toUnits", "\U0001f600 b \U0001f600", words)[0]["spans"] == [[3, 4], [5, 7]]
     assert run(visit, "highlight", "toUnits", "a b c", words)[0]["spans"] == [[2, 3], [4, 5]]
+
+
+def test_words_are_counted_in_any_script(visit):
+    for text, n in (
+        ("a red  apple", 3),
+        ("naïve Äiti", 2),
+        ("我爱北京", 3),
+        ("สวัสดีครับ", 2),
+        ("", 0),
+        ("字" * 30_000, 1),
+    ):
+        assert run(visit, "highlight", "countWords", text) == n

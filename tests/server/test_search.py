@@ -66,3 +66,12 @@ def test_25_000_labels_are_searched_in_well_under_50_ms(prefix):
         replica.search.find(prefix, 20)
         took.append(time.thread_time() - started)
     assert min(took) < 0.05
+
+
+def test_names_without_spaces_are_found_by_any_of_their_characters():
+    replica = Replica(Tagger())
+    replica.apply(1, AddLabel("zh", ["北京市政府"]))
+    replica.apply(2, AddLabel("ja", ["東京タワー"]))
+    for prefix, label in (("政府", "zh"), ("北京", "zh"), ("タワー", "ja")):
+        assert [match.label for match in replica.search.find(prefix, 3)[1]] == [label]
+    assert replica.search.find("府政", 3)[0] == 0

@@ -97,7 +97,9 @@ class Setting:
     ngrams: Annotated[int | None, typer.Option("--ngrams", metavar="N", help="Longest word n-gram.")] = None
     char_ngrams: Annotated[
         str | None,
-        typer.Option("--char-ngrams", metavar="LO-HI", help="Shortest and longest character n-gram of a word."),
+        typer.Option(
+            "--char-ngrams", metavar="LO-HI", help="Shortest and longest character n-gram of a word, or none."
+        ),
     ] = None
     stem: Annotated[
         str | None,
@@ -293,13 +295,15 @@ def make_tagger(*, ranker_params: dict[str, Any], **params: Any) -> "Tagger":
     return Tagger(ranker_params=ranker_params, **params)
 
 
-def parse_span(text: str) -> tuple[int, int]:
-    """Parse a range such as 3-5. A single number is both ends."""
+def parse_span(text: str) -> tuple[int, int] | None:
+    """Parse a range such as 3-5. A single number is both ends, and "none" is no range."""
+    if text == "none":
+        return None
     low, dash, high = text.partition("-")
     try:
         return int(low), int(high if dash else low)
     except ValueError:
-        raise ValueError(f"--char-ngrams must be LO-HI, such as 3-5, got {text!r}") from None
+        raise ValueError(f"--char-ngrams must be LO-HI, such as 3-5, or none, got {text!r}") from None
 
 
 def parse_weights(pairs: Iterable[str]) -> dict[str, float]:
