@@ -45,7 +45,7 @@ class Ranked(NamedTuple):
     band: str | None = None
     probability: float | None = None
     words: list[Word] | None = None
-    path: list[str] | None = None  # the names of the labels above it, from the top concept to its parent
+    path: list[str] | None = None  # the names of the labels above it, the top concept first
 
 
 class Explained(NamedTuple):

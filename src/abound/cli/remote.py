@@ -81,8 +81,8 @@ class RemoteTagger(Closing):
 
     def path_names(self, label: Any) -> list[str]:
         """Return the names of the labels on the path to a ranked label."""
-        above = self._path_of.get(str(label), [])
-        return [*above, self.name_of(label)] if above else []
+        above = self._path_of.get(str(label))
+        return [] if above is None else [*above, self.name_of(label)]
 
     def name_of(self, label: Any) -> str:
         """Return the display name of a label."""

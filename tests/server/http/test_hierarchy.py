@@ -1,7 +1,10 @@
 """Labels are chosen over HTTP as by `Tagger.rank`, also with merged, renamed and retired labels."""
 
+import json
+
 import pytest
 
+from abound.cli import main
 from abound.client import Client
 from abound.errors import ServerError
 from abound.server import Home, Writer
@@ -73,7 +76,7 @@ def test_paths_are_returned_if_asked(tmp_path, tagger):
     )
     assert all("path" not in entry for entry in plainly.json()["labels"])
     paths = {entry["label"]: entry.get("path") for entry in found.json()["labels"]}
-    assert paths == {"l23": [{"label": "l2", "name": "topic number 2"}], "l2": None}
+    assert paths == {"l23": [{"label": "l2", "name": "topic number 2"}], "l2": []}
 
 
 def test_what_cannot_be_selected_is_refused(tmp_path, tagger):
@@ -122,12 +125,29 @@ def test_the_client_chooses_labels(tmp_path, tagger):
     with Running(tmp_path / "home") as server, Client(server.url) as client:
         found = client.rank(TEXTS[0], 5, only="l2", paths=True)
         assert [(e.label, e.rank) for e in found] == [(e.label, e.rank) for e in tagger.rank(TEXTS[0], 5, only="l2")]
-        assert {entry.label: entry.path for entry in found if entry.label != "l2"} == {
-            entry.label: ["topic number 2"] for entry in found if entry.label != "l2"
-        }
+        assert [entry.path for entry in found] == [tagger.path_names(entry.label)[:-1] for entry in found]
         many = client.rank_many(TEXTS[:3], 20, keep_parents=False)
         assert not any(map(related, many))
         assigned = client.assign(TEXTS[0], threshold=0.05, without=["l1"])
         assert [e.label for e in assigned] == [e.label for e in tagger.assign(TEXTS[0], threshold=0.05, without=["l1"])]
         with pytest.raises(ServerError, match="'nonsense' is not a label"):
             client.rank(TEXTS[0], only=["nonsense"])
+
+
+def test_the_command_line_chooses_labels_of_a_server(tmp_path, tagger, capsys):
+    Home.create(tmp_path / "home", tagger)
+    (tmp_path / "list").write_text("l23\nl31\n")
+    with Running(tmp_path / "home") as server:
+
+        def run(*options):
+            with pytest.raises(SystemExit) as ended:
+                main(["rank", "--server", server.url, "--text", TEXTS[0], "-k", "3", *options])
+            assert not ended.value.code
+            return json.loads(capsys.readouterr().out)["labels"]
+
+        found = run("--only", "topic number 2", "--paths")
+        assert [entry["label"] for entry in found] == [entry.label for entry in tagger.rank(TEXTS[0], 3, only="l2")]
+        assert [entry["path"] for entry in found] == [tagger.path_names(entry["label"]) for entry in found]
+        assert {entry["label"] for entry in run("--only", str(tmp_path / "list"))} <= {"l23", "l31"}
+        assert "path" not in run("--drop-parents")[0]
+        assert len(run("--min-probability", "0.01", "--keep-parents", "--without", "l1")) > 0

@@ -103,7 +103,7 @@ class RankedLabel(_Response):
     words: list[WordVoted] | UnsetType = UNSET
     prior: float | UnsetType = UNSET
     assigned: Annotated[bool, Meta(description="Whether to apply it, if that was asked for.")] | UnsetType = UNSET
-    path: Annotated[list[PathLabel], Meta(description="From the top concept to the label's parent.")] | UnsetType = (
+    path: Annotated[list[PathLabel], Meta(description="The labels above it, the top concept first.")] | UnsetType = (
         UNSET
     )
 

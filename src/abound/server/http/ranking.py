@@ -138,8 +138,8 @@ def _with_paths(
     if call.request.paths and tagger.hierarchy is not None:
         names = tagger.label_names
         for label in labels:
-            if above := tagger.path_of(label.label)[:-1]:
-                label.path = [PathLabel(one, _name(one, names)) for one in above]
+            if path := tagger.path_of(label.label):
+                label.path = [PathLabel(one, _name(one, names)) for one in path[:-1]]
     return labels
 
 

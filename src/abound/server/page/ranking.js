@@ -90,7 +90,7 @@ export class RankingList {
     row.pick.textContent = name;
     row.element.dataset.label = String(entry.label);
     row.path.textContent = pathOf(entry);
-    row.path.hidden = !entry.path;
+    row.path.hidden = !entry.path?.length;
     const isCalibrated = entry.probability !== undefined;
     const share = most > 0 ? Math.max(0, entry.score) / most : 0;
     row.bar.style.setProperty("--share", (isCalibrated ? entry.probability : share).toFixed(4));
@@ -115,7 +115,7 @@ export class RankingList {
     row.reject.title = `Reject ${name} (r)`;
     const worth = isCalibrated ? likely(entry.probability).replace("<", "less than ").replace(">", "more than ") : `score ${entry.score.toFixed(2)}`;
     const applied = entry.assigned || entry.band === "apply" ? ", a label to apply" : "";
-    const below = entry.path ? `, below ${(entry.path ?? []).map(nameOf).join(", ")}` : "";
+    const below = entry.path?.length ? `, below ${entry.path.map(nameOf).join(", ")}` : "";
     row.pick.setAttribute("aria-description", `rank ${entry.rank}, ${worth}${applied}${below}`);
   }
 
