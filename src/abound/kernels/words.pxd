@@ -42,6 +42,7 @@ cdef class Words:
     cdef int put(self, int64_t number, int64_t start, int64_t stop) except -1
     cdef int put_parts(self, const Word* word, bint learn, TextSettings s) except -1
     cdef int64_t put_bytes(self, str word, int64_t n_bytes, int64_t n_left) except -1
+    cdef int64_t put_stem(self, Word* word, str written, int64_t n_bytes, int64_t n_left, TextSettings s) except -1
     cdef int cut(self, str text, TextSettings s) except -1
     cdef str join(self, tuple fields)
     cdef int scan(self, object document, bint learn, TextSettings s) except -1

@@ -82,6 +82,21 @@ cdef class Words:
             n_bytes += encode(<uint32_t> PyUnicode_READ(kind, data, i), self.text + n_bytes)
         return n_bytes
 
+    cdef int64_t put_stem(self, Word* word, str written, int64_t n_bytes, int64_t n_left, TextSettings s) except -1:
+        """Append the bytes of a word's stem, and of the word itself if it is a term; return the number of bytes."""
+        cdef str stem = <str?> s.stems[written]
+        word.n_letters = <int32_t> PyUnicode_GET_LENGTH(stem)
+        if word.n_letters == 0:
+            return n_bytes
+        n_bytes = self.put_bytes(stem, n_bytes, n_left + word.n_points)
+        word.n_bytes = <int32_t> (n_bytes - word.offset)
+        if s.form_weight > 0.0 and stem != written:
+            word.form_offset = n_bytes
+            self.text[n_bytes] = FORM
+            n_bytes = self.put_bytes(written, n_bytes + 1, n_left)
+            word.n_form_bytes = <int32_t> (n_bytes - word.form_offset)
+        return n_bytes
+
     cdef int cut(self, str text, TextSettings s) except -1:
         """Split a text into `words`, with their bytes in `text`, and prefetch their cells."""
         cdef Vocabulary v = self.vocabulary
@@ -94,9 +109,7 @@ cdef class Words:
         cdef Py_UCS4 ch
         cdef int of_ch, allowed
         cdef Word* word
-        cdef object stems = s.stems
         cdef bint is_stemmed
-        cdef str written, stem
         self.n_words, self.has_units = 0, False
         self.text = <char*> ensure_capacity(self.text, &self.text_capacity, 5 * n + 16, 1)
         while i < n:
@@ -105,7 +118,7 @@ cdef class Words:
             if of_ch == SEPARATOR or of_ch == MARK:
                 i += 1
                 continue
-            is_stemmed = of_ch == LETTER and stems is not None
+            is_stemmed = of_ch == LETTER and s.stems is not None
             allowed = 1 << LETTER | 1 << MARK if of_ch == LETTER else 1 << MARK  # kinds of its other characters
             self.words = <Word*> ensure_capacity(self.words, &self.word_capacity, self.n_words + 1, sizeof(Word))
             check_index(self.n_words, self.word_capacity)
@@ -131,19 +144,11 @@ cdef class Words:
             word.n_units = n_units
             word.n_points = word.n_letters = <int32_t> (i - word.start)
             word.n_form_bytes = 0
+            word.n_bytes = <int32_t> (n_bytes - word.offset)
             if is_stemmed:
-                written = text[word.start:i]
-                stem = <str?> stems[written]
-                word.n_letters = <int32_t> PyUnicode_GET_LENGTH(stem)
+                n_bytes = self.put_stem(word, text[word.start:i], n_bytes, n - i, s)
                 if word.n_letters == 0:
                     continue
-                n_bytes = self.put_bytes(stem, n_bytes, n - i + word.n_points)
-            word.n_bytes = <int32_t> (n_bytes - word.offset)
-            if is_stemmed and s.form_weight > 0.0 and stem != written:
-                word.form_offset = n_bytes
-                self.text[n_bytes] = FORM
-                n_bytes = self.put_bytes(written, n_bytes + 1, n - i)
-                word.n_form_bytes = <int32_t> (n_bytes - word.form_offset)
             word.hash = hash_bytes(self.text + word.offset, word.n_bytes, v.seed)
             prefetch(&v.cells[word.hash & (v.n_cells - 1)])
             self.n_words += 1
