@@ -48,11 +48,14 @@ def test_by_default_a_short_field_counts_as_much_as_the_longest_but_at_most_eigh
 
 @pytest.mark.parametrize("language", ["auto", "en"])
 def test_rows_in_chunks_give_the_same_model(language):
-    whole, parts = Tagger(language=language).fit(TEXTS, LABELS), Tagger(language=language)
+    texts = [*TEXTS, {"title": "Odd", "abstract": "one long abstract changes the mean length " * 100}]
+    labels = [*LABELS, ["odd"]]
+    whole, parts = Tagger(language=language).fit(texts, labels), Tagger(language=language)
     training = Training(parts)
-    for start in range(0, len(TEXTS), 7):
-        training.add(TEXTS[start : start + 7], LABELS[start : start + 7])
+    for start in range(0, len(texts), 7):
+        training.add(texts[start : start + 7], labels[start : start + 7])
     training.learn()
+    assert whole.params()["field_weights"]["title"] == 8
     assert parts.params() == whole.params()
     assert parts.state_hash() == whole.state_hash()
 

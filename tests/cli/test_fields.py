@@ -63,6 +63,14 @@ def test_a_text_may_be_an_object_of_fields(run: Run, model: Path, tmp_path: Path
     assert load(tmp_path / "other").state_hash() == load(model).state_hash()
 
 
+def test_the_options_order_the_fields_whatever_the_first_rows_have(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "papers.jsonl"
+    rows = [{"abstract": "red apple", "tags": ["a"]}, {"title": "car", "abstract": "fast", "tags": ["b"]}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("fit", path, *FIELDS, "--model", tmp_path / "model").code == 0
+    assert load(tmp_path / "model").encoder.fields == ("title", "abstract")
+
+
 def test_weights_are_options(run: Run, papers: Path, tmp_path: Path) -> None:
     weights = ("--field-weight", "title=0", "--field-weight", "abstract=1.5")
     assert run("fit", papers, *FIELDS, *weights, "--model", tmp_path / "model").code == 0
