@@ -96,7 +96,9 @@ def test_counts_of_terms_are_never_too_low():
         tagger = Tagger(**options)
         for n in (0, 1, 2, 3, 50, 500):
             text = " ".join(
-                draw.choices(["Äiti", "to be", "x_1", "İstanbul", "e\u0301t\u00e9", "12.5", "Happily"], k=n)
+                draw.choices(
+                    ["Äiti", "to be", "x_1", "İstanbul", "e\u0301t\u00e9", "12.5", "Happily", "日本語", "🐱🐱"], k=n
+                )
             )
             rows = tagger.encoder.rows([text], learn=True)
             counted = tagger.encoder.count_terms(text)

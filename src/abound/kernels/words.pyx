@@ -243,12 +243,13 @@ def terms_of(Vocabulary v, object document, TextSettings s):
     return [(words.matches[i].number, words.matches[i].start, words.matches[i].stop) for i in range(words.n_matches)]
 
 
-def words_of(str text, bytes kinds not None):
-    """Return the words and units of a prepared text."""
+def word_spans(str text, bytes kinds not None):
+    """Return (start, stop, number of units in a row that end here) of each word and unit of a prepared text."""
     cdef Words words = Words(Vocabulary())
     words.cut(text, TextSettings(ngrams=1, char_low=0, char_high=0, min_count=1, pivoted=False, slope=0.0, max_terms=0,
                                  counted=False, kinds=kinds))
-    return [text[words.words[i].start:words.words[i].start + words.words[i].n_points] for i in range(words.n_words)]
+    return [(words.words[i].start, words.words[i].start + words.words[i].n_points, words.words[i].n_units)
+            for i in range(words.n_words)]
 
 
 cdef inline int kind_of(Py_UCS4 ch, const unsigned char* kinds, int64_t n_kinds) noexcept:

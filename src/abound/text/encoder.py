@@ -16,7 +16,7 @@ from abound.errors import FieldsWarning
 from abound.kernels.text import add_counts, text_counts, text_rows, weighted_rows
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 from abound.kernels.words import UNIT_NGRAM, terms_of
-from abound.text.words import KINDS, Tokenizer, join_words, original_offsets, prepare, words_of
+from abound.text.words import KINDS, Tokenizer, join_words, original_offsets, prepare, unit_runs, words_of
 from abound.texts import FieldSpan, Text, check_text, joined, n_characters
 
 LONGEST_NGRAM = 8
@@ -313,9 +313,12 @@ class TextEncoder:
             words = list(map(stems.__getitem__, words))
         distinct = set(words)
         n_terms = len(distinct) + forms
-        longest = self.ngrams if text.isascii() else max(self.ngrams, UNIT_NGRAM)
-        for n in range(2, longest + 1):
-            n_terms += len(set(zip(*(words[start:] for start in range(n)), strict=False)))
+        for n in range(2, self.ngrams + 1):
+            n_terms += len(set(_runs(words, n)))
+        if not text.isascii():
+            units = unit_runs(prepare(text, self.tokenizer), self.tokenizer)
+            for n in range(max(2, self.ngrams + 1), UNIT_NGRAM + 1):
+                n_terms += len({run for run, last in zip(_runs(words, n), units[n - 1 :], strict=True) if last >= n})
         if self.char_ngrams is not None:
             low, high = self.char_ngrams
             n_terms += sum(max(0, len(word) - n + 1) for word in distinct for n in range(low, high + 1))
@@ -414,3 +417,8 @@ class TextEncoder:
         )
         vocabulary.n_texts, vocabulary.n_distinct = self.vocabulary.n_texts, self.vocabulary.n_distinct
         self.vocabulary = vocabulary
+
+
+def _runs(words: list[str], n: int) -> Iterator[tuple[str, ...]]:
+    """Return all runs of n words."""
+    return zip(*(words[start:] for start in range(n)), strict=False)

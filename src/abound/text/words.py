@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from abound.kernels import words as kernel
+from abound.kernels.words import word_spans
 from abound.text.characters import UNIT, alphanumeric_kinds, character_kinds
 
 Tokenizer: TypeAlias = Literal["unicode", "alphanumeric"]
@@ -51,7 +51,18 @@ def words_of(text: str, tokenizer: str = "unicode") -> list[str]:
     >>> words_of(prepare("日本語 für 2 Kätzchen 🐱"))
     ['日', '本', '語', 'für', '2', 'kätzchen', '🐱']
     """
-    return kernel.words_of(text, KINDS[tokenizer]())
+    return [text[start:stop] for start, stop, _ in word_spans(text, KINDS[tokenizer]())]
+
+
+def unit_runs(text: str, tokenizer: str = "unicode") -> list[int]:
+    """Return for each word of a prepared text how many units in a row end with it; 0 if it is no unit.
+
+    Examples
+    --------
+    >>> unit_runs("日本語 für 2 🐱")
+    [1, 2, 3, 0, 0, 1]
+    """
+    return [n_units for _, _, n_units in word_spans(text, KINDS[tokenizer]())]
 
 
 def join_words(name: str) -> str:
