@@ -78,7 +78,7 @@ def test_a_record_comes_back_as_it_was(text, labels, name):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Learn(b"bytes", added=["a"]), "a text must be a string, got bytes"),
+        (lambda: Learn(b"bytes", added=["a"]), "a text must be a string, or a mapping from field to string, got bytes"),
         (lambda: Learn("text"), "at least one label"),
         (lambda: Learn("text", added="fruit"), "added must be a list of labels, got 'fruit'"),
         (lambda: Learn("text", added=[None]), "each of added must be a string or a finite number, got None"),
