@@ -21,6 +21,7 @@ IGNORED = re.compile(
 
 def spans(text):
     """Yield (word, is a unit, starts where the last one ended) of a text."""
+    text = text.replace("\ufdfa", " ").replace("\ufdfb", " ")
     text = IGNORED.sub("", unicodedata.normalize("NFKC", text).casefold()) if not text.isascii() else text.lower()
     kinds = [character_kinds()[ord(ch)] if ord(ch) < N_CHARACTERS else 0 for ch in text]
     i, last = 0, None

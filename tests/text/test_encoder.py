@@ -354,6 +354,7 @@ def test_the_stored_table_of_characters_is_that_of_unicode():
         ("Straße STRASSE", ["strasse", "strasse strasse"]),
         ("كِتَاب كتاب", ["كتاب", "كتاب كتاب"]),
         ("co\u00adoperate", ["cooperate"]),
+        ("كتاب ﷺ", ["كتاب"]),
         ("5 € → 7 $", ["5", "€", "→", "7", "5 €", "€→", "→ 7"]),
     ],
 )
@@ -367,6 +368,11 @@ def test_units_have_pairs_and_triples_even_if_words_have_no_n_grams():
     encoder = TextEncoder(ngrams=1)
     encoder.rows(["red apple 北京 市"], learn=True)
     assert names_of(encoder) == ["red", "apple", "北", "京", "市", "北京"]
+
+
+def test_no_character_makes_a_text_much_longer():
+    longest = max((len(prepare(chr(code))), chr(code)) for code in range(0x20000) if not 0xD800 <= code < 0xE000)
+    assert longest[0] <= 8
 
 
 def test_models_of_older_versions_keep_their_words():

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from abound.hierarchy.lists import Lists, break_cycles
 from abound.hierarchy.names import NameLists
 
+# The readers take long to import, and a tagger needs them only to build a hierarchy.
 if TYPE_CHECKING:
-    from abound.data import (
-        Relations,
-    )  # the readers take long to import, and a tagger needs them only to build a hierarchy
+    from abound.data import Relations
 
 CACHED = 1 << 16  # concepts whose ancestors are kept in memory
 NAMES = ("concept", "scheme", "scheme_title", "match", "deprecated", "replacement")

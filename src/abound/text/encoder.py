@@ -16,7 +16,7 @@ from abound.errors import FieldsWarning
 from abound.kernels.text import add_counts, text_counts, text_rows, weighted_rows
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 from abound.kernels.words import UNIT_NGRAM, terms_of
-from abound.text.words import KINDS, Tokenizer, join_words, original_offsets, prepare, unit_runs, words_of
+from abound.text.words import KINDS, Tokenizer, join_words, original_offsets, prepare, words_of
 from abound.texts import FieldSpan, Text, check_text, joined, n_characters
 
 LONGEST_NGRAM = 8
@@ -159,16 +159,16 @@ class TextEncoder:
         self.counted = False
         self.vocabulary = Vocabulary(np.zeros(SIGHTINGS_BYTES, np.uint8) if self.min_count > 1 else None)
 
-    def _settings(self) -> TextSettings:
+    def _settings(self, *, counts_all: bool = False) -> TextSettings:
         low, high = self.char_ngrams or (0, 0)
         settings = TextSettings(
             ngrams=self.ngrams,
             char_low=low,
             char_high=high,
-            min_count=self.min_count,
+            min_count=1 if counts_all else self.min_count,
             pivoted=self.weighting == "pivoted",
             slope=self.slope,
-            max_terms=np.iinfo(np.int64).max if self.max_terms is None else self.max_terms,
+            max_terms=np.iinfo(np.int64).max if self.max_terms is None or counts_all else self.max_terms,
             counted=self.counted,
             kinds=KINDS[self.tokenizer](),
             stems=self._stems,
@@ -299,30 +299,10 @@ class TextEncoder:
         return max(n_words, n_units) + (high - low + 1) * n
 
     def count_terms(self, text: Text) -> int:
-        """Return the number of distinct terms of a text, known or not; for n-grams of characters, an upper bound.
-
-        A term counts once in each field.
-        """
-        return sum(map(self._count_terms, [text] if isinstance(text, str) else text.values()))
-
-    def _count_terms(self, text: str) -> int:
-        words, forms = self.words(text), 0
-        if self._stems is not None:
-            stems = {word: self._stems[word] for word in words}
-            forms = sum(stem != word for word, stem in stems.items()) if self.form_weight > 0 else 0
-            words = list(map(stems.__getitem__, words))
-        distinct = set(words)
-        n_terms = len(distinct) + forms
-        for n in range(2, self.ngrams + 1):
-            n_terms += len(set(_runs(words, n)))
-        if not text.isascii():
-            units = unit_runs(prepare(text, self.tokenizer), self.tokenizer)
-            for n in range(max(2, self.ngrams + 1), UNIT_NGRAM + 1):
-                n_terms += len({run for run, last in zip(_runs(words, n), units[n - 1 :], strict=True) if last >= n})
-        if self.char_ngrams is not None:
-            low, high = self.char_ngrams
-            n_terms += sum(max(0, len(word) - n + 1) for word in distinct for n in range(low, high + 1))
-        return n_terms
+        """Return the number of distinct terms of a text, known or not. A term counts once in each field."""
+        parts = [text] if isinstance(text, str) else text.values()
+        settings = self._settings(counts_all=True)
+        return sum(len(text_counts(Vocabulary(), [prepare(part, self.tokenizer)], settings)[1]) for part in parts)
 
     def name(self, term: int, *, unique: bool = False) -> str:
         """Return a term as readable text. With `unique`, a word form is marked to differ from an equal stem."""
@@ -417,8 +397,3 @@ class TextEncoder:
         )
         vocabulary.n_texts, vocabulary.n_distinct = self.vocabulary.n_texts, self.vocabulary.n_distinct
         self.vocabulary = vocabulary
-
-
-def _runs(words: list[str], n: int) -> Iterator[tuple[str, ...]]:
-    """Return all runs of n words."""
-    return zip(*(words[start:] for start in range(n)), strict=False)

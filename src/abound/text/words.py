@@ -20,6 +20,10 @@ IGNORED = re.compile(
 )
 
 
+ASCII_RUN = re.compile(r"[\x00-\x7f]+(?![^\x00-\x7f])")  # without a letter that may have a combining mark
+LONG_LIGATURES = re.compile("[\ufdfa\ufdfb]")  # phrases of 18 and 8 letters, which say nothing about a topic
+
+
 def prepare(text: str, tokenizer: str = "unicode") -> str:
     """Return a text in the form in which words are compared.
 
@@ -39,7 +43,7 @@ def prepare(text: str, tokenizer: str = "unicode") -> str:
         return text.lower()
     form: Literal["NFC", "NFKC"] = "NFC" if tokenizer == "alphanumeric" else "NFKC"
     if not unicodedata.is_normalized(form, text):
-        text = unicodedata.normalize(form, text)
+        text = unicodedata.normalize(form, text if form == "NFC" else LONG_LIGATURES.sub(" ", text))
     return text.lower() if tokenizer == "alphanumeric" else IGNORED.sub("", text.casefold())
 
 
@@ -52,17 +56,6 @@ def words_of(text: str, tokenizer: str = "unicode") -> list[str]:
     ['日', '本', '語', 'für', '2', 'kätzchen', '🐱']
     """
     return [text[start:stop] for start, stop, _ in word_spans(text, KINDS[tokenizer]())]
-
-
-def unit_runs(text: str, tokenizer: str = "unicode") -> list[int]:
-    """Return for each word of a prepared text how many units in a row end with it; 0 if it is no unit.
-
-    Examples
-    --------
-    >>> unit_runs("日本語 für 2 🐱")
-    [1, 2, 3, 0, 0, 1]
-    """
-    return [n_units for _, _, n_units in word_spans(text, KINDS[tokenizer]())]
 
 
 def join_words(name: str) -> str:
@@ -99,6 +92,12 @@ def original_offsets(text: str, tokenizer: str = "unicode") -> list[int]:
     origin: list[int] = []
     start = 0
     while start < len(text):
+        plain = ASCII_RUN.match(text, start)
+        if plain is not None:
+            prepared.append(plain[0].lower())
+            origin.extend(range(start, plain.end()))
+            start = plain.end()
+            continue
         stop = start + 1
         while stop < len(text) and unicodedata.combining(text[stop]):
             stop += 1
