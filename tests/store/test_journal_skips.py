@@ -126,44 +126,42 @@ def test_a_version_1_can_be_skipped_in_at_once(tmp_path):
         assert list(journal.damage()) == []
 
 
-def test_a_journal_of_version_2_is_read_and_goes_on(tmp_path):
-    for file in GOLDEN_2.iterdir():
+@pytest.mark.parametrize(
+    ("folder", "number", "old", "new"),
+    [
+        (
+            GOLDEN_2,
+            2,
+            BandFeedback("fruit", 0.25, "suggest", "apply"),
+            BandFeedback("fruit", 0.25, "suggest", "apply", "a red apple"),
+        ),
+        (
+            GOLDEN.parent / "journal-3",
+            1,
+            Learn("a red apple", added=("fruit",)),
+            Learn({"title": "Apples", "abstract": "a red fruit"}, added=("fruit",)),
+        ),
+    ],
+    ids=["version 2", "version 3"],
+)
+def test_a_journal_of_an_earlier_version_is_read_and_goes_on(folder, number, old, new, tmp_path):
+    for file in folder.iterdir():
         shutil.copy(file, tmp_path)
-    path, old = tmp_path / "journal.sqlite", BandFeedback("fruit", 0.25, "suggest", "apply")
+    path = tmp_path / "journal.sqlite"
     with Journal(path) as journal:
         assert (journal.last, sorted(journal.skips())) == (4, [3])
-        assert next(iter(journal.read(1))).record == old
+        assert next(iter(journal.read(number - 1))).record == old
         assert list(journal.damage()) == []
-    new = BandFeedback("fruit", 0.25, "suggest", "apply", "a red apple")
     with Journal(path, write=True) as journal:
-        assert journal.append([(old, "key 2"), (new, "key 5")]) == [Receipt(2, True), Receipt(5, False)]
+        receipts = journal.append([(old, f"key {number}"), (new, "key 5")])
+        assert receipts == [Receipt(number, True), Receipt(5, False)]
     with Journal(path) as journal:
         assert [stored.record for stored in journal.read(4)] == [new]
         assert list(journal.damage()) == []
     with sqlite3.connect(path) as connection:
         (content,) = connection.execute("SELECT content FROM meta").fetchone()
     connection.close()
-    assert json.loads(content)["version"] == VERSION  # older software must not read it
-
-
-def test_a_journal_of_version_3_is_read_and_goes_on(tmp_path):
-    for file in (GOLDEN.parent / "journal-3").iterdir():
-        shutil.copy(file, tmp_path)
-    path, old = tmp_path / "journal.sqlite", Learn("a red apple", added=("fruit",))
-    with Journal(path) as journal:
-        assert (journal.last, sorted(journal.skips())) == (4, [3])
-        assert next(iter(journal.read())).record == old
-        assert list(journal.damage()) == []
-    new = Learn({"title": "Apples", "abstract": "a red fruit"}, added=("fruit",))
-    with Journal(path, write=True) as journal:
-        assert journal.append([(old, "key 1"), (new, "key 5")]) == [Receipt(1, True), Receipt(5, False)]
-    with Journal(path) as journal:
-        assert [stored.record for stored in journal.read(4)] == [new]
-        assert list(journal.damage()) == []
-    with sqlite3.connect(path) as connection:
-        (content,) = connection.execute("SELECT content FROM meta").fetchone()
-    connection.close()
-    assert json.loads(content)["version"] == VERSION == 4  # software that does not know fields must not read it
+    assert json.loads(content)["version"] == VERSION == 4  # older software must not read it
 
 
 def test_the_order_of_fields_does_not_matter():
