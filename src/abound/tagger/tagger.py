@@ -57,7 +57,7 @@ class Tagger(TextEstimator):
     **params
         Parameters of the ranker by name, such as `passes=3`. Parameters of `abound.text.TextEncoder`, which override
         those of the language: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms, run_weight,
-        part_weight, form_weight, fields, field_weights.
+        part_weight, form_weight, fields, field_weights, tokenizer.
 
     Examples
     --------
