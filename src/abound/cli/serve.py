@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from abound.cli.common import note
+from abound.cli.homes import note_other_origin
 
 EPILOG = """\b
 Example:
@@ -66,6 +67,7 @@ def serve(
 
     serving = load_server()
     home = serving.open_home(model, state)
+    note_other_origin(model, home)
     given = {"snapshot_every": snapshot_every, "client_connections": client_connections, "quality": quality}
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **chosen)

@@ -8,12 +8,14 @@ from pathlib import Path
 import typer
 
 from abound.cli.common import note
+from abound.cli.homes import is_home, note_served
 
 
 def lock_target(ctx: typer.Context, model: str, force: bool) -> None:
     """Lock the directory of a new model until the command ends. Raise an error if data would be lost."""
     check_target(model, force)
     ctx.with_resource(_target(model, force))
+    note_served(model)
 
 
 def lock_model(ctx: typer.Context, model: str) -> None:
@@ -32,6 +34,10 @@ def check_target(model: str, force: bool) -> None:
     if path.exists() and not path.is_dir():
         raise ValueError(f"--model must be a directory, but {model} is a file")
     if path.is_dir() and not is_free(path):
+        if is_home(path):
+            raise ValueError(
+                f"{model} is the home of a served model, which --model cannot replace; name a new directory"
+            )
         if not (path / MANIFEST).exists():
             raise ValueError(f"{model} is a directory with other files; name a new directory")
         if not force:

@@ -4,21 +4,24 @@ journal.sqlite              the journal, with SQLite's files
 snapshots/<sequence>/       model directories
 snapshots.lock              locked while a snapshot is written
 in-use/<sequence>-<token>   locked by each process that needs the records after a sequence
+origin.json                 the model that the home was created from: its state hash, and how many rows it had learned
 """
 
 import contextlib
+import json
 import os
 import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from abound.errors import DamagedJournal, JournalError, ModelError, UnappliedRecord
 from abound.server.replay import Progress, follow, restore_history
 from abound.server.replica import Replica
 from abound.store import read_model
-from abound.store.directory import MANIFEST, sync_directory
+from abound.store.directory import FORMAT_VERSION, MANIFEST, hash_of_files, read_manifest, sync_directory, write_file
 from abound.store.journal import KEY_LIFE, Journal
 from abound.store.locks import FileLock
 from abound.tagger import Tagger
@@ -28,6 +31,15 @@ SNAPSHOT_NAME = re.compile(r"\d{20}")
 LEASE_NAME = re.compile(r"(\d{20})-[0-9a-f]+")
 PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600  # other users must not read the corrections
 OTHERS = 0o077
+ORIGIN = "origin.json"
+SERVED = "served_"  # the prefix of the arrays that a snapshot has besides those of its model
+
+
+class HomeOrigin(NamedTuple):
+    """The model that a home was created from; `rows` is None if it is not known."""
+
+    state_hash: str
+    rows: int | None = None
 
 
 class Lease:
@@ -102,10 +114,12 @@ class Home:
         return self.path / "in-use"
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], tagger: Tagger, *, key_life: int = KEY_LIFE) -> "Home":
+    def create(
+        cls, path: str | os.PathLike[str], tagger: Tagger, *, key_life: int = KEY_LIFE, origin: str | None = None
+    ) -> "Home":
         """Create a home for a model: an empty journal, and the model as its first snapshot.
 
-        A home whose creation was interrupted is completed.
+        A home whose creation was interrupted is completed. `origin` is the state hash of the model's directory.
         """
         path = Path(path)
         path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
@@ -121,7 +135,28 @@ class Home:
             if home.snapshots() or journal.last:
                 raise FileExistsError(f"{path} is already the home of a served model")
             home.write_snapshot(Replica(tagger, journal=journal.id))
+        if origin is not None:
+            about = json.dumps(HomeOrigin(origin, tagger.n_rows)._asdict())
+            write_file(home.path / ORIGIN, about.encode(), PRIVATE_FILE)
         return home
+
+    def origin(self) -> HomeOrigin | None:
+        """Return the model that the home was created from, or None if that is not known.
+
+        A home of an earlier version does not say it; its first snapshot does, as long as it is kept.
+        """
+        try:
+            known = json.loads((self.path / ORIGIN).read_bytes())
+            return HomeOrigin(str(known["state_hash"]), int(known["rows"]))
+        except FileNotFoundError:
+            pass
+        except (ValueError, KeyError, TypeError):
+            return None
+        with contextlib.suppress(ModelError, OSError):
+            first = read_manifest(self.snapshot_path(0))
+            if first["format_version"] == FORMAT_VERSION:
+                return HomeOrigin(hash_of_files(first, without=SERVED))
+        return None
 
     def make_private(self) -> str | None:
         """Remove the access of other users; return a message for the operator if there is something to report."""

@@ -122,6 +122,12 @@ def _combine(kind: str, digests: Mapping[str, str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
+def hash_of_files(content: Mapping[str, Any], without: str) -> str:
+    """Return the state hash of a manifest's files, except those whose names have a prefix."""
+    digests = {key: str(entry["sha256"]) for key, entry in content["files"].items() if not key.startswith(without)}
+    return _combine(str(content["kind"]), digests)
+
+
 def _canonical(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
@@ -152,11 +158,19 @@ def _temporary(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
             os.unlink(name)
 
 
-def _finish(file: BinaryIO, temporary: Path, target: Path) -> None:
+def _finish(file: BinaryIO, temporary: Path, target: Path, mode: int = 0o644) -> None:
     file.flush()
     os.fsync(file.fileno())
-    os.chmod(temporary, 0o644)
+    os.chmod(temporary, mode)
     os.replace(temporary, target)
+
+
+def write_file(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Write a small file, or replace it; after a crash, the old or the new content is there."""
+    with _temporary(path.parent) as (file, temporary):
+        file.write(content)
+        _finish(file, temporary, path, mode)
+    sync_directory(path.parent)
 
 
 def write_array(path: Path, key: str, source: Source) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from abound.server.http.starting import Gate, Opening, warm
 from abound.server.http.supervisor import Supervisor
 from abound.server.replay import Progress
 from abound.server.writer import Writer
-from abound.store.directory import MANIFEST
+from abound.store.directory import MANIFEST, read_manifest
 from abound.tagger import Tagger
 from abound.tagger.label_quality import read_quality
 
@@ -30,7 +30,8 @@ def open_home(model: str, state: str | None = None) -> Home:
     home = Path(state) if state is not None else path.with_name(path.name + ".served")
     if (home / "journal.sqlite").is_file() and any(home.glob(f"snapshots/*/{MANIFEST}")):
         return Home(home)
-    return Home.create(home, Tagger.load(path))
+    model_hash = str(read_manifest(path)["state_hash"])  # before loading: a fit may replace the model meanwhile
+    return Home.create(home, Tagger.load(path), origin=model_hash)
 
 
 async def serve(settings: Settings, report: Callable[[str], None]) -> None:
