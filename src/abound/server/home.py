@@ -292,6 +292,14 @@ class Home:
         replica.replace_state(fresh)
         replica.unapplied = error if fresh.sequence == before else None
 
+    def recover(self, replica: Replica, journal: Journal) -> None:
+        """Give a replica that failed the state that it would have if the home was opened now."""
+        replica.release_state()
+        fresh, lease = self.open_replica(journal)
+        lease.release()  # only the writer compacts, and it calls this
+        replica.unapplied = fresh.unapplied
+        replica.replace_state(fresh)
+
     # -- skipping ------------------------------------------------------------------------------------
 
     def skip(self, sequence: int, reason: str = "") -> list[int]:

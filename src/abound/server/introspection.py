@@ -37,13 +37,21 @@ class Votes:
         self._terms: list[NDArray[np.int64]] = []
         self._votes: list[NDArray[np.float64]] = []
 
+    @property
+    def in_one_piece(self) -> bool:
+        """Whether all terms are scanned in one step."""
+        return self._replica.tagger.n_features <= self._chunk()
+
+    def _chunk(self) -> int:
+        parts = len(self._replica.labels.members(self._replica.labels.resolve(self._label)))
+        return max(MIN_CHUNK, CHUNK // parts)
+
     def gather(self) -> Iterator[None]:
         """Scan all terms; the lock is free whenever this yields."""
         start = 0
         while start < self._replica.tagger.n_features:
             with self._replica.reading():
-                parts = len(self._replica.labels.members(self._replica.labels.resolve(self._label)))
-                stop = min(start + max(MIN_CHUNK, CHUNK // parts), self._replica.tagger.n_features)
+                stop = min(start + self._chunk(), self._replica.tagger.n_features)
                 self._scan(start, stop)
             start = stop
             yield

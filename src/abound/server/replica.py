@@ -200,6 +200,11 @@ class Replica:
     def _first_labels(self, text: Text, k: int) -> list[Name]:
         return [entry.label for entry in self._rank_many([text], k)[0]]
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether applying a record failed, or the state is being reloaded; this does not take the lock."""
+        return self._broken is not None
+
     def check_usable(self) -> None:
         """Raise AboundError if applying a record failed; this does not take the lock."""
         if self._broken is not None:

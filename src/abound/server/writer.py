@@ -1,9 +1,11 @@
 """The only process that writes: it commits records in groups, applies them and starts snapshots."""
 
+import contextlib
 import logging
 import queue
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple
@@ -21,6 +23,8 @@ GROUP_SIZE = 64  # records per commit
 MAX_QUEUED = 10_000  # records that may wait for a commit
 SNAPSHOT_EVERY = 10_000
 SNAPSHOT_COST = 3_000_000  # of the records to replay, see `cost.py`: a few seconds
+RECOVERY_SECONDS = 1.0  # after which a replica that failed is loaded again, doubled after each failure
+MAX_RECOVERY_SECONDS = 60.0
 BYTES_PER_COST = 200  # a large model takes long to load and to write, so it may have more records to replay
 
 
@@ -36,7 +40,8 @@ class Writer(Closing):
     Records that arrive during a commit share the next one. A record that cannot be applied is refused before it is
     written. If the disk is full or fails, `submit` raises JournalUnavailable and ranking continues; the same holds for
     a home that is read-only when it is opened. If a written record cannot be applied, for example for lack of memory,
-    the replica returns to the record before it, and nothing is learned until the record is skipped.
+    the replica returns to the record before it, and nothing is learned until the record is skipped. If that state
+    cannot be loaded either, requests fail, and the replica is loaded again after a pause, as when the home is opened.
 
     Parameters
     ----------
@@ -104,6 +109,7 @@ class Writer(Closing):
         self._cost_tried = 0  # `replica.cost` at that time
         self._snapshot: threading.Thread | None = None
         self._snapshot_process: subprocess.Popen[bytes] | None = None
+        self._recovery_pause, self._recovery_due = RECOVERY_SECONDS, 0.0
         self._thread = threading.Thread(target=self._run, name="abound-writer", daemon=True)
         self._thread.start()
 
@@ -177,7 +183,7 @@ class Writer(Closing):
         is_open = True
         self._snapshot_if_due()  # so that the next start need not replay these records
         while is_open:
-            requests = [self._waiting.get()]
+            requests = [self._next()]
             while len(requests) < GROUP_SIZE and requests[-1] is not None:
                 try:
                     requests.append(self._waiting.get_nowait())
@@ -186,6 +192,29 @@ class Writer(Closing):
             is_open = requests[-1] is not None
             self._process([request for request in requests if request is not None])
             self._snapshot_if_due()
+
+    def _next(self) -> _Request | None:
+        """Wait for a request; meanwhile, load a replica that failed again."""
+        while self.replica.is_broken:
+            pause = self._recovery_due - time.monotonic()
+            if pause <= 0:
+                self._recover()
+                continue
+            with contextlib.suppress(queue.Empty):
+                return self._waiting.get(timeout=pause)
+        return self._waiting.get()
+
+    def _recover(self) -> None:
+        """Load the replica as when the home is opened; if that fails, it is due again after a longer pause."""
+        try:
+            self.home.recover(self.replica, self.journal)
+        except Exception as error:
+            self._recovery_pause = min(2 * self._recovery_pause, MAX_RECOVERY_SECONDS)
+            self._recovery_due = time.monotonic() + self._recovery_pause
+            self._report(f"the model cannot be loaded again; next attempt in {self._recovery_pause:g} s: {error!r}")
+            return
+        self._recovery_pause, self._refusal = RECOVERY_SECONDS, self.replica.unapplied
+        self._report(f"the model was loaded again, and is at record {self.replica.sequence}")
 
     def _process(self, requests: list[_Request]) -> None:
         """Write and apply requests in order, in as few commits as possible."""
@@ -250,6 +279,7 @@ class Writer(Closing):
             self.home.reload(self.replica, self.journal, self._refusal)
         except Exception as error:  # the replica stays unusable, and requests get its error
             self._report(f"the state before record {sequence} cannot be loaded: {error!r}")
+            self._recovery_due = time.monotonic() + self._recovery_pause
 
     # -- snapshots -----------------------------------------------------------------------------------
 

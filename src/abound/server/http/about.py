@@ -60,7 +60,7 @@ def _describe(service: Service, state_hash: str | None) -> About:
 
 
 def health(call: Call[NoParameters]) -> State:
-    """Report that the process is alive and its replica usable; otherwise only a restart helps.
+    """Report that the process is alive and its replica usable; a replica that failed is loaded again or replaced.
 
     This does not take the model's lock: a process that waits for it is alive.
     """

@@ -25,6 +25,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MAX_QUERY = 8192  # bytes
+SEQUENCE = "abound.sequence"  # key of a request's scope: the replica's sequence before the answer is computed
 
 # A module adds its endpoints here.
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -89,6 +90,7 @@ class App:
             return
         headers: list[Header] = []
         answer: Any = None
+        scope[SEQUENCE] = self.service.replica.sequence
         started = self.last_request = time.monotonic()
         self.under_way += 1
         name = "unknown"
@@ -115,7 +117,7 @@ class App:
         headers += (
             (b"content-type", media_type),
             (b"content-length", b"%d" % len(body)),
-            (b"x-abound-sequence", b"%d" % self._sequence_of(answer)),
+            (b"x-abound-sequence", b"%d" % self._sequence_of(answer, scope[SEQUENCE])),
             (b"x-abound-worker", self._worker),
         )
         if self.service.draining:
@@ -123,11 +125,10 @@ class App:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
-    def _sequence_of(self, answer: object) -> int:
-        """Return the sequence of an answer, or the replica's if it has none; a record may have been applied since."""
-        last = self.service.replica.sequence
+    def _sequence_of(self, answer: object, before: int) -> int:
+        """Return the sequence of an answer; if it has none, that before it was computed, which it includes."""
         sequence = getattr(answer, "sequence", None)
-        return min(last, sequence) if isinstance(sequence, int) else last
+        return min(self.service.replica.sequence, sequence) if isinstance(sequence, int) else before
 
     async def _answer(self, endpoint: Endpoint, scope: ASGIScope, receive: Receive) -> Any:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -171,6 +172,7 @@ class App:
         seen = headers.get(b"x-abound-sequence")
         if seen is not None:
             await self.service.reach(_sequence(seen))
+            scope[SEQUENCE] = self.service.replica.sequence
 
 
 def make_app(service: Service, authenticator: Authenticator | None) -> App:

@@ -13,6 +13,10 @@ Labels = Annotated[tuple[Label, ...], Meta(max_length=10_000)]
 Weight = Annotated[float, Meta(ge=-1e9, le=1e9)]
 K = Annotated[int, Meta(ge=1, le=MAX_LABELS, description="Maximum number of labels in a ranking.")]
 Sequence = Annotated[int, Meta(ge=0, description="The last record that the answer reflects.")]
+Sequences = (
+    Annotated[list[int], Meta(description="The sequence of each result, if records were applied between them.")]
+    | UnsetType
+)
 
 
 Only = Annotated[
@@ -121,6 +125,7 @@ class BatchRanked(_Response):
 
     sequence: Sequence
     results: list[list[RankedLabel]]
+    sequences: Sequences = UNSET
 
 
 Share = Annotated[float, Meta(gt=0, le=1)]
@@ -145,6 +150,7 @@ class Assigned(_Response):
     sequence: Sequence
     results: list[list[RankedLabel]]
     note: str | UnsetType = UNSET
+    sequences: Sequences = UNSET
 
 
 class ExplainRequest(_Request):

@@ -113,9 +113,10 @@ class WorkerPosition(Struct):
 
 
 class Progress(Struct):
-    """How well the model ranked before it learned each of the last corrections."""
+    """How well the model ranked before it learned each of the last corrections; `last` is the journal's last record."""
 
     sequence: int
+    last: int
     window: int
     measured: int
     points: list[Point]
@@ -130,33 +131,42 @@ class Progress(Struct):
 async def label(call: Call[LabelRequest]) -> LabelDetails:
     """Return the words that vote for a label, the labels that share them, and the decisions on it."""
     replica = call.service.replica
-    resolved = find_label(replica, call.request.name)
-    if resolved is None or resolved in replica.labels.retired:
-        raise Problem(404, f"label {call.request.name!r} is {'not known' if resolved is None else 'retired'}")
-    votes = Votes(replica, resolved)
-    for _ in votes.gather():
+    with replica.reading() as sequence:
+        resolved = find_label(replica, call.request.name)
+        if resolved is None or resolved in replica.labels.retired:
+            raise Problem(404, f"label {call.request.name!r} is {'not known' if resolved is None else 'retired'}")
+        votes = Votes(replica, resolved)
+        steps = votes.gather()
+        if votes.in_one_piece:
+            next(steps, None)
+            return _details(replica, resolved, votes, sequence)
+    for _ in steps:
         await asyncio.sleep(0)
     with replica.reading():
-        labels, name = replica.labels, replica.tagger.encoder.name
-        words = votes.best(MAX_WORDS)
-        aliases = sorted((alias for alias, target in labels.aliases.items() if target == resolved), key=str)
-        accepted, rejected, examples = replica.history.decisions([resolved, *aliases])
-        return LabelDetails(
-            sequence=replica.sequence,
-            label=resolved,
-            names=replica.tagger.label_names.get(str(resolved), []),
-            aliases=aliases,
-            count=sum(int(labels.book.counts[labels.book.id_of(member)]) for member in labels.members(resolved)),
-            accepted=accepted,
-            rejected=rejected,
-            words=[Voter(name(term), vote) for term, vote in words],
-            rivals=[
-                RivalLabel(other.label, other.words, _name(replica, other.label))
-                for other in rivals(replica, resolved, words)
-            ],
-            examples=[TaughtText(*example) for example in examples],
-            path=[PathLabel(above, _name(replica, above)) for above in replica.tagger.path_of(resolved)[:-1]],
-        )
+        return _details(replica, resolved, votes, sequence)
+
+
+def _details(replica: Replica, resolved: Name, votes: Votes, sequence: int) -> LabelDetails:
+    labels, name = replica.labels, replica.tagger.encoder.name
+    words = votes.best(MAX_WORDS)
+    aliases = sorted((alias for alias, target in labels.aliases.items() if target == resolved), key=str)
+    accepted, rejected, examples = replica.history.decisions([resolved, *aliases])
+    return LabelDetails(
+        sequence=sequence,
+        label=resolved,
+        names=replica.tagger.label_names.get(str(resolved), []),
+        aliases=aliases,
+        count=sum(int(labels.book.counts[labels.book.id_of(member)]) for member in labels.members(resolved)),
+        accepted=accepted,
+        rejected=rejected,
+        words=[Voter(name(term), vote) for term, vote in words],
+        rivals=[
+            RivalLabel(other.label, other.words, _name(replica, other.label))
+            for other in rivals(replica, resolved, words)
+        ],
+        examples=[TaughtText(*example) for example in examples],
+        path=[PathLabel(above, _name(replica, above)) for above in replica.tagger.path_of(resolved)[:-1]],
+    )
 
 
 def word(call: Call[WordRequest]) -> WordDetails:
@@ -175,11 +185,12 @@ async def progress(call: Call[ProgressRequest]) -> Progress:
     """Return how often the first label was right before the correction was learned."""
     replica = call.service.replica
     facts = await call.service.facts()
-    with replica.reading():
+    with replica.reading() as sequence:
         history, tagger = replica.history, replica.tagger
         better, worse = history.trends()
         return Progress(
-            sequence=max(facts.last, replica.sequence),
+            sequence=sequence,
+            last=max(facts.last, sequence),
             window=WINDOW,
             measured=len(history.outcomes),
             points=[Point(sequence, share) for sequence, share in history.curve()],

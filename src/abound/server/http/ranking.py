@@ -197,10 +197,10 @@ def _rank_with_words(call: Call[RankRequest], text: Text) -> Ranked | Coroutine[
 
 async def _rank_in_steps(labels: list[RankedLabel], reasons: Reasons) -> Encoded:
     """Return ranked labels with their explanations, which are computed in steps."""
-    answer, ranked = _Answer(b'{"sequence":%d,"labels":[' % reasons.sequence), iter(labels)
+    answer, ranked = _Answer(), iter(labels)
     async for explanations in _interleaved(reasons):
         answer.add([_with_words(next(ranked), explanation) for explanation in explanations])
-    return Encoded(reasons.sequence, answer.closed(b"]}"))
+    return Encoded(reasons.sequence, answer.closed(b'{"sequence":%d,"labels":[' % reasons.sequence, b"]}"))
 
 
 async def _interleaved(reasons: Reasons) -> AsyncIterator[list[TextExplanation]]:
@@ -213,7 +213,7 @@ async def _interleaved(reasons: Reasons) -> AsyncIterator[list[TextExplanation]]
 
 
 async def rank_batch(call: Call[BatchRequest]) -> Encoded:
-    """Rank the labels of many texts, each at the sequence of the answer or a later one."""
+    """Rank the labels of many texts; `sequences` has the sequence of each if records came in between."""
     request, replica = call.request, call.service.replica
     check_ranked(len(request.texts), request.k)
     if request.bands and _chooses(request):
@@ -222,27 +222,33 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
         check_text(text)
         check_fields(replica.tagger, text)
     async with call.service.batches():
-        sequence = replica.sequence
-        answer = _Answer(b'{"sequence":%d,"results":[' % sequence)
+        results = _Results(replica.sequence)
         # Many labels may have to be ranked to find the chosen ones, so each text is a piece of its own.
         for texts in _chunks(request.texts, PIECE_LABELS if _chooses(request) else request.k):
             await asyncio.sleep(0)
-            names, chooser = replica.tagger.label_names, _chooser(call)
-            if request.bands:
-                ranked = [_shown(entries, request.k, names) for entries in _banded(call, texts)]
-            elif n_characters(texts[0]) > LONG_TEXT:  # alone in its piece
+            row = None
+            if n_characters(texts[0]) > LONG_TEXT and not request.bands:  # alone in its piece
                 row = TextRow(replica, texts[0])
                 await asyncio.sleep(0)
-                ranked = [[_label(entry, names) for entry in row.rank(request.k, _chooser(call))]]
-            else:
-                rows = replica.rank_many(texts, request.k, chooser)
-                ranked = [[_label(entry, names) for entry in entries] for entries in rows]
-            answer.add([_with_paths(call, _above(labels, request.threshold)) for labels in ranked])
-        return Encoded(sequence, answer.closed(b"]}"))
+            with replica.reading() as sequence:
+                results.add(sequence, _rank_piece(call, texts, row))
+        return results.encoded()
+
+
+def _rank_piece(call: Call[BatchRequest], texts: list[Text], row: TextRow | None) -> list[list[RankedLabel]]:
+    """Rank the labels of some texts of a batch, or of the row of a long one, in the current state."""
+    request, replica = call.request, call.service.replica
+    names, chooser = replica.tagger.label_names, _chooser(call)
+    if request.bands:
+        ranked = [_shown(entries, request.k, names) for entries in _banded(call, texts)]
+    else:
+        rows = replica.rank_many(texts, request.k, chooser) if row is None else [row.rank(request.k, chooser)]
+        ranked = [[_label(entry, names) for entry in entries] for entries in rows]
+    return [_with_paths(call, _above(labels, request.threshold)) for labels in ranked]
 
 
 async def assign(call: Call[AssignRequest]) -> Encoded:
-    """Return the labels to apply to texts, each at the sequence of the answer or a later one."""
+    """Return the labels to apply to texts; `sequences` has the sequence of each if records came in between."""
     request, replica = call.request, call.service.replica
     texts = _texts(request)
     for text in texts:
@@ -252,8 +258,7 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
     except ValueError as error:
         raise Problem(422, str(error)) from None
     async with call.service.batches():
-        sequence, note = replica.sequence, b""
-        answer = _Answer(b'{"sequence":%d,"results":[' % sequence)
+        results, note = _Results(replica.sequence), b""
         with replica.reading():
             calibration = replica.tagger.ranker.calibration_
             if not calibration.is_ready:
@@ -263,10 +268,11 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
             note = b',"note":%b' % _ENCODER.encode(unreachable)
         for part in _chunks(texts, PIECE_LABELS if _chooses(request) else CONSIDERED):
             await asyncio.sleep(0)
-            names, keep = replica.tagger.label_names, bool(request.keep_parents)
-            rows = assign_labels(replica, part, decision, _chooser(call), keep_parents=keep)
-            answer.add([_with_paths(call, [_label(entry, names) for entry in row]) for row in rows])
-        return Encoded(sequence, answer.closed(b"]%b}" % note))
+            with replica.reading() as sequence:
+                names, keep = replica.tagger.label_names, bool(request.keep_parents)
+                rows = assign_labels(replica, part, decision, _chooser(call), keep_parents=keep)
+                results.add(sequence, [_with_paths(call, [_label(entry, names) for entry in row]) for row in rows])
+        return results.encoded(note)
 
 
 def _texts(request: AssignRequest) -> Sequence[Text]:
@@ -316,24 +322,51 @@ def _not_found() -> Iterator[None]:
 class _Answer:
     """An answer that is encoded part by part, so that only the encoded bytes are in memory."""
 
-    def __init__(self, beginning: bytes) -> None:
-        self._parts = [beginning]
-        self._size = len(beginning)
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
 
     def add(self, items: list[Any]) -> None:
         """Add items to the list at the end of the answer."""
         if not items:
             return
-        if len(self._parts) > 1:
+        if self._parts:
             self._parts.append(b",")
         self._parts.append(_ENCODER.encode(items)[1:-1])
         self._size += len(self._parts[-1])
         if self._size > ANSWER_BYTES:
             raise answer_too_large()
 
-    def closed(self, end: bytes) -> bytes:
+    def closed(self, beginning: bytes, end: bytes) -> bytes:
         """Return the complete answer."""
-        return b"".join([*self._parts, end])
+        return b"".join([beginning, *self._parts, end])
+
+
+class _Results:
+    """The results of a batch, ranked piece by piece, each piece in one state.
+
+    Parameters
+    ----------
+    sequence : int
+        That of the answer if there are no texts.
+    """
+
+    def __init__(self, sequence: int) -> None:
+        self._answer = _Answer()
+        self._otherwise = sequence
+        self._sequences: list[int] = []
+
+    def add(self, sequence: int, rows: list[list[RankedLabel]]) -> None:
+        """Add the results of a piece."""
+        self._answer.add(rows)
+        self._sequences += [sequence] * len(rows)
+
+    def encoded(self, note: bytes = b"") -> Encoded:
+        """Return the answer, with the sequence of each result unless all are the same."""
+        first = self._sequences[0] if self._sequences else self._otherwise
+        if any(sequence != first for sequence in self._sequences):
+            note += b',"sequences":%b' % _ENCODER.encode(self._sequences)
+        return Encoded(first, self._answer.closed(b'{"sequence":%d,"results":[' % first, b"]%b}" % note))
 
 
 def _chunks(texts: Sequence[Text], k: int) -> Iterator[list[Text]]:

@@ -37,6 +37,7 @@ LOG = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0
 SILENT_SECONDS = 5.0  # after which a silent writer counts as hung
 MAX_UNSENT = 64 << 20  # bytes that the writer has not received yet
+RESTART_SECONDS = 30.0  # between replacements of a worker that cannot apply a record, but still ranks
 GONE_SECONDS = 2.0  # for which a worker continues without the writer, to finish its requests
 
 
@@ -148,10 +149,16 @@ class FollowerThread:
     Parameters
     ----------
     follower : Follower
+
+    Attributes
+    ----------
+    has_failed : bool
+        Whether the replica could not apply a record that the writer has applied.
     """
 
     def __init__(self, follower: Follower) -> None:
         self.replica = follower.replica
+        self.has_failed = False
         self._follower = follower
         self._sequences: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="abound-follower", daemon=True)
@@ -171,6 +178,8 @@ class FollowerThread:
             except Exception as error:  # the writer announces the record again, so this thread must continue
                 is_expected = isinstance(error, AboundError | OSError)
                 LOG.error("record %d cannot be applied yet: %s", sequence, error, exc_info=not is_expected)
+            is_stuck = self.replica.unapplied is not None and self.replica.sequence < sequence
+            self.has_failed = is_stuck or self.replica.is_broken
 
     def close(self) -> None:
         """Stop following."""
@@ -201,6 +210,8 @@ class Worker:
         self._gate = Gate()
         self._server = HttpServer(self._gate, listener, settings.client_connections)
         self._follower: FollowerThread | None = None
+        self._started = time.monotonic()
+        self._ending: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         drain = Drain(self._gate, self._server, listener)
         self._loop.add_signal_handler(signal.SIGTERM, drain.begin)
@@ -248,8 +259,21 @@ class Worker:
         self._server.stop()
 
     def _applied(self, sequence: int) -> None:
-        if self._follower is not None:
-            self._follower.catch_up(sequence)
+        follower = self._follower
+        if follower is None:
+            return
+        follower.catch_up(sequence)
+        is_due = follower.replica.is_broken or time.monotonic() - self._started > RESTART_SECONDS
+        if follower.has_failed and is_due and self._ending is None:
+            self._ending = self._loop.create_task(self._end())
+
+    async def _end(self) -> None:
+        """End this worker, so that the supervisor replaces it: the replacement starts from the newest snapshot."""
+        assert self._follower is not None
+        LOG.error("worker %d failed after record %d, and ends", os.getpid(), self._follower.replica.sequence)
+        self._gate.drain()
+        await asyncio.sleep(Drain.QUIET_SECONDS)  # for which answers announce the end of their connections
+        self._server.stop()
 
 
 def _failed(error: BaseException | None) -> int:

@@ -37,10 +37,10 @@ function content(progress) {
     h("section", { class: "card" }, h("h2", {}, "Share of texts whose first label was right before the correction"),
       points.length ? chart(points, progress) : h("p", { class: "empty" }, "There are no recent corrections. Each correction adds a point: was the first label the right one?")),
     h("div", { class: "two" }, trend("Getting better", progress.improving), trend("Getting worse", progress.worsening)),
-    h("section", { class: "card" }, h("h2", {}, "Server"), h("p", {}, `The model is at revision ${count(progress.sequence)}. Each change adds one.`),
+    h("section", { class: "card" }, h("h2", {}, "Server"), h("p", {}, `The model is at revision ${count(progress.last)}. Each change adds one.`),
       h("table", { class: "plain" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Process"), h("th", { scope: "col", class: "figure" }, "Revision"), h("th", { scope: "col", class: "figure" }, "Behind"))),
         h("tbody", {}, progress.workers.map(({ pid, sequence }) => h("tr", {}, h("th", { scope: "row" }, String(pid)),
-          h("td", { class: "figure" }, count(sequence)), h("td", { class: "figure" }, count(Math.max(0, progress.sequence - sequence)))))))),
+          h("td", { class: "figure" }, count(sequence)), h("td", { class: "figure" }, count(Math.max(0, progress.last - sequence)))))))),
   ];
 }
 
