@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from abound.closing import Closing
-from abound.errors import ServerError, ServerUnreachable, UnreachablePrecision
+from abound.errors import JournalWarning, ServerError, ServerUnreachable, UnreachablePrecision
 from abound.texts import FieldSpan, Text, n_characters
 
 Name = str | int | float
@@ -85,7 +85,9 @@ class Client(Closing):
     """A client of a server of abound.
 
     Requests of a client reflect everything that it has taught before, whichever worker answers. A request that was not
-    answered is sent again; the server recognizes a repeated correction by its key. Use a client in one thread only.
+    answered is sent again; the server recognizes a repeated correction by its key. If the server has another journal
+    than before, for example after a restored backup, there is a warning (`JournalWarning`), and the client continues
+    with that journal. Use a client in one thread only.
 
     Parameters
     ----------
@@ -112,6 +114,7 @@ class Client(Closing):
             raise ValueError(f"a server's address must be a URL such as http://127.0.0.1:8000, got {url!r}")
         self.url = url
         self.sequence = 0  # the last record that an answer reflected
+        self.journal: str | None = None  # the journal that this record belongs to
         self._retries = retries
         self._path = parts.path.rstrip("/")
         self._headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
@@ -319,12 +322,21 @@ class Client(Closing):
         key: str | None = None,
         media_type: str = "application/json",
     ) -> Any:
-        headers = {**self._headers, "X-Abound-Sequence": str(self.sequence)}
+        headers = dict(self._headers)
         if key is not None:
             headers["Idempotency-Key"] = key
         raw = json.dumps(body, allow_nan=False).encode() if isinstance(body, dict) else body
         if raw is not None:
             headers["Content-Type"] = media_type
+        try:
+            return self._send_until_answered(method, path, raw, headers)
+        except ServerError as error:
+            if error.status != 412 or not self.sequence:
+                raise
+        self._forget(f"the server's journal ends before record {self.sequence}, so it was restored from a copy")
+        return self._send_until_answered(method, path, raw, headers)
+
+    def _send_until_answered(self, method: str, path: str, raw: bytes | None, headers: dict[str, str]) -> Any:
         pause = FIRST_PAUSE
         for left in range(self._retries, -1, -1):
             try:
@@ -344,13 +356,26 @@ class Client(Closing):
         raise AssertionError  # the last attempt returned or raised
 
     def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Any:
-        self._connection.request(method, self._path + path, body, headers)
+        seen = {"X-Abound-Sequence": str(self.sequence)}
+        if self.journal is not None:
+            seen["X-Abound-Journal"] = self.journal
+        self._connection.request(method, self._path + path, body, {**headers, **seen})
         answer = self._connection.getresponse()
         raw = answer.read()
+        journal = answer.headers.get("X-Abound-Journal")
+        if journal is not None and journal != self.journal:
+            if self.journal is not None:
+                self._forget("the server now serves another journal")
+            self.journal = journal
         if answer.status >= 400:
             raise _error(answer, raw)
         self.sequence = max(self.sequence, int(answer.headers.get("X-Abound-Sequence", "0")))
         return json.loads(raw)
+
+    def _forget(self, why: str) -> None:
+        """Forget the sequence, which the server's journal does not have."""
+        self.sequence = 0
+        warnings.warn(f"{why}; earlier sequences do not apply", JournalWarning, stacklevel=2)
 
 
 def _error(answer: http.client.HTTPResponse, raw: bytes) -> ServerError:

@@ -168,5 +168,9 @@ class EmptyRanking(AboundWarning):
     """A text has no ranking, because none of its words is known."""
 
 
+class JournalWarning(AboundWarning):
+    """A server has another journal than before, or an earlier state of it."""
+
+
 class UnreachablePrecision(AboundWarning):
     """No label can be assigned with the precision that was asked for."""

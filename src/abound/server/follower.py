@@ -7,6 +7,7 @@ from abound.server.replay import Progress
 from abound.store.journal import Journal
 
 LEASE_EVERY = 1000  # records after which the lease moves on
+RESTART_SECONDS = 30.0  # between replacements of a process that cannot apply a record, but still ranks
 
 
 class Follower(Closing):

@@ -20,10 +20,10 @@ from pathlib import Path
 folder = Path(os.environ["FAULTS"])
 is_worker = "abound.server.http.worker" in sys.orig_argv
 if is_worker == (os.environ["FAULTY"] == "worker") and "abound.server.snapshotter" not in sys.orig_argv:
-    import abound.server.http.worker
+    import abound.server.follower
     from abound.server import Home, Replica
 
-    abound.server.http.worker.RESTART_SECONDS = 0.0
+    abound.server.follower.RESTART_SECONDS = 0.0
 
     def failing(owner, name, prefix):
         call = getattr(owner, name)

@@ -6,6 +6,7 @@ import threading
 import httpx
 import pytest
 
+from abound import Tagger
 from abound.server import Home
 from abound.server.http import ranking
 from abound.store.journal.records import Learn
@@ -101,31 +102,28 @@ def test_an_answer_under_load_is_that_of_its_sequence(tmp_path, workers, n):
         assert body == expected[i, header], QUESTIONS[i]
 
 
-def test_each_text_of_a_batch_has_its_sequence_if_records_came_in_between(tmp_path, monkeypatch):
-    monkeypatch.setattr(ranking, "PIECE_TEXTS", 1)
-    texts, n = [TEXT, "a fast car", "red", "apple"], 3
+@pytest.mark.parametrize("path", ["/v1/rank/batch", "/v1/assign"])
+def test_each_text_of_a_batch_has_its_sequence_if_records_came_in_between(tmp_path, monkeypatch, path):
+    texts = [TEXT, "a fast car", TEXT]
+    labels = {text: ["fruit"] if "apple" in text else ["vehicle"] for text in texts}
+    tagger = Tagger().fit([*labels] * 100, [*labels.values()] * 100)  # enough for probabilities
 
     async def conversation(client):
-        rank, taught, calls = client.writer.replica.rank_many, iter(range(1, n + 1)), []
+        def learn_in_between(given, _):
+            for number, text in enumerate(given, 1):
+                yield [text]
+                client.writer.submit(lesson(number)).result(30)
 
-        def rank_and_learn(*arguments):
-            ranked = rank(*arguments)
-            calls.append(arguments)
-            if (number := next(taught, None)) is not None:
-                learner = threading.Thread(target=lambda: client.writer.submit(lesson(number)))
-                learner.start()
-                learner.join()
-            return ranked
+        first = await client.post(path, json={"texts": texts})
+        monkeypatch.setattr(ranking, "_chunks", learn_in_between)
+        changed = await client.post(path, json={"texts": texts})
+        monkeypatch.undo()
+        return first, changed, await client.post(path, json={"texts": texts})
 
-        alone = [await client.post("/v1/rank", json={"text": text}) for text in texts]
-        unchanged = await client.post("/v1/rank/batch", json={"texts": texts})
-        monkeypatch.setattr(client.writer.replica, "rank_many", rank_and_learn)
-        changed = await client.post("/v1/rank/batch", json={"texts": texts})
-        return [one.json() for one in alone], unchanged, changed
-
-    alone, unchanged, changed = talk(Home.create(tmp_path / "home", base()), conversation)
-    assert unchanged.json() == {"sequence": 0, "results": [one["labels"] for one in alone]}
-    sequences = changed.json()["sequences"]
-    assert (changed.headers["x-abound-sequence"], changed.json()["sequence"], sequences[0]) == ("0", 0, 0)
-    assert sequences == sorted(sequences)
-    assert sequences[-1] > 0
+    first, changed, last = talk(Home.create(tmp_path / "home", tagger), conversation)
+    results = changed.json()["results"]
+    assert changed.headers["x-abound-sequence"] == "0"
+    assert changed.json() == {"sequence": 0, "results": results, "sequences": [0, 1, 2]}
+    assert results[0] == first.json()["results"][0]
+    assert results[2] not in (first.json()["results"][2], last.json()["results"][2])
+    assert ("sequences" in first.json(), last.json()["sequence"], "sequences" in last.json()) == (False, 3, False)

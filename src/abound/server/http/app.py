@@ -78,6 +78,7 @@ class App:
         self.busy: set[Address] = set()  # peers of those that were received completely
         self.last_request = 0.0
         self._worker = b"%d" % os.getpid()
+        self._journal = service.replica.token.encode()
         self._encode = msgspec.json.Encoder().encode
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
@@ -118,6 +119,7 @@ class App:
             (b"content-type", media_type),
             (b"content-length", b"%d" % len(body)),
             (b"x-abound-sequence", b"%d" % self._sequence_of(answer, scope[SEQUENCE])),
+            (b"x-abound-journal", self._journal),
             (b"x-abound-worker", self._worker),
         )
         if self.service.draining:
@@ -167,11 +169,13 @@ class App:
             )
 
     async def _wait(self, scope: ASGIScope, headers: Mapping[bytes, bytes]) -> None:
-        """Wait for the record that a request has seen; the request has been received completely."""
+        """Wait for the record of this journal that a request has seen; it has been received completely."""
         self.busy.add(scope["client"])
         seen = headers.get(b"x-abound-sequence")
         if seen is not None:
-            await self.service.reach(_sequence(seen))
+            sequence = _sequence(seen)
+            if headers.get(b"x-abound-journal", self._journal) == self._journal:
+                await self.service.reach(sequence)
             scope[SEQUENCE] = self.service.replica.sequence
 
 

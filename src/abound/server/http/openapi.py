@@ -17,6 +17,12 @@ _SEEN = {
     "description": "The sequence of an earlier answer; the request waits until that record is applied.",
     "schema": {"type": "integer", "minimum": 0},
 }
+_SEEN_JOURNAL = {
+    "name": "X-Abound-Journal",
+    "in": "header",
+    "description": "The journal of that answer; the request does not wait if the server now has another one.",
+    "schema": {"type": "string", "maxLength": 200},
+}
 _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -25,9 +31,13 @@ _KEY = {
 }
 _SEQUENCE = {
     "X-Abound-Sequence": {
-        "description": "The last record that this process has applied.",
+        "description": "The last record that the answer reflects.",
         "schema": {"type": "integer"},
-    }
+    },
+    "X-Abound-Journal": {
+        "description": "The journal that the sequence belongs to; another one after a restored backup.",
+        "schema": {"type": "string"},
+    },
 }
 
 
@@ -64,7 +74,7 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
     found: dict[str, Any] = {
         "operationId": endpoint.handle.__name__,
         "summary": endpoint.summary,
-        "parameters": [_SEEN] if endpoint.waits else [],
+        "parameters": [_SEEN, _SEEN_JOURNAL] if endpoint.waits else [],
         "responses": _responses(endpoint, refs),
     }
     if endpoint.keyed:

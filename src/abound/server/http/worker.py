@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from abound.errors import AboundError, JournalUnavailable
-from abound.server.follower import Follower
+from abound.server.follower import RESTART_SECONDS, Follower
 from abound.server.home import Home
 from abound.server.http.app import make_app
 from abound.server.http.link import FROM_WRITER, Applied, Known, Link, Refused, Report, Starting, Submit, Written
@@ -37,7 +37,6 @@ LOG = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0
 SILENT_SECONDS = 5.0  # after which a silent writer counts as hung
 MAX_UNSENT = 64 << 20  # bytes that the writer has not received yet
-RESTART_SECONDS = 30.0  # between replacements of a worker that cannot apply a record, but still ranks
 GONE_SECONDS = 2.0  # for which a worker continues without the writer, to finish its requests
 
 

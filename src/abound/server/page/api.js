@@ -20,9 +20,12 @@ export class ApiError extends Error {
 
 let seen = 0; // the last record that this page has written; answers must not be older
 let newest = 0;
+let journal = ""; // that these records belong to
 const listeners = new Set();
+const onOtherJournal = new Set();
 
 export const onConnection = (listener) => listeners.add(listener);
+export const onJournalChange = (listener) => onOtherJournal.add(listener);
 export const sequence = () => newest;
 const tell = (error) => listeners.forEach((listener) => listener(error));
 
@@ -44,6 +47,7 @@ async function request(method, path, { query, body, file, type = "application/js
   if (body !== undefined || file) headers["Content-Type"] = type;
   if (key) headers["Idempotency-Key"] = key;
   if (seen) headers["X-Abound-Sequence"] = String(seen);
+  if (seen && journal) headers["X-Abound-Journal"] = journal;
   if (getKey()) headers.Authorization = `Bearer ${getKey()}`;
   let answer;
   try {
@@ -58,9 +62,14 @@ async function request(method, path, { query, body, file, type = "application/js
     throw gone;
   }
   const content = await answer.json().catch(() => null);
+  const current = answer.headers.get("X-Abound-Journal");
+  if (current && current !== journal) {
+    if (journal) forgetSequences();
+    journal = current;
+  }
   if (!answer.ok) {
-    if (answer.status === 412 && seen) {
-      seen = 0; // the server has another journal now: forget the position in the old one
+    if (answer.status === 412 && seen) { // an earlier state of the same journal
+      forgetSequences();
       return request(method, path, { query, body, file, type, key, signal });
     }
     const wait = Number(answer.headers.get("Retry-After")) || 0;
@@ -71,6 +80,13 @@ async function request(method, path, { query, body, file, type = "application/js
   newest = Math.max(newest, Number(answer.headers.get("X-Abound-Sequence")) || content?.sequence || 0);
   tell(null);
   return content;
+}
+
+/** The server has another journal now: forget the positions in the old one. */
+function forgetSequences() {
+  seen = 0;
+  newest = 0;
+  onOtherJournal.forEach((listener) => listener());
 }
 
 function messageFor(status, problem) {

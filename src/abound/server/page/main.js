@@ -72,6 +72,11 @@ api.onConnection((error) => {
   }
 });
 
+api.onJournalChange(() => {
+  notice("The server now has another model, or an earlier state of this one. The page continues with it.");
+  about();
+});
+
 byId("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
