@@ -9,7 +9,7 @@ import pytest
 
 from abound.errors import DamagedJournal, JournalError, RefusedRecord
 from abound.store.journal import Journal, Receipt
-from abound.store.journal.records import AddLabel, BandFeedback, Learn, decode_record, encode_record
+from abound.store.journal.records import AddLabel, BandFeedback, Learn, Undo, decode_record, encode_record
 from abound.store.journal.rows import VERSION
 
 GOLDEN = Path(__file__).parent / "golden" / "journal-1"
@@ -141,8 +141,14 @@ def test_a_version_1_can_be_skipped_in_at_once(tmp_path):
             Learn("a red apple", added=("fruit",)),
             Learn({"title": "Apples", "abstract": "a red fruit"}, added=("fruit",)),
         ),
+        (
+            GOLDEN.parent / "journal-4",
+            1,
+            Learn({"title": "Apples", "abstract": "a red fruit"}, added=("fruit",)),
+            Undo([1], "a mistake"),
+        ),
     ],
-    ids=["version 2", "version 3"],
+    ids=["version 2", "version 3", "version 4"],
 )
 def test_a_journal_of_an_earlier_version_is_read_and_goes_on(folder, number, old, new, tmp_path):
     for file in folder.iterdir():
@@ -161,7 +167,7 @@ def test_a_journal_of_an_earlier_version_is_read_and_goes_on(folder, number, old
     with sqlite3.connect(path) as connection:
         (content,) = connection.execute("SELECT content FROM meta").fetchone()
     connection.close()
-    assert json.loads(content)["version"] == VERSION == 4  # older software must not read it
+    assert json.loads(content)["version"] == VERSION == 5  # older software must not read it
 
 
 def test_the_order_of_fields_does_not_matter():

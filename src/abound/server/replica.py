@@ -24,7 +24,7 @@ from abound.server.merged import rank_rows, rank_to_judge
 from abound.server.search import LabelSearch
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source, hash_steps
-from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record, RenameLabel
+from abound.store.journal.records import LABEL_EDITS, AddLabel, BandFeedback, Learn, Record, RenameLabel
 from abound.store.names import Name
 from abound.tagger import Entry, LabelQuality, Tagger, TextExplanation
 from abound.tagger.answers import entries_of
@@ -86,8 +86,12 @@ class Replica:
         elif isinstance(record, BandFeedback):
             if self.labels.resolve(record.label) not in self.labels.book:
                 raise RefusedRecord(f"label {record.label!r} is not known")
-        else:
+        elif isinstance(record, LABEL_EDITS):
             self.labels.check(record)
+        else:
+            raise RefusedRecord(
+                f"a record of kind {record.kind!r} changes the state as a whole; it is not applied alone"
+            )
 
     def _check_learn(self, record: Learn, closed: bool) -> None:
         right, wrong = self._right(record), self._wrong(record)
@@ -183,7 +187,7 @@ class Replica:
             if record.text is not None:
                 label, is_wrong = [self.labels.resolve(record.label)], record.wanted == BAND_NAMES[HIDE]
                 self._judge(record.text, [] if is_wrong else label, label if is_wrong else [], only_named=True)
-        else:
+        elif isinstance(record, LABEL_EDITS):
             before = self.labels.resolve(record.label)
             self.labels.apply(record)
             names = self.tagger.label_names

@@ -15,7 +15,7 @@ from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavail
 from abound.server.home import Home
 from abound.server.replay import Progress, unapplied_error
 from abound.server.snapshotter import start_snapshot
-from abound.store.journal import Journal, Receipt
+from abound.store.journal import Entry, Journal, Origin, Receipt
 from abound.store.journal.records import LABEL_EDITS, Record
 
 LOG = logging.getLogger(__name__)
@@ -26,11 +26,13 @@ SNAPSHOT_COST = 3_000_000  # of the records to replay, see `cost.py`: a few seco
 RECOVERY_SECONDS = 1.0  # after which a replica that failed is loaded again, doubled after each failure
 MAX_RECOVERY_SECONDS = 60.0
 BYTES_PER_COST = 200  # a large model takes long to load and to write, so it may have more records to replay
+NOBODY = Origin()
 
 
 class _Request(NamedTuple):
     record: Record
     key: str | None
+    origin: Origin
     answer: "Future[Receipt]"
 
 
@@ -133,7 +135,7 @@ class Writer(Closing):
 
     # -- called by other threads ---------------------------------------------------------------------
 
-    def submit(self, record: Record, key: str | None = None) -> "Future[Receipt]":
+    def submit(self, record: Record, key: str | None = None, origin: Origin = NOBODY) -> "Future[Receipt]":
         """Write and apply a record in the background; return a future with its receipt or its error.
 
         Raises
@@ -143,7 +145,7 @@ class Writer(Closing):
         JournalUnavailable
             If the writer is closed.
         """
-        request = _Request(record, key, Future())
+        request = _Request(record, key, origin, Future())
         with self._closing:
             if self._closed:
                 raise JournalUnavailable("the writer is closed")
@@ -253,7 +255,7 @@ class Writer(Closing):
         if not group:
             return
         try:
-            receipts = self.journal.append([(request.record, request.key) for request in group])
+            receipts = self.journal.append([Entry(request.record, request.key, request.origin) for request in group])
         except Exception as error:
             for request in group:
                 request.answer.set_exception(error)

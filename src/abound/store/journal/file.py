@@ -12,10 +12,12 @@ from pathlib import Path
 
 from abound.closing import Closing
 from abound.errors import DamagedJournal, JournalError, JournalInUse, JournalUnavailable
+from abound.store.journal.checksums import digest_of
 from abound.store.journal.clock import JournalClock, wall_time
 from abound.store.journal.commit_marker import CommitMarker
+from abound.store.journal.old_rows import OLD_SCHEMAS, SCHEMA, convert_rows
 from abound.store.journal.records import MAX_BYTES
-from abound.store.journal.rows import OLD_VERSION, Meta, digest_of
+from abound.store.journal.rows import OLD_VERSION, VERSION, Meta
 from abound.store.locks import FileLock, make_private
 
 # A missing table raises SQLITE_ERROR.
@@ -33,20 +35,9 @@ SETTINGS = (
     "fullfsync=1",
     "checkpoint_fullfsync=1",
     "trusted_schema=0",
+    "secure_delete=1",  # removed content is overwritten, so that it can be forgotten
     f"journal_size_limit={1 << 22}",  # to which a longer write-ahead log is truncated
 )
-OLD_SCHEMA = (
-    "CREATE TABLE meta (one INTEGER PRIMARY KEY CHECK (one = 1), content BLOB NOT NULL, checksum BLOB NOT NULL)",
-    "CREATE TABLE record (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, key BLOB, payload BLOB NOT NULL,"
-    " checksum BLOB NOT NULL)",
-    "CREATE TABLE key (key BLOB PRIMARY KEY, sequence INTEGER NOT NULL, time INTEGER NOT NULL, digest BLOB NOT NULL,"
-    " checksum BLOB NOT NULL) WITHOUT ROWID",
-)
-SKIPS = (
-    "CREATE TABLE skip (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, record BLOB NOT NULL,"
-    " reason BLOB NOT NULL, checksum BLOB NOT NULL)"
-)
-SCHEMA = (*OLD_SCHEMA, SKIPS)
 
 
 class JournalFile(Closing):
@@ -127,7 +118,8 @@ class JournalFile(Closing):
             raise JournalError(f"{self._commit_marker.path} belongs to an older journal; remove it to create a new one")
         with self._translate_errors():
             identity, now = secrets.token_hex(8), wall_time()
-            self._make_tables(Meta(identity, key_life, 0, digest_of(identity.encode()), now, now))
+            first = digest_of(identity.encode())
+            self._make_tables(Meta(identity, key_life, 0, first, now, now, timeline=secrets.token_hex(4)))
             self._read_state()
 
     def _make_tables(self, meta: Meta) -> None:
@@ -148,7 +140,8 @@ class JournalFile(Closing):
         with self._reading():
             self._check_schema()
             meta = self._read_meta()
-            self.id, self.key_life = meta.id, meta.key_life
+            self.id, self.key_life, self.timeline = meta.id, meta.key_life, meta.timeline
+            self._version = meta.version
             self._last, self._last_time, self._last_checksum = self._read_last(meta)
             if meta.version == OLD_VERSION:  # its keys have the times of their records
                 (newest,) = self._connection.execute("SELECT max(time) FROM key").fetchone()
@@ -166,7 +159,7 @@ class JournalFile(Closing):
             wanted = [b"CREATE", b"TABLE", table.encode()]
             if not any(sql and sql.split(b"(")[0].split() == wanted for (sql,) in tables):
                 raise DamagedJournal(f"{self.path} is damaged: no such table: {table}")
-        if sorted(tables) not in [sorted((sql.encode(),) for sql in schema) for schema in (SCHEMA, OLD_SCHEMA)]:
+        if sorted(tables) not in [sorted((sql.encode(),) for sql in schema) for schema in (SCHEMA, *OLD_SCHEMAS)]:
             raise DamagedJournal(f"{self.path} is damaged: its tables are not those of a journal")
 
     def _lost(self, last: int, acknowledged: int) -> str:
@@ -180,17 +173,25 @@ class JournalFile(Closing):
         if len(rows) != 1:
             raise DamagedJournal(f"{self.path} has no description")
         meta = Meta.decode(*rows[0])
-        (skips,) = self._connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'skip'").fetchone()
-        if skips != (meta.version != OLD_VERSION):
+        (n_tables,) = self._connection.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").fetchone()
+        if n_tables != {OLD_VERSION: 3, VERSION: 5}.get(meta.version, 4):
             raise DamagedJournal(f"{self.path} is damaged: its tables are not those of its version {meta.version}")
         return meta
 
     def _write_meta(self, meta: Meta) -> None:
-        """Replace the journal's description; an older journal is upgraded to the current version."""
-        if meta.version == OLD_VERSION:
-            self._connection.execute(SKIPS)
-            meta = meta._replace(keys_base=self._last)  # older versions may have removed some keys before it
+        """Replace the journal's description."""
         self._connection.execute("UPDATE meta SET content = ?, checksum = ?", meta.encode())
+
+    def _upgrade(self) -> None:
+        """Convert a journal of an earlier version, which was verified, to the current version."""
+        with self._writing():
+            meta = self._read_meta()
+            if meta.version == OLD_VERSION:
+                meta = meta._replace(keys_base=self._last)  # this version may have removed some keys before it
+            self._last_checksum = convert_rows(self._connection, meta.id, meta.base_checksum)
+            now, wall = self._clock.now(), wall_time()
+            self._write_meta(meta._replace(clock=now, wall=wall, timeline=secrets.token_hex(4), version=VERSION))
+        self._read_state()
 
     def _read_last(self, meta: Meta) -> tuple[int, int, bytes]:
         """Return the sequence, time and checksum of the last record."""

@@ -9,33 +9,35 @@ another one, even if that record has been compacted away.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
-from abound.errors import CompactedAway, DamagedJournal, JournalError, ReusedKey
+from abound.errors import DamagedJournal, JournalError, JournalUnavailable, ReusedKey
+from abound.store.journal.checksums import digest_of
 from abound.store.journal.clock import wall_time
 from abound.store.journal.file import JournalFile
-from abound.store.journal.records import Record, decode_record, encode_record
+from abound.store.journal.reading import JournalReader
+from abound.store.journal.records import MAX_REASON, Forget, Record, control_of, encode_record
 from abound.store.journal.rows import (
-    OLD_VERSION,
+    FORGOTTEN_DIGEST,
+    VERSION,
+    ControlRow,
+    Entry,
     KeyRow,
     Meta,
     Receipt,
     Row,
-    Skip,
     SkipRow,
-    StoredRecord,
-    digest_of,
     encode_key,
-    key_checksum,
 )
 
 KEY_LIFE = 7 * 24 * 3600  # seconds
-PAGE_RECORDS = 100  # records that are read in one query
-MAX_REASON = 1000  # characters of the reason of a skip
+SEGMENT_BYTES = 32 << 20  # of the contents of a segment of the archive
+ERASE_ATTEMPTS = 3  # to truncate the write-ahead log, which waits for readers
 
 
-class Journal(JournalFile):
+class Journal(JournalReader):
     """Append records and read them in order.
 
     Parameters
@@ -78,6 +80,11 @@ class Journal(JournalFile):
             if write and verify:
                 for problem in self.damage(structure=False):
                     raise DamagedJournal(problem)
+            if write:
+                with self._translate_errors():
+                    if self._version != VERSION:
+                        self._upgrade()
+                    self._erase()
         except BaseException:
             self.close()
             raise
@@ -93,20 +100,6 @@ class Journal(JournalFile):
             journal.close()
             raise
         return journal
-
-    @property
-    def last(self) -> int:
-        """The sequence of the last record; 0 if there was none."""
-        if not self.writes:
-            with self._translate_errors(), self._reading():
-                return self._read_last(self._read_meta())[0]
-        return self._last
-
-    @property
-    def base(self) -> int:
-        """The sequence before the first record that has not been compacted away."""
-        with self._translate_errors(), self._reading():
-            return self._read_meta().base
 
     # -- appending -----------------------------------------------------------------------------------
 
@@ -135,6 +128,8 @@ class Journal(JournalFile):
             raise DamagedJournal(f"the idempotency key {key!r} of {self.path} does not match its checksum")
         if self._is_expired(key_row.time, now):
             return None
+        if key_row.digest == FORGOTTEN_DIGEST:
+            raise ReusedKey(f"the idempotency key belongs to record {key_row.sequence}, which was forgotten")
         if key_row.digest != digest:
             raise ReusedKey(
                 f"the idempotency key {key.decode(errors='replace')!r} belongs to record {key_row.sequence}, "
@@ -142,16 +137,14 @@ class Journal(JournalFile):
             )
         return key_row.sequence
 
-    def _is_expired(self, written: int, now: int) -> bool:
-        return written + self.key_life * 1_000_000 < now
-
-    def append(self, entries: Sequence[tuple[Record, str | None]]) -> list[Receipt]:
+    def append(self, entries: "Sequence[Entry | tuple[Record, str | None]]") -> list[Receipt]:
         """Append records in one commit; they are on disk when this returns.
 
         Parameters
         ----------
-        entries : sequence of (record, idempotency key or None)
-            If one of them cannot be written, none is.
+        entries : sequence of Entry
+            A pair of a record and an idempotency key or None is an entry, too. If one of them cannot be written, none
+            is.
 
         Returns
         -------
@@ -165,6 +158,9 @@ class Journal(JournalFile):
         JournalUnavailable
             If the disk is full or fails; nothing was acknowledged, and the same entries may be retried.
         """
+        return self._append([Entry(*entry) for entry in entries])
+
+    def _append(self, entries: Sequence[Entry], forgotten: Iterable[int] = ()) -> list[Receipt]:
         self._check_writes()
         with self._translate_errors():
             now, wall = self._clock.now(), wall_time()
@@ -172,6 +168,7 @@ class Journal(JournalFile):
             if rows:
                 with self._writing():
                     self._insert(rows, keys)
+                    self._remove_content(forgotten)
                     self._write_meta(self._read_meta()._replace(clock=now, wall=wall))
                 self._last, self._last_time, self._last_checksum = rows[-1].sequence, wall, rows[-1].checksum
                 self._commit_marker.write(self.id, self._last)
@@ -182,15 +179,15 @@ class Journal(JournalFile):
             raise JournalError(f"{self.path} was opened for reading; open it with write=True")
 
     def _prepare(
-        self, entries: Sequence[tuple[Record, str | None]], now: int, wall: int
+        self, entries: Sequence[Entry], now: int, wall: int
     ) -> tuple[list[Row], dict[bytes, KeyRow], list[Receipt]]:
         rows: list[Row] = []
         keys: dict[bytes, KeyRow] = {}
         receipts: list[Receipt] = []
         previous = self._last_checksum
-        for record, given in entries:
+        for record, given, origin, sent in entries:
             key, payload = encode_key(given), encode_record(record)
-            digest = digest_of(payload)
+            digest = digest_of(payload if sent is None else encode_record(sent))
             if key is not None:
                 known = keys.get(key)
                 if known is not None and known.digest != digest:
@@ -200,187 +197,21 @@ class Journal(JournalFile):
                     receipts.append(Receipt(existing, True))
                     continue
             sequence = self._last + len(rows) + 1
-            row = Row(sequence, wall, key, payload, b"").with_checksum(previous)
+            row = Row.of(sequence, wall, key, origin.encode(), payload).with_checksum(previous)
             rows.append(row)
             if key is not None:
-                keys[key] = KeyRow(key, sequence, now, digest, key_checksum(key, sequence, now, digest))
+                keys[key] = KeyRow.of(key, sequence, now, digest)
             receipts.append(Receipt(sequence, False))
             previous = row.checksum
         return rows, keys, receipts
 
     def _insert(self, rows: list[Row], keys: dict[bytes, KeyRow]) -> None:
-        self._connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", rows)
+        self._connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self._connection.executemany("INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?)", keys.values())
-
-    # -- reading -------------------------------------------------------------------------------------
-
-    def read(self, after: int = 0) -> Iterator[StoredRecord]:
-        """Yield the records after a sequence; each is verified by its checksum.
-
-        Raises
-        ------
-        DamagedJournal
-            If a record is missing or does not match its checksum.
-        CompactedAway
-            If some of these records have been compacted away.
-        """
-        while True:
-            previous, rows = self._page(after)
-            for row in rows:
-                yield self._verify(row, after + 1, previous)
-                after, previous = row.sequence, row.checksum
-            if len(rows) < PAGE_RECORDS:
-                return
-
-    def _page(self, after: int) -> tuple[bytes, list[Row]]:
-        """Return the checksum of a record, and the next records after it."""
-        with self._translate_errors(), self._reading():
-            meta = self._read_meta()
-            if after < meta.base:
-                raise CompactedAway(
-                    f"records {after + 1} to {meta.base} were compacted away; a later snapshot includes them"
-                )
-            previous = meta.base_checksum
-            if after > meta.base:
-                last = self._connection.execute("SELECT checksum FROM record WHERE sequence = ?", (after,)).fetchone()
-                if last is None or type(last[0]) is not bytes:
-                    raise DamagedJournal(f"{self.path} has lost record {after}")
-                (previous,) = last
-            rows = self._connection.execute(
-                "SELECT sequence, time, key, payload, checksum FROM record"
-                " WHERE sequence > ? ORDER BY sequence LIMIT ?",
-                (after, PAGE_RECORDS),
-            ).fetchall()
-            return previous, [Row(*row) for row in rows]
-
-    def _verify(self, row: Row, expected: int, previous: bytes) -> StoredRecord:
-        if row.sequence != expected:
-            raise DamagedJournal(f"record {expected} of {self.path} is missing; the next one is {row.sequence}")
-        if not row.is_intact(previous):
-            raise DamagedJournal(f"record {row.sequence} of {self.path} does not match its checksum")
-        try:
-            record = decode_record(row.payload)
-            key = None if row.key is None else row.key.decode("utf-8", "surrogatepass")
-        except ValueError as error:
-            raise DamagedJournal(f"record {row.sequence} of {self.path}: {error}") from None
-        return StoredRecord(row.sequence, row.time, key, record)
-
-    def damage(self, *, structure: bool = True) -> Iterator[str]:
-        """Yield a message for each damage; an intact journal yields none.
-
-        With `structure`, this includes SQLite's integrity check.
-        """
-        try:
-            yield from self._damaged_records()
-            yield from self._damaged_keys()
-            yield from self._damaged_skips()
-            acknowledged = self._commit_marker.read(self.id)  # before the last record, because a writer may continue
-            if acknowledged > self.last:
-                yield self._lost(self.last, acknowledged)
-            if structure:
-                with self._translate_errors():
-                    (result,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
-                if result != b"ok":
-                    yield f"{self.path}: {b' '.join(result.split()).decode(errors='replace')}"
-        except DamagedJournal as error:
-            yield str(error)
-
-    def _damaged_records(self) -> Iterator[str]:
-        after = self.base
-        while True:
-            try:
-                previous, rows = self._page(after)
-            except CompactedAway:  # by a writer meanwhile
-                after = self.base
-                continue
-            with self._translate_errors(), self._reading():
-                meta = self._read_meta()
-            for row in rows:
-                try:
-                    stored = self._verify(row, after + 1, previous)
-                    if row.key is not None and self._key_is_lost(meta, stored, row):
-                        yield f"the idempotency key of record {row.sequence} of {self.path} is lost"
-                except DamagedJournal as error:
-                    yield str(error)
-                after, previous = row.sequence, row.checksum
-            if len(rows) < PAGE_RECORDS:
-                return
-
-    def _key_is_lost(self, meta: Meta, stored: StoredRecord, row: Row) -> bool:
-        """Return whether the key of a record is missing although it cannot have expired."""
-        if meta.version == OLD_VERSION and self._is_expired(stored.time, max(wall_time(), self._last_time)):
-            return False
-        if stored.sequence <= meta.keys_base:
-            return False
-        columns = "SELECT key, sequence, time, digest, checksum FROM key WHERE key = ?"
-        with self._translate_errors():
-            key_row = self._connection.execute(columns, (row.key,)).fetchone()
-        if key_row is None:
-            return stored.sequence > self._keys_base()  # a writer may have compacted meanwhile
-        key = KeyRow(*key_row)
-        if not key.is_intact():
-            raise DamagedJournal(f"the idempotency key {row.key!r} of {self.path} does not match its checksum")
-        if key.sequence == row.sequence:
-            return key.digest != digest_of(row.payload)
-        return key.sequence < row.sequence  # a later record may have reused it after it expired
-
-    def _keys_base(self) -> int:
-        with self._translate_errors(), self._reading():
-            return self._read_meta().keys_base
-
-    def _damaged_skips(self) -> Iterator[str]:
-        for row in self._skip_rows():
-            if not row.is_intact(self.id):
-                yield f"the skip of record {row.sequence} of {self.path} does not match its checksum"
-                continue
-            with self._translate_errors():
-                record = self._connection.execute(
-                    "SELECT checksum FROM record WHERE sequence = ?", (row.sequence,)
-                ).fetchone()
-            if record is not None and record != (row.record,):
-                yield f"the skip of record {row.sequence} of {self.path} refers to another record"
-
-    def _damaged_keys(self) -> Iterator[str]:
-        before = b""
-        while True:
-            with self._translate_errors():
-                rows = self._connection.execute(
-                    "SELECT key, sequence, time, digest, checksum FROM key WHERE key > ? ORDER BY key LIMIT ?",
-                    (before, PAGE_RECORDS),
-                ).fetchall()
-            for row in map(KeyRow._make, rows):
-                if not row.is_intact():
-                    yield f"the idempotency key {row.key!r} of {self.path} does not match its checksum"
-                if type(row.key) is not bytes or row.key <= before:
-                    yield f"the idempotency keys of {self.path} are out of order"
-                    return
-                before = row.key
-            if len(rows) < PAGE_RECORDS:
-                return
-
-    # -- skipping ------------------------------------------------------------------------------------
-
-    def skips(self) -> dict[int, Skip]:
-        """Return the skipped records by sequence.
-
-        Raises
-        ------
-        DamagedJournal
-            If a skip does not match its checksum.
-        """
-        skips = {}
-        for row in self._skip_rows():
-            if not row.is_intact(self.id):
-                raise DamagedJournal(f"the skip of record {row.sequence} of {self.path} does not match its checksum")
-            skips[row.sequence] = Skip(row.sequence, row.time, row.reason.decode(errors="replace"))
-        return skips
-
-    def _skip_rows(self) -> list[SkipRow]:
-        with self._translate_errors(), self._reading():
-            if self._read_meta().version == OLD_VERSION:
-                return []
-            columns = "SELECT sequence, time, record, reason, checksum FROM skip ORDER BY sequence"
-            return [SkipRow(*row) for row in self._connection.execute(columns).fetchall()]
+        for row in rows:
+            if row.payload is not None and control_of(row.payload) is not None:
+                control = ControlRow.of(self.id, row.sequence, row.payload)
+                self._connection.execute("INSERT INTO control VALUES (?, ?, ?)", control)
 
     def skip(self, sequence: int, reason: str = "") -> None:
         """Mark a record as skipped, so that no replica applies it; this is on disk when the method returns.
@@ -405,25 +236,60 @@ class Journal(JournalFile):
     # -- compacting ----------------------------------------------------------------------------------
 
     def compact(self, upto: int) -> int:
-        """Remove the records up to a sequence and the expired keys; return how many records were removed.
+        """Move the records up to a sequence to the archive, and remove expired keys; return how many were moved.
 
-        The caller must make sure that no snapshot from before that sequence is needed.
+        The caller must make sure that no running process still reads these records from the file.
         """
         self._check_writes()
         if not 0 <= upto <= self._last:
             raise ValueError(f"a journal can be compacted up to its last record {self._last}, got {upto}")
         with self._translate_errors():
             meta = self._read_meta()
-            if upto > meta.base:
-                previous, rows = self._page(upto - 1)
-                self._verify(rows[0], upto, previous)  # its checksum verifies the next record from now on
-                meta = meta._replace(base=upto, base_checksum=rows[0].checksum)
+            self.archive.remove_after(meta.base)
+            for previous, rows in self._segments(meta.base, upto):
+                self.archive.write(previous, rows)
+                meta = meta._replace(base=rows[-1].sequence, base_checksum=rows[-1].checksum)
             with self._writing():
                 dropped = self._drop(meta)
             # Return free pages to the file system; SQLite requires this to be outside a transaction.
             self._connection.executescript("PRAGMA incremental_vacuum")  # `execute` would stop after one page
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         return dropped
+
+    def _segments(self, base: int, upto: int) -> Iterator[tuple[bytes, list[Row]]]:
+        """Yield the verified rows of the file up to a sequence in pieces, each with the checksum before it."""
+        piece: list[Row] = []
+        before, size = b"", 0
+        while base < upto:
+            previous, rows = self._page(base)
+            if not rows:
+                raise DamagedJournal(f"{self.path} has lost record {base + 1}")
+            for row in rows:
+                if row.sequence > upto:
+                    break
+                self._verify(row, base + 1, previous)
+                assert isinstance(row, Row)
+                before = before if piece else previous
+                piece.append(row)
+                size += len(row.payload or b"")
+                base, previous = row.sequence, row.checksum
+                if size > SEGMENT_BYTES:
+                    yield before, piece
+                    piece, size = [], 0
+        if piece:
+            yield before, piece
+
+    def retain(self, after: int) -> int:
+        """Remove the archived records up to a sequence for ever, in whole segments; return how many were removed."""
+        self._check_writes()
+        with self._translate_errors():
+            meta = self._read_meta()
+            removed = [one for one in self.archive.chain(meta.archive_base, meta.base) if one.last <= after]
+            if removed:
+                with self._writing():
+                    self._write_meta(meta._replace(archive_base=removed[-1].last))
+                self.archive.remove(removed)
+        return sum(segment.last - segment.first + 1 for segment in removed)
 
     def _drop(self, meta: Meta) -> int:
         dropped = self._connection.execute("DELETE FROM record WHERE sequence <= ?", (meta.base,)).rowcount
@@ -434,3 +300,67 @@ class Journal(JournalFile):
         keys_base = max(meta.keys_base, newest or 0)
         self._write_meta(meta._replace(clock=now, wall=wall_time(), keys_base=keys_base))
         return dropped
+
+    # -- forgetting ----------------------------------------------------------------------------------
+
+    def forget(self, entry: Entry) -> Receipt:
+        """Write a `Forget` record and remove the content of its records from the file, in one commit.
+
+        `erase` then removes it from all other files. If the process ends before that, the next writer does it.
+        """
+        if not isinstance(entry.record, Forget):
+            raise TypeError(f"a Forget record is needed, got {entry.record!r}")
+        return self._append([entry], entry.record.records)[0]
+
+    def _remove_content(self, records: Iterable[int]) -> None:
+        numbers = [(number,) for number in records]
+        self._connection.executemany(
+            "UPDATE record SET key = NULL, origin = NULL, payload = NULL, salt = NULL WHERE sequence = ?", numbers
+        )
+        for (number,) in numbers:
+            rows = self._connection.execute("SELECT * FROM key WHERE sequence = ?", (number,)).fetchall()
+            for key in map(KeyRow._make, rows):
+                erased = KeyRow.of(key.key, key.sequence, key.time, FORGOTTEN_DIGEST)
+                self._connection.execute("REPLACE INTO key VALUES (?, ?, ?, ?, ?)", erased)
+
+    def erase(self) -> None:
+        """Remove forgotten content from the archive, from free pages and from the write-ahead log.
+
+        Raises
+        ------
+        JournalUnavailable
+            If a process reads the journal for so long that the log cannot be cleaned; call this again later.
+        """
+        self._check_writes()
+        with self._translate_errors():
+            self._erase()
+
+    def _erase(self) -> None:
+        meta = self._read_meta()
+        forgets = {sequence: one for sequence, one in self.controls().items() if isinstance(one, Forget)}
+        due = max(forgets, default=0)
+        if due <= meta.erased:
+            return
+        numbers = {number for sequence, one in forgets.items() if sequence > meta.erased for number in one.records}
+        self.archive.remove_unfinished()
+        self.archive.remove_after(meta.base)
+        for segment in self.archive.segments(meta.base):
+            if any(segment.first <= number <= segment.last for number in numbers):
+                self.archive.rewrite(segment, lambda row: row.forgotten() if row.sequence in numbers else row)
+        self._connection.execute("VACUUM")
+        for _ in range(ERASE_ATTEMPTS):
+            ((busy, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if not busy:
+                break
+        else:
+            raise JournalUnavailable(f"{self.path} is being read, so that its write-ahead log could not be cleaned yet")
+        with self._writing():
+            self._write_meta(self._read_meta()._replace(erased=due))
+
+    def start_timeline(self) -> None:
+        """Begin a new timeline, after which clients do not rely on earlier sequences."""
+        self._check_writes()
+        with self._translate_errors():
+            with self._writing():
+                self._write_meta(self._read_meta()._replace(timeline=secrets.token_hex(4)))
+            self._read_state()

@@ -1,7 +1,11 @@
-"""The records of a journal: corrections, label edits and band feedback, as canonical JSON."""
+"""The records of a journal: corrections, label edits, band feedback, and changes of earlier records.
+
+They are written as canonical JSON.
+"""
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
@@ -12,6 +16,7 @@ from abound.texts import Text, check_text
 
 MAX_BYTES = 1 << 20  # of a record
 MAX_LABELS = 10_000  # of one list in a record
+MAX_REASON = 1000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +138,91 @@ class BandFeedback:
             object.__setattr__(self, "text", _text(self.text))
 
 
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Exclude earlier records: the state is that of the journal without them.
+
+    Attributes
+    ----------
+    records : tuple of int
+        Their sequences. If one of them is an undo, the records that it had excluded count again.
+    reason : str
+    """
+
+    kind: ClassVar[str] = "undo"
+    records: tuple[int, ...]
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _sequences(self.records))
+        object.__setattr__(self, "reason", _reason(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """The receipt of records whose content was removed for ever.
+
+    Attributes
+    ----------
+    records : tuple of int
+        Their sequences.
+    before, after : str
+        Hashes of the state with and without them.
+    reason : str
+        It must not contain what was forgotten.
+    """
+
+    kind: ClassVar[str] = "forget"
+    records: tuple[int, ...]
+    before: str = ""
+    after: str = ""
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", _sequences(self.records))
+        object.__setattr__(self, "reason", _reason(self.reason))
+        for name in ("before", "after"):
+            if not isinstance(getattr(self, name), str):
+                raise RefusedRecord(f"{name} must be the hash of a state, got {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Refit:
+    """Replay all records on another model; undoing this record returns to the model before.
+
+    Attributes
+    ----------
+    base : str
+        The name of the model in the home's directory `bases`.
+    reason : str
+    """
+
+    kind: ClassVar[str] = "refit"
+    base: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, str) or not _BASE_NAME.fullmatch(self.base):
+            raise RefusedRecord(f"base must be the name of a model, of 1 to 64 letters and digits, got {self.base!r}")
+        object.__setattr__(self, "reason", _reason(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Stands for a record whose content was removed; it is never written."""
+
+    kind: ClassVar[str] = "forgotten"
+
+
 LabelEdit: TypeAlias = AddLabel | RenameLabel | MergeLabels | RetireLabel
-Record: TypeAlias = Learn | LabelEdit | BandFeedback
+Control: TypeAlias = Undo | Forget | Refit
+Record: TypeAlias = Learn | LabelEdit | BandFeedback | Control | Forgotten
 LABEL_EDITS = (AddLabel, RenameLabel, MergeLabels, RetireLabel)
-KINDS: dict[str, type[Record]] = {cls.kind: cls for cls in (Learn, *LABEL_EDITS, BandFeedback)}
-_FIELDS = {kind: tuple(field.name for field in fields(cls)) for kind, cls in KINDS.items()}
+CONTROLS = (Undo, Forget, Refit)  # records about other records
+KINDS: dict[str, type[Record]] = {cls.kind: cls for cls in (Learn, *LABEL_EDITS, BandFeedback, *CONTROLS)}
+_BASE_NAME = re.compile(r"[0-9a-z]{1,64}")
+_FIELDS = {kind: tuple(field.name for field in fields(cls)) for kind, cls in KINDS.items()} | {Forgotten.kind: ()}
+_CONTROL_MARKERS = [f'"kind":"{cls.kind}"'.encode() for cls in CONTROLS]
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -163,6 +248,19 @@ def _labels(field: str, labels: Iterable[Any]) -> tuple[Name, ...]:
     if len(names) > MAX_LABELS:
         raise RefusedRecord(f"{field} must have at most {MAX_LABELS:,} labels, got {len(names):,}")
     return tuple(_label(f"each of {field}", label) for label in names)
+
+
+def _sequences(records: Any) -> tuple[int, ...]:
+    numbers = tuple(records) if isinstance(records, Iterable) and not isinstance(records, str) else ()
+    if not numbers or not all(type(number) is int and 0 < number < 1 << 62 for number in numbers):
+        raise RefusedRecord(f"records must be a list of the numbers of records, got {records!r}")
+    return tuple(sorted(set(numbers)))
+
+
+def _reason(reason: Any) -> str:
+    if not isinstance(reason, str) or len(reason) > MAX_REASON:
+        raise RefusedRecord(f"a reason must be a string of at most {MAX_REASON:,} characters")
+    return reason
 
 
 def encode_record(record: Record) -> bytes:
@@ -193,6 +291,20 @@ def decode_record(raw: bytes) -> Record:
         return kind(**content)
     except (KeyError, TypeError, AttributeError, RecursionError, RefusedRecord) as error:
         raise ValueError(f"the record cannot be read: {error}") from None
+
+
+def control_of(raw: bytes) -> Control | None:
+    """Return the record of an encoded record that is about other records, None for others.
+
+    Examples
+    --------
+    >>> control_of(encode_record(Undo([3])))
+    Undo(records=(3,), reason='')
+    """
+    if not any(marker in raw for marker in _CONTROL_MARKERS):  # which may also be in a text, as the name of a field
+        return None
+    record = decode_record(raw)
+    return record if isinstance(record, CONTROLS) else None
 
 
 def describe(record: Record) -> dict[str, Any]:
