@@ -25,7 +25,7 @@ def merge(first: Model, *others: Model) -> Model:
     ----------
     first, *others : Tagger or ranker
         Models of one kind with the same parameters, except those that only `fit` uses. Rankers of the kinds
-        "cascade", "feature-focus" and "frequency" can be merged.
+        "cascade", "feature-focus" and "frequency" can be merged. Served models keep their label edits.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     ranker = merge_rankers([tagger.ranker for tagger in taggers], numbers)
     ranker.n_features_in_ = encoder.n_terms
     params = first.params()
-    merged = type(first)(params.pop("ranker"), ranker_params=params.pop("ranker_params"), **params)
+    merged = Tagger(params.pop("ranker"), ranker_params=params.pop("ranker_params"), **params)
     merged.encoder, merged.ranker = encoder, ranker
     names: dict[str, list[str]] = {}
     for tagger in taggers:
@@ -72,7 +72,11 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     merged.label_names = names
     hierarchies = [tagger.hierarchy for tagger in taggers if tagger.hierarchy is not None]
     merged.hierarchy = Hierarchy.merged(hierarchies) if hierarchies else None
-    return merged
+    if all(type(tagger) is Tagger for tagger in taggers):
+        return merged
+    from abound.server.served import merge_edits  # only for served models, because it takes long to import
+
+    return merge_edits(merged, taggers)
 
 
 def _text_params(tagger: Tagger) -> dict[str, Any]:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 STANDARD = "-"  # stdin or stdout, as in `abound.data`, which is slow to import
 
-ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help="A model directory that `abound fit` wrote.")]
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model directory, or the home of a served model.")
+]
 JsonOption = Annotated[
     bool | None,
     typer.Option("--json/--table", help="Output format. Default: a table on a terminal, JSON otherwise."),
@@ -58,10 +60,10 @@ def show_size(n_bytes: float) -> str:
 
 
 def load_tagger(path: str) -> "Tagger":
-    """Load the model of a directory."""
-    from abound.tagger import Tagger
+    """Load the model of a directory, or the newest state of the home of a served model."""
+    from abound import loading
 
-    return Tagger.load(path)
+    return loading.load_tagger(path)
 
 
 def wants_json(flag: bool | None) -> bool:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, wants_json
+from abound.cli.homes import is_home
 from abound.cli.reading import LabelledReading
 from abound.cli.targets import lock_model
 
@@ -54,6 +55,8 @@ def feedback(
         raise typer.BadParameter("give either INPUT, or --text with --accept and --reject")
     if (accept or reject) and text is None:
         raise typer.BadParameter("--accept and --reject need --text")
+    if is_home(model):
+        raise ValueError(f"{model} is the home of a served model; give feedback to its server, or learn corrections")
     lock_model(ctx, model)
     tagger, rows = load_tagger(model), 0
     if apply_target is not None:

@@ -1,29 +1,38 @@
-"""The homes of served models: what is in them, and which model they were created from."""
+"""The homes of served models: learning in them, and which model they were created from."""
 
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from abound.cli.common import note
+from abound.cli.rank_changes import DEPTH, compare, ranks_of
+from abound.cli.remote import key_of_row
+from abound.texts import Text
 
 if TYPE_CHECKING:
-    from abound.server import Home
+    from abound.cli.inputs import Inputs
+    from abound.server import Home, Writer
 
-JOURNAL = "journal.sqlite"
+SOURCE = "command line"  # of records
+WAITING = 256  # rows that wait for a commit
 
 
 def is_home(path: str | Path) -> bool:
     """Return whether a directory is the home of a served model."""
-    return (Path(path) / JOURNAL).is_file()
+    from abound import store
+
+    return store.is_home(path)
 
 
 def count_corrections(home: "Home") -> int:
-    """Return how many corrections the journal of a home has."""
+    """Return how many corrections of a home count; those that are no longer kept are not known."""
     from abound.store.journal import Journal
     from abound.store.journal.records import Learn
 
     with Journal(home.journal_path) as journal:
-        base = journal.base
-        return base + sum(isinstance(stored.record, Learn) for stored in journal.read(base))
+        excluded = set(journal.lineage().excluded)
+        stored = (one for one in journal.read(journal.start) if one.sequence not in excluded)
+        return sum(isinstance(one.record, Learn) for one in stored)
 
 
 def _corrections(home: "Home") -> str:
@@ -57,3 +66,58 @@ def note_other_origin(model: str, home: "Home") -> None:
             f"{home.path} was created from another model than {model} has now; it keeps serving its own model with "
             f"{_corrections(home)}"
         )
+
+
+def teach_home(path: str, text: Text, labels: list[str], wrong: list[str]) -> dict[str, Any]:
+    """Teach a home that is not being served one text, and return the ranks of its labels before and after."""
+    from abound.store.journal import Origin
+    from abound.store.journal.records import Learn
+
+    with _open_writer(path) as writer:
+        replica = writer.replica
+        before = ranks_of(replica.rank(text, DEPTH)) if replica.tagger.n_rows else {}
+        started = time.perf_counter()
+        record = Learn(text, added=tuple(labels), rejected=tuple(wrong))
+        receipt = writer.submit(record, origin=Origin(source=SOURCE)).result()
+        seconds = time.perf_counter() - started
+        shown = map(str, replica.labels.resolve_all(labels + wrong))
+        taught = compare(shown, before, ranks_of(replica.rank(text, DEPTH)))
+    return {"rows": 1, "seconds": round(seconds, 6), "sequence": receipt.sequence, "taught": taught}
+
+
+def learn_in_home(path: str, inputs: "Inputs") -> dict[str, Any]:
+    """Write every row of a file to the journal of a home; rows that were written before are not learned again."""
+    from abound.cli.inputs import chunks
+    from abound.cli.progress import Progress
+    from abound.store.journal import Origin
+    from abound.store.journal.records import Learn
+
+    rows = repeated = unlabelled = sequence = number = 0
+    with _open_writer(path) as writer, Progress("learning", inputs.share) as progress:
+        for chunk in chunks(inputs.training_rows(), WAITING):
+            answers = []
+            for document in chunk:
+                if document.labels:
+                    record = Learn(document.text, added=document.labels)
+                    answers.append(writer.submit(record, key_of_row(number, document), Origin(source=SOURCE)))
+                else:
+                    unlabelled += 1
+                number += 1
+            for answer in answers:
+                sequence, again = answer.result()
+                rows, repeated = rows + 1, repeated + again
+            progress.update(rows)
+        seconds = progress.seconds
+    inputs.note_skipped()
+    counts = {"rows": rows, "rows_without_label": unlabelled, "learnt_before": repeated, "skipped": inputs.n_skipped}
+    return {**counts, "seconds": round(seconds, 3), "sequence": sequence}
+
+
+def _open_writer(path: str) -> "Writer":
+    from abound.errors import JournalInUse
+    from abound.server import Home, Writer
+
+    try:
+        return Writer(Home(path), report=note)
+    except JournalInUse:
+        raise ValueError(f"{path} is being served; teach the server with --server URL instead of {path}") from None

@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, show_size, wants_json
+
+if TYPE_CHECKING:
+    from abound.tagger import Tagger
 
 EPILOG = """\b
 Example:
@@ -22,24 +25,21 @@ def info(
 ) -> None:
     """Describe a model: its parameters, the number of rows, labels and features, and its size.
 
-    For the home of a served model, describe its last snapshot, and print the number of the journal's last record.
+    For the home of a served model, describe its newest state: what it was fitted on, and the corrections since.
     """
-    served, given = _served(model), model
-    model = served.pop("snapshot", model)
     tagger = load_tagger(model)
     params = tagger.params()
     counts = tagger.label_counts
     order = sorted(range(len(counts)), key=lambda number: (-counts[number], number))[:k]
-    names = tagger.rank_arrays([""], 1).names if order else ()
+    names = tagger.ranker.labels_.names
     frequent = [{"label": str(names[number]), "rows": int(counts[number])} for number in order]
     facts: dict[str, Any] = {
-        "model": given,
-        **_manifest(model),
-        **served,
+        "model": model,
+        **_described(model, tagger),
         "ranker": params.get("ranker"),
         "params": params,
         "rows": tagger.n_rows,
-        "labels": tagger.n_labels,
+        "labels": tagger.n_shown,
         "features": tagger.n_features,
         "edges": tagger.n_edges,
         "memory_bytes": tagger.nbytes,
@@ -54,20 +54,30 @@ def info(
         _show(facts)
 
 
-def _served(path: str) -> dict[str, Any]:
-    """Return the last snapshot of a served model and the state of its journal; empty for other directories."""
-    if not (Path(path) / "journal.sqlite").is_file():
-        return {}
+def _described(path: str, tagger: "Tagger") -> dict[str, Any]:
+    """Return the format version and the state hash; of a home, also what it was fitted on and its corrections."""
+    from abound.cli.homes import count_corrections, is_home
+
+    if not is_home(path):
+        return _manifest(path)
     from abound.server import Home
+    from abound.server.served import ServedTagger
     from abound.store.journal import Journal
 
     home = Home(path)
-    snapshots = home.snapshots()
-    if not snapshots:
-        return {}
+    origin, snapshots = home.origin(), home.snapshots()
     with Journal(home.journal_path) as journal:
-        facts = {"snapshot_record": snapshots[-1], "last_record": journal.last, "skipped": sorted(journal.skips())}
-    return {"snapshot": str(home.snapshot_path(snapshots[-1])), **facts}
+        skipped, last = sorted(journal.skips()), journal.last
+    return {
+        **_manifest(str(home.snapshot_path(snapshots[-1]))),
+        "state_hash": tagger.state_hash(),
+        "fitted_rows": None if origin is None else origin.rows,
+        "corrections": count_corrections(home),
+        "served_at": tagger.sequence if isinstance(tagger, ServedTagger) else None,
+        "last_record": last,
+        "snapshot_record": snapshots[-1],
+        "skipped": skipped,
+    }
 
 
 def _manifest(model: str) -> dict[str, Any]:
@@ -82,9 +92,9 @@ def _show(known: dict[str, Any]) -> None:
     from abound.cli.tables import facts, table
 
     plain = ("format_version", "ranker", "rows", "labels", "features", "edges")
-    served = ("snapshot_record", "last_record", "skipped")
+    served = ("fitted_rows", "corrections", "served_at", "last_record", "snapshot_record", "skipped")
     rows: list[tuple[str, object]] = [(name.replace("_", " "), known[name]) for name in plain]
-    rows += [(name.replace("_", " "), str(known[name])) for name in served if known.get(name)]
+    rows += [(name.replace("_", " "), str(known[name])) for name in served if known.get(name) not in (None, [])]
     rows += [("concepts of the hierarchy", known["concepts"])] if known["concepts"] else []
     rows += [("in memory", show_size(known["memory_bytes"])), ("on disk", show_size(known["disk_bytes"]))]
     params = {name: value for name, value in known["params"].items() if name not in ("ranker", "ranker_params")}

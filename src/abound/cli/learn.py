@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import JsonOption, emit, load_tagger, wants_json
+from abound.cli.homes import is_home, learn_in_home, teach_home
 from abound.cli.rank_changes import DEPTH, compare, ranks_of
 from abound.cli.reading import FieldOption, WeightedReading, parse_fields
 from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, model_and_input, teach_server
@@ -45,7 +46,10 @@ def learn(
     *,
     reading: WeightedReading,
 ) -> None:
-    """Learn more rows, or one text with its labels. Save the model in place, or send the rows to a server."""
+    """Learn more rows, or one text with its labels. Save the model in place, or send the rows to a server.
+
+    In the home of a served model, each row becomes a record of the journal. The server must be stopped.
+    """
     model, input_ = model_and_input(model, input_, server)
     if (input_ is not None) + (text is not None) + bool(field) != 1:
         raise typer.BadParameter("give either INPUT, or --text or --field with labels")
@@ -69,6 +73,12 @@ def learn(
         report(server, result, as_json)
         return
     model = str(model)
+    if is_home(model):
+        if reading.weight_field:
+            raise typer.BadParameter("a served model learns every row once; omit --weight-field")
+        result = learn_in_home(model, inputs) if given is None else teach_home(model, given, *right_and_wrong)
+        report(model, result, as_json)
+        return
     lock_model(ctx, model)
     if given is not None:
         tagger = load_tagger(model)

@@ -25,7 +25,7 @@ ServerOption = Annotated[
 KeyOption = Annotated[
     str | None, typer.Option("--key", metavar="KEY", envvar="ABOUND_KEY", help="API key of the server.")
 ]
-MODEL_HELP = "A model directory that `abound fit` wrote; omit it with --server."
+MODEL_HELP = "A model directory, or the home of a served model; omit it with --server."
 
 
 class RemoteTagger(Closing):
@@ -125,7 +125,7 @@ def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, An
             if not document.labels:
                 unlabelled += 1
                 continue
-            learned = client.learn(document.text, added=document.labels, key=_key(number, document))
+            learned = client.learn(document.text, added=document.labels, key=key_of_row(number, document))
             rows, repeated, sequence = rows + 1, repeated + learned.repeated, learned.sequence
             progress.update(rows)
         seconds = progress.seconds
@@ -140,6 +140,7 @@ def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, An
     }
 
 
-def _key(number: int, document: "Document") -> str:
+def key_of_row(number: int, document: "Document") -> str:
+    """Return the idempotency key of a row, so that the same file can be sent again."""
     content = json.dumps([number, document.text, document.labels]).encode()
     return "row-" + hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -21,7 +21,15 @@ from abound.errors import DamagedJournal, JournalError, ModelError, UnappliedRec
 from abound.server.replay import Progress, follow, restore_history
 from abound.server.replica import Replica
 from abound.store import read_model
-from abound.store.directory import FORMAT_VERSION, MANIFEST, hash_of_files, read_manifest, sync_directory, write_file
+from abound.store.directory import (
+    FORMAT_VERSION,
+    JOURNAL,
+    MANIFEST,
+    hash_of_files,
+    read_manifest,
+    sync_directory,
+    write_file,
+)
 from abound.store.journal import KEY_LIFE, Journal
 from abound.store.locks import FileLock
 from abound.tagger import Tagger
@@ -103,7 +111,7 @@ class Home:
     @property
     def journal_path(self) -> Path:
         """The journal's file."""
-        return self.path / "journal.sqlite"
+        return self.path / JOURNAL
 
     @property
     def _snapshots(self) -> Path:

@@ -28,6 +28,7 @@ from abound.store.journal.records import LABEL_EDITS, AddLabel, BandFeedback, Le
 from abound.store.names import Name
 from abound.tagger import Entry, LabelQuality, Tagger, TextExplanation
 from abound.tagger.answers import entries_of
+from abound.tagger.arguments import check_depth
 from abound.texts import Text
 
 
@@ -250,8 +251,7 @@ class Replica:
 
     def rank_many(self, texts: Sequence[Text], k: int = 10, chooser: Chooser | None = None) -> list[list[Entry]]:
         """Rank the best labels of each text, all at the same sequence."""
-        if not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        check_depth(k)
         with self._lock:
             self.check_usable()
             return self._rank_many(texts, k, chooser)
@@ -299,12 +299,13 @@ class Replica:
 
     # -- persistence ---------------------------------------------------------------------------------
 
-    def _arrays(self) -> dict[str, Source]:
+    def arrays(self) -> dict[str, Source]:
+        """Return the state as arrays by name: those of the tagger, edited labels and counted bands."""
         pairs = sorted(self.bands)
         names, offsets = encode_names(name for pair in pairs for name in pair)
         counts = np.array([self.bands[pair] for pair in pairs], np.int64)
         bands: dict[str, Source] = {"served_band_names": names, "served_band_offsets": offsets}
-        return {**self.labels.arrays(), **bands, "served_band_counts": counts}
+        return {**self.tagger.arrays(), **self.labels.arrays(), **bands, "served_band_counts": counts}
 
     def state_hash(self) -> str:
         """Return a hash of the state; it is the same for all replicas at the same sequence."""
@@ -313,12 +314,12 @@ class Replica:
     def hash_and_sequence(self) -> tuple[str, int]:
         """Return a hash of the state and its sequence."""
         with self.reading():
-            return state_hash(self.tagger.kind, {**self.tagger.arrays(), **self._arrays()}), self.sequence
+            return state_hash(self.tagger.kind, self.arrays()), self.sequence
 
     def hash_in_steps(self) -> tuple[str, int] | None:
         """Return the hash and its sequence, releasing the lock after each piece; None if a record came in between."""
         with self.reading() as sequence:
-            steps = hash_steps(self.tagger.kind, {**self.tagger.arrays(), **self._arrays()})
+            steps = hash_steps(self.tagger.kind, self.arrays())
         while True:
             with self.reading() as now:
                 if now != sequence:
@@ -334,7 +335,7 @@ class Replica:
             self.check_usable()
             served = {"journal": self.journal, "sequence": self.sequence, "skipped": self.skipped}
             content = {"kind": self.tagger.kind, **self.tagger.content(), "served": served}
-            write_model(path, content, {**self.tagger.arrays(), **self._arrays()})
+            write_model(path, content, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -345,8 +346,8 @@ class Replica:
         return cls.from_model(model)
 
     @classmethod
-    def from_model(cls, model: Model) -> Self:
-        """Build a replica from a model directory that was read."""
+    def from_model(cls, model: Model, **params: Any) -> Self:
+        """Build a replica from a model directory that was read. `params` replace parameters of its ranker."""
         served = model.content.get("served", {"journal": "", "sequence": 0})
         try:
             journal, sequence = served["journal"], served["sequence"]
@@ -355,7 +356,7 @@ class Replica:
             skipped = served.get("skipped", [])
             if type(skipped) is not list or not all(type(n) is int and 0 < n <= sequence for n in skipped):
                 raise ValueError(f"its skipped records are {skipped!r}")
-            replica = cls(Tagger.from_model(model), journal=journal, sequence=sequence)
+            replica = cls(Tagger.from_model(model, **params), journal=journal, sequence=sequence)
             replica.skipped = sorted(skipped)
             replica.labels.restore(model.arrays)
             replica._restore_bands(model.arrays)

@@ -35,6 +35,7 @@ FORMAT_VERSION = 4
 # and no hierarchy
 READABLE = (1, 2, 3, 4)
 MANIFEST = "manifest.json"
+JOURNAL = "journal.sqlite"  # in the home of a served model
 MANIFEST_MAX_BYTES = 1 << 20
 MAX_FILES = 200  # of a model; the largest kind has about 50
 HASHED_BYTES = 1 << 22  # per step
@@ -311,12 +312,19 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
+def is_home(path: str | os.PathLike[str]) -> bool:
+    """Return whether a directory is the home of a served model."""
+    return (Path(path) / JOURNAL).is_file()
+
+
 def read_manifest(path: Path) -> dict[str, Any]:
     """Return the content of a model directory's manifest, without reading the other files."""
     try:
         with _open_plain(path / MANIFEST) as file:
             raw = file.read(MANIFEST_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
+        if is_home(path):
+            raise UnknownFormat(f"{path} is the home of a served model; load it with abound.load") from None
         raise UnknownFormat(f"{path} is not a model: it has no {MANIFEST}") from None
     if len(raw) > MANIFEST_MAX_BYTES:
         raise DamagedModel(f"{MANIFEST} is larger than {MANIFEST_MAX_BYTES:,} bytes")

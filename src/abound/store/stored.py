@@ -35,7 +35,11 @@ class Stored(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, verify: bool = True, **params: Any) -> Self:
         """Load a model directory; keyword arguments replace its parameters."""
-        model = read_model(path, verify=verify)
+        return cls.of_model(path, read_model(path, verify=verify), **params)
+
+    @classmethod
+    def of_model(cls, path: str | os.PathLike[str], model: Model, **params: Any) -> Self:
+        """Build the object of a model directory that was read; UnknownFormat if it is of another kind."""
         kind = model.content.get("kind")
         if kind != cls.kind:
             raise UnknownFormat(f"{path} contains a {kind!r}, not a {cls.kind}; use abound.load")

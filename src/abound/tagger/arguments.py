@@ -71,3 +71,9 @@ def validate_labels(names: Iterable[Any]) -> list[Any]:
 def as_items(given: Any) -> tuple[Any, ...]:
     """Return labels, branches or schemes to select as a tuple; one may be given alone."""
     return (given,) if isinstance(given, str | int | float) else tuple(given)
+
+
+def check_depth(k: Any) -> None:
+    """Raise ValueError if the number of labels to rank is not a whole number of at least 1."""
+    if not isinstance(k, int) or k < 1:
+        raise ValueError(f"k must be a whole number of at least 1, got {k!r}")

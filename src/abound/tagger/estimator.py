@@ -46,7 +46,7 @@ class TextEstimator(TaggerParts):
         self.settings, self.name_weight = settings, settings.name_weight
         return self
 
-    def __sklearn_clone__(self) -> Self:
+    def __sklearn_clone__(self) -> "TextEstimator":
         return type(self)(**self.settings.arguments())
 
     def __sklearn_tags__(self) -> Any:

@@ -23,7 +23,6 @@ from abound.rankers.labels import LabelIndex, plain_name
 from abound.rankers.ranking import Ranking
 from abound.store.names import Name
 from abound.tagger.arguments import validate_examples
-from abound.tagger.choosing import rank_chosen
 from abound.tagger.label_quality import LabelQuality
 from abound.tagger.parts import TaggerParts
 from abound.texts import Text
@@ -215,13 +214,13 @@ def evaluate_batches(
     n_rows, labels, rankings = 0, [], []
     chooser = tagger.chooser() if chooser is None else chooser
     for texts, given in batches:
-        all_names = chooser.allowed_labels(validate_examples(texts, given)[1])
+        all_names = chooser.allowed_labels(tagger.shown_labels(validate_examples(texts, given)[1]))
         pairs = [(text, names) for text, names in zip(texts, all_names, strict=True) if names]
         n_rows += len(texts)
         if pairs:
             labels += [names for _, names in pairs]
             rows = Rows(*tagger.encoder.rows([text for text, _ in pairs]))
-            rankings.append(rank_chosen(tagger.ranker.rank_rows, rows, max(k, CONSIDERED), chooser, tagger.n_labels))
+            rankings.append(tagger.rank_rows(rows, max(k, CONSIDERED), chooser))
     if not n_rows:
         raise NothingToMeasure("there is nothing to measure: there are no rows")
     if not labels:

@@ -13,10 +13,12 @@ from abound.errors import DamagedModel
 from abound.hierarchy import Hierarchy
 from abound.hierarchy.links import Chooser, LabelLinks
 from abound.ordinal.bands import Bands
+from abound.rankers.ranking import Ranking
 from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
-from abound.tagger.arguments import as_items
+from abound.tagger.arguments import as_items, check_depth
+from abound.tagger.choosing import rank_chosen
 from abound.tagger.settings import TaggerSettings
 from abound.text.language import AUTO
 from abound.texts import Text
@@ -125,6 +127,17 @@ class TaggerParts(Stored):
         )
         return Chooser(self.links, allowed, keep_parents=keep_parents)
 
+    def rank_rows(self, rows: Rows, k: int = 10, chooser: Chooser | None = None) -> Ranking:
+        """Rank rows over terms: all labels, or those that `chooser` chooses."""
+        check_depth(k)
+        if chooser is None:
+            return self.ranker.rank_rows(rows, k)
+        return rank_chosen(self.ranker.rank_rows, rows, k, chooser, self.n_labels)
+
+    def shown_labels(self, lists: Iterable[Sequence[Any]]) -> list[list[Any]]:
+        """Return the labels of texts as they are ranked; a served model may have renamed or merged some."""
+        return [list(names) for names in lists]
+
     def path_of(self, label: Any) -> list[str]:
         """Return the shortest path from a top concept to a label, both included; empty if it is in no hierarchy."""
         return [] if self.hierarchy is None else self.hierarchy.path(label)
@@ -177,6 +190,11 @@ class TaggerParts(Stored):
     def n_labels(self) -> int:
         """Labels known."""
         return len(self.ranker.labels_)
+
+    @property
+    def n_shown(self) -> int:
+        """Labels that can be ranked; a served model may have merged or retired some."""
+        return self.n_labels
 
     @property
     def n_features(self) -> int:

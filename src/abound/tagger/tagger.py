@@ -20,8 +20,14 @@ from abound.rankers.calibrated import judgements
 from abound.rankers.ranking import Ranking
 from abound.rankers.weighting import Weights, balanced_lists, check_some, learned_rows
 from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_of
-from abound.tagger.arguments import as_list, validate_examples, validate_labels, validate_names, validate_targets
-from abound.tagger.choosing import rank_chosen
+from abound.tagger.arguments import (
+    as_list,
+    check_depth,
+    validate_examples,
+    validate_labels,
+    validate_names,
+    validate_targets,
+)
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.estimator import TextEstimator
 from abound.tagger.label_lists import warn_of_labels
@@ -308,14 +314,6 @@ class Tagger(TextEstimator):
         """Rank texts and return arrays, as the metrics need them."""
         return self.rank_rows(self.rows_of(texts), k, chooser)
 
-    def rank_rows(self, rows: Rows, k: int = 10, chooser: Chooser | None = None) -> Ranking:
-        """Rank rows over terms: all labels, or those that `chooser` chooses."""
-        if not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
-        if chooser is None:
-            return self.ranker.rank_rows(rows, k)
-        return rank_chosen(self.ranker.rank_rows, rows, k, chooser, self.n_labels)
-
     def score_rows(self, rows: Rows, numbers: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of labels, by number, for each row; NaN for a label without votes.
 
@@ -499,8 +497,7 @@ class Tagger(TextEstimator):
         """
         from abound.tagger.evaluation import evaluate_batches  # the metrics need scipy, which takes long to import
 
-        if not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, got {k!r}")
+        check_depth(k)
         given, true = validate_examples(as_list(texts), as_list(labels))
         parts = (slice(start, start + CHUNK) for start in range(0, len(given), CHUNK))
         return evaluate_batches(self, ((given[part], true[part]) for part in parts), k, self.chooser(only, without))

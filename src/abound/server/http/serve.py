@@ -17,7 +17,7 @@ from abound.server.http.starting import Gate, Opening, warm
 from abound.server.http.supervisor import Supervisor
 from abound.server.replay import Progress
 from abound.server.writer import Writer
-from abound.store.directory import MANIFEST, read_manifest
+from abound.store.directory import MANIFEST, is_home, read_manifest
 from abound.tagger import Tagger
 from abound.tagger.label_quality import read_quality
 
@@ -25,10 +25,10 @@ from abound.tagger.label_quality import read_quality
 def open_home(model: str, state: str | None = None) -> Home:
     """Return the home of a model: the directory itself if it is a home, otherwise one beside it, created if needed."""
     path = Path(model)
-    if (path / "journal.sqlite").is_file():
+    if is_home(path):
         return Home(path)
     home = Path(state) if state is not None else path.with_name(path.name + ".served")
-    if (home / "journal.sqlite").is_file() and any(home.glob(f"snapshots/*/{MANIFEST}")):
+    if is_home(home) and any(home.glob(f"snapshots/*/{MANIFEST}")):
         return Home(home)
     model_hash = str(read_manifest(path)["state_hash"])  # before loading: a fit may replace the model meanwhile
     return Home.create(home, Tagger.load(path), origin=model_hash)
