@@ -74,11 +74,15 @@ class LabelMatch(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """How many texts and words a label edit affects, and its sequence unless it was a dry run."""
+    """How many texts and words label edits affect, and their sequence unless it was a dry run.
+
+    After a single edit, `names` are the names of the label as they are shown.
+    """
 
     texts: int
     words: int
     sequence: int | None
+    names: list[str] | None = None
 
 
 class Client(Closing):
@@ -282,8 +286,14 @@ class Client(Closing):
         """Add a label and its names for people."""
         return self._change({"add": {"label": label, "names": [*names]}, "dry_run": dry_run})
 
+    def name_label(
+        self, label: Name, names: Iterable[str], *, former: Iterable[str] = (), dry_run: bool = False
+    ) -> Changes:
+        """Replace the names of a label for people, the preferred one first; its former names are still found."""
+        return self._change({"name": {"label": label, "names": [*names], "former": [*former]}, "dry_run": dry_run})
+
     def rename_label(self, label: Name, to: Name, *, dry_run: bool = False) -> Changes:
-        """Give a label another name."""
+        """Give a label another id; its names for people stay."""
         return self._change({"rename": {"label": label, "to": to}, "dry_run": dry_run})
 
     def merge_labels(self, label: Name, into: Name, *, dry_run: bool = False) -> Changes:
@@ -294,9 +304,31 @@ class Client(Closing):
         """Retire a label, so that it is no longer ranked."""
         return self._change({"retire": {"label": label}, "dry_run": dry_run})
 
-    def _change(self, body: dict[str, Any]) -> Changes:
-        answer = self._request("PATCH", "/v1/labels", body, uuid.uuid4().hex)
-        return Changes(answer["changes"]["texts"], answer["changes"]["words"], answer.get("sequence"))
+    def move_label(self, label: Name, broader: Iterable[Name], *, dry_run: bool = False) -> Changes:
+        """Give a label other broader labels in the hierarchy."""
+        return self._change({"move": {"label": label, "broader": [*broader]}, "dry_run": dry_run})
+
+    def edit_labels(
+        self, edits: Iterable[Mapping[str, Mapping[str, Any]]], *, key: str | None = None, dry_run: bool = False
+    ) -> Changes:
+        """Apply several label edits as one record: all of them, or none.
+
+        Parameters
+        ----------
+        edits : iterable of mappings
+            Each has one of the keys add, name, rename, merge, retire and move, such as
+            {"merge": {"label": "cars", "into": "vehicles"}}.
+        key : str, optional
+            An idempotency key. By default, a new key.
+        dry_run : bool
+            Whether to validate the edits without applying them.
+        """
+        return self._change({"edits": [*edits], "dry_run": dry_run}, key)
+
+    def _change(self, body: dict[str, Any], key: str | None = None) -> Changes:
+        answer = self._request("PATCH", "/v1/labels", body, key or uuid.uuid4().hex)
+        changes = answer["changes"]
+        return Changes(changes["texts"], changes["words"], answer.get("sequence"), answer.get("names"))
 
     # -- the server ----------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from abound.errors import (
 from abound.store.journal import Entry, Journal, Origin, Receipt
 from abound.store.journal.file import SCHEMA
 from abound.store.journal.records import (
-    MAX_BYTES,
+    MAX_PLAIN_BYTES,
     AddLabel,
     BandFeedback,
     Learn,
@@ -88,7 +88,7 @@ def test_a_record_comes_back_as_it_was(text, labels, name):
         (lambda: RenameLabel("a", ["b"]), "to must be a string"),
         (lambda: BandFeedback("a", float("inf"), "x", "y"), "a score must be a finite number, got inf"),
         (lambda: BandFeedback("a", 1, "", "y"), "shown must be the name of a band"),
-        (lambda: encode_record(Learn("x" * MAX_BYTES, added=["a"])), "at most 1,048,576 bytes"),
+        (lambda: encode_record(Learn("x" * MAX_PLAIN_BYTES, added=["a"])), "at most 1,048,576 bytes"),
     ],
 )
 def test_what_is_no_record_is_refused_with_a_reason(make, words):

@@ -28,6 +28,13 @@ class Excluded(NamedTuple):
 NONE_EXCLUDED = Excluded()
 
 
+class Place(NamedTuple):
+    """Where a concept is: its broader concepts, and its schemes if they change, too."""
+
+    broader: Sequence[str]
+    schemes: Sequence[str] | None = None
+
+
 class Hierarchy:
     """How labels are related.
 
@@ -306,6 +313,34 @@ class Hierarchy:
         del self._numbers[str(old)]
         self._names["concept"][number] = str(new)
         self._numbers[str(new)] = number
+
+    def moved(self, places: Mapping[str, "Place"]) -> "Hierarchy":
+        """Return a hierarchy in which some concepts have other broader concepts or schemes; new concepts are added.
+
+        Relations that close a cycle are left out.
+        """
+        from abound.data import Relations
+
+        now = self.relations()
+        in_schemes = {label for label, place in places.items() if place.schemes is not None}
+        broader = [pair for pair in now.broader if pair[0] not in places]
+        schemes = [pair for pair in now.schemes if pair[0] not in in_schemes]
+        for label, place in places.items():
+            broader += [(label, parent) for parent in place.broader]
+            schemes += [(label, scheme) for scheme in place.schemes or ()]
+        kept = {pair for pair in schemes if pair[0] not in places or not places[pair[0]].broader}
+        return type(self).of(
+            Relations(
+                concepts=sorted({*now.concepts, *places, *(parent for _, parent in broader)}),
+                broader=broader,
+                related=now.related,
+                matches=now.matches,
+                schemes=schemes,
+                tops=[pair for pair in now.tops if pair in kept],
+                scheme_names=now.scheme_names,
+                replaced=[pair for pair in now.replaced if pair[0] not in places],
+            )
+        )
 
     # -- merging -------------------------------------------------------------------------------------
 

@@ -9,15 +9,17 @@ from collections.abc import Sequence
 
 from abound.errors import RecordTooLarge
 from abound.server.labels import LabelTable
-from abound.store.journal.records import AddLabel, BandFeedback, Learn, Record
+from abound.store.journal.records import AddLabel, BandFeedback, EditLabels, Learn, NameLabel, Record
 from abound.tagger import Tagger
 from abound.texts import Text, n_characters
 
 MAX_COST = 150_000  # of a record: it holds the replica's lock for less than 250 ms
+MAX_EDITS_COST = 20_000_000  # of several label edits: a few seconds, because their names are learned together
 LABEL_OVERHEAD = 40  # fixed cost of a label, in terms
 TEXT_OVERHEAD = 2  # fixed cost of a text, in labels
 CHARACTERS_PER_TERM = 3  # approximately, if pairs of words are terms
 RECORD_OVERHEAD = 500  # to read, validate and note a record
+EDIT_OVERHEAD = 30  # of one of several label edits
 
 
 def cost_of(record: Record, tagger: Tagger, labels: LabelTable) -> int:
@@ -28,8 +30,10 @@ def cost_of(record: Record, tagger: Tagger, labels: LabelTable) -> int:
         return RECORD_OVERHEAD + _cost(_terms(tagger, [record.text], right + wrong), right + wrong)
     if isinstance(record, BandFeedback) and record.text is not None:
         return RECORD_OVERHEAD + _cost(_terms(tagger, [record.text], 1), 1)
-    if isinstance(record, AddLabel):
+    if isinstance(record, AddLabel | NameLabel):
         return RECORD_OVERHEAD + _cost(_terms(tagger, record.names, 1) + LABEL_OVERHEAD * len(record.names), 1)
+    if isinstance(record, EditLabels):
+        return sum(cost_of(edit, tagger, labels) - RECORD_OVERHEAD + EDIT_OVERHEAD for edit in record.edits)
     return RECORD_OVERHEAD
 
 
@@ -40,16 +44,26 @@ def replay_cost(record: Record) -> int:
         return RECORD_OVERHEAD + _cost(n_characters(record.text) // CHARACTERS_PER_TERM, labels)
     if isinstance(record, BandFeedback) and record.text is not None:
         return RECORD_OVERHEAD + _cost(n_characters(record.text) // CHARACTERS_PER_TERM, 1)
+    if isinstance(record, EditLabels):
+        return RECORD_OVERHEAD + sum(
+            EDIT_OVERHEAD + sum(_cost(len(name) // CHARACTERS_PER_TERM, 1) for name in getattr(edit, "names", ()))
+            for edit in record.edits
+        )
     return RECORD_OVERHEAD
 
 
 def check_cost(record: Record, tagger: Tagger, labels: LabelTable) -> None:
     """Raise RecordTooLarge if a record costs more than `MAX_COST`."""
     cost = cost_of(record, tagger, labels)
-    if cost <= MAX_COST + RECORD_OVERHEAD:
+    limit = MAX_EDITS_COST if isinstance(record, EditLabels) else MAX_COST
+    if cost <= limit + RECORD_OVERHEAD:
         return
-    excess = f"{cost / MAX_COST:,.1f} times the limit of a record"
-    if isinstance(record, AddLabel):
+    excess = f"{cost / limit:,.1f} times the limit of a record"
+    if isinstance(record, EditLabels):
+        raise RecordTooLarge(
+            f"these {len(record.edits):,} label edits cost {excess}; send fewer edits or shorter names"
+        )
+    if isinstance(record, AddLabel | NameLabel):
         raise RecordTooLarge(f"the names of label {record.label!r} cost {excess}; send fewer or shorter names")
     raise RecordTooLarge(f"this text with so many labels costs {excess}; send fewer labels or a shorter text")
 

@@ -4,17 +4,18 @@ A merge is an alias. No edge has to be moved, so a merge takes effect immediatel
 vote, and their votes are added.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.errors import DamagedModel, RefusedRecord
+from abound.errors import DamagedModel
 from abound.rankers.labels import LabelIndex
+from abound.server.label_rules import EditedLabels, check_all
 from abound.store import decode_names, encode_names
 from abound.store.directory import Source
-from abound.store.journal.records import AddLabel, LabelEdit, MergeLabels, RenameLabel, RetireLabel
+from abound.store.journal.records import EditLabels, LabelEdit
 from abound.store.names import Name
 
 
@@ -28,7 +29,7 @@ class Merged(NamedTuple):
     position_of: dict[int, int]  # of a member in `members`
 
 
-class LabelTable:
+class LabelTable(EditedLabels):
     """Resolve names to labels, and tell which labels are not shown.
 
     Parameters
@@ -41,14 +42,15 @@ class LabelTable:
         self.book = book
         self.aliases: dict[Name, Name] = {}  # the target is never an alias itself
         self.retired: set[Name] = set()
+        self._aliases_of: dict[Name, dict[Name, None]] = {}
         self._members: dict[Name, list[Name]] = {}
-        self._regroup()
+        self.regroup()
 
     # -- queries -------------------------------------------------------------------------------------
 
     def resolve(self, name: Name) -> Name:
         """Return the label that a name stands for."""
-        return self.aliases.get(name, name)
+        return self.aliases.get(name, name)  # a fast path
 
     def members(self, label: Name) -> list[Name]:
         """Return the tagger's labels whose votes count for a label, ordered by number."""
@@ -80,55 +82,54 @@ class LabelTable:
 
     # -- label edits ---------------------------------------------------------------------------------
 
-    def check(self, record: LabelEdit) -> None:
+    def check(self, record: LabelEdit | EditLabels) -> None:
         """Raise RefusedRecord if an edit cannot be applied."""
-        if isinstance(record, AddLabel):
-            if record.label in self.aliases:
-                raise RefusedRecord(f"{record.label!r} is another name of label {self.aliases[record.label]!r}")
-            return
-        label = self._known(record.label)
-        if isinstance(record, RenameLabel):
-            taken = record.to in self.book or record.to in self.aliases
-            if taken and self.aliases.get(record.to) != label:
-                raise RefusedRecord(f"label {record.to!r} exists already; merge the two labels instead")
-            if record.to in self.book:
-                raise RefusedRecord(f"label {record.to!r} was merged, or is already the label's name")
-        elif isinstance(record, MergeLabels) and self._known(record.into) == label:
-            raise RefusedRecord(f"labels {record.label!r} and {record.into!r} are already merged")
+        check_all(self, record)
 
-    def _known(self, name: Name) -> Name:
-        label = self.resolve(name)
-        if label not in self.book:
-            raise RefusedRecord(f"label {name!r} is not known")
-        if label in self.retired:
-            raise RefusedRecord(f"label {name!r} is retired; add it to use it again")
-        return label
+    def apply(self, edits: Sequence[LabelEdit]) -> None:
+        """Apply edits in order; their effect on rankings is updated once."""
+        for edit in edits:
+            self.apply_edit(edit)
+        self.regroup()
 
-    def apply(self, record: LabelEdit) -> None:
-        """Apply an edit that was checked."""
-        if isinstance(record, AddLabel):
-            self.book.add([record.label])
-            self.retired.discard(record.label)
-        elif isinstance(record, RenameLabel):
-            self._rename(self.resolve(record.label), record.to)
-        elif isinstance(record, MergeLabels):
-            self._add_alias(self.resolve(record.label), self.resolve(record.into))
-        elif isinstance(record, RetireLabel):
-            self.retired.add(self.resolve(record.label))
-        self._regroup()
+    def knows(self, label: Name) -> bool:
+        """Return whether the tagger has a label."""
+        return label in self.book
+
+    def target_of(self, alias: Name) -> Name | None:
+        """Return the label that an alias stands for, or None if the name is not an alias."""
+        return self.aliases.get(alias)
+
+    def aliases_of(self, label: Name) -> Sequence[Name]:
+        """Return the other names of a label: its former ids, and the labels that were merged into it."""
+        return tuple(self._aliases_of.get(label, ()))
+
+    def is_retired(self, label: Name) -> bool:
+        """Return whether a label is retired."""
+        return label in self.retired
+
+    def _add(self, label: Name) -> None:
+        self.book.add([label])
 
     def _rename(self, label: Name, to: Name) -> None:
-        self.aliases.pop(to, None)  # a label may get a former name again
         self.book.rename(label, to)
-        self._add_alias(label, to)
 
-    def _add_alias(self, label: Name, to: Name) -> None:
-        for alias, target in self.aliases.items():
-            if target == label:
-                self.aliases[alias] = to
-        self.aliases[label] = to
+    def _set_target(self, alias: Name, target: Name | None) -> None:
+        before = self.aliases.pop(alias, None)
+        if before is not None:
+            del self._aliases_of[before][alias]
+        if target is not None:
+            self.aliases[alias] = target
+            self._aliases_of.setdefault(target, {})[alias] = None
 
-    def _regroup(self) -> None:
+    def _set_retired(self, label: Name, retired: bool) -> None:
+        if retired:
+            self.retired.add(label)
+        else:
+            self.retired.discard(label)
+
+    def regroup(self) -> None:
+        """Update which labels are merged and hidden, after edits."""
         groups: dict[Name, list[Name]] = {}
         for alias, label in self.aliases.items():
             if alias in self.book:
@@ -178,10 +179,13 @@ class LabelTable:
         if len(aliases) != len(targets):
             raise DamagedModel("the numbers of label aliases and of their targets differ")
         self.aliases, self.retired = dict(zip(aliases, targets, strict=True)), set(retired)
+        self._aliases_of = {}
+        for alias, target in self.aliases.items():
+            self._aliases_of.setdefault(target, {})[alias] = None
         for label in (*targets, *retired):
             if label not in self.book or label in self.aliases:
                 raise DamagedModel(f"label {label!r}, the target of an alias or a retired label, is not known")
-        self._regroup()
+        self.regroup()
 
 
 def _order(name: Name) -> bytes:

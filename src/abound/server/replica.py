@@ -17,14 +17,16 @@ from abound.errors import AboundError, DamagedModel, RefusedRecord, UnappliedRec
 from abound.hierarchy.links import EXACTLY, Chooser
 from abound.ordinal.bands import BAND_NAMES, HIDE
 from abound.server.cost import check_cost, replay_cost
+from abound.server.editing import apply_edits
 from abound.server.fair_lock import FairLock
 from abound.server.history import History
 from abound.server.labels import LabelTable
 from abound.server.merged import rank_rows, rank_to_judge
 from abound.server.search import LabelSearch
+from abound.server.served_names import ServedNames
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source, hash_steps
-from abound.store.journal.records import LABEL_EDITS, AddLabel, BandFeedback, Learn, Record, RenameLabel
+from abound.store.journal.records import LABEL_EDITS, BandFeedback, Learn, Record, edits_of
 from abound.store.names import Name
 from abound.tagger import Entry, LabelQuality, Tagger, TextExplanation
 from abound.tagger.answers import entries_of
@@ -57,7 +59,8 @@ class Replica:
         self.unapplied: UnappliedRecord | None = None  # the error if the next record could not be applied
         self.labels = LabelTable(tagger.ranker.labels_)
         self.bands: dict[tuple[str, str], int] = {}  # (shown, wanted) -> number of labels
-        self.search = LabelSearch(self.labels, lambda: tagger.label_names)
+        self.names = ServedNames(tagger, self.labels)
+        self.search = LabelSearch(self.labels, self.names)
         self._quality: Sequence[LabelQuality] = ()  # not part of the state
         self.history = History()
         self.listeners: list[Callable[[int], None]] = []  # called with each new sequence
@@ -166,7 +169,7 @@ class Replica:
 
     def _adopt(self, other: "Replica") -> None:
         self.tagger, self.labels, self.bands = other.tagger, other.labels, other.bands
-        self.search, self.history = other.search, other.history
+        self.names, self.search, self.history = other.names, other.search, other.history
         if self._quality:
             self.search.rate(self._quality)
 
@@ -189,17 +192,8 @@ class Replica:
                 label, is_wrong = [self.labels.resolve(record.label)], record.wanted == BAND_NAMES[HIDE]
                 self._judge(record.text, [] if is_wrong else label, label if is_wrong else [], only_named=True)
         elif isinstance(record, LABEL_EDITS):
-            before = self.labels.resolve(record.label)
-            self.labels.apply(record)
-            names = self.tagger.label_names
-            if isinstance(record, RenameLabel) and str(before) in names:
-                names[str(record.to)] = names.pop(str(before))
-            if isinstance(record, RenameLabel) and self.tagger.hierarchy is not None:
-                self.tagger.hierarchy.rename(before, record.to)
-            self.tagger.links.forget()
-            if isinstance(record, AddLabel) and record.names:
-                self.tagger.learn_names({record.label: record.names})
-            self.search.update(before, *(getattr(record, name, before) for name in ("label", "to", "into")))
+            touched = apply_edits(self.tagger, self.labels, self.names, edits_of(record))
+            self.search.update(touched)
 
     def _judge(self, text: Text, right: Sequence[Name], wrong: Sequence[Name], *, only_named: bool = False) -> None:
         """Teach calibration and bands by the decisions on a text, which is ranked as it is shown."""
@@ -305,7 +299,8 @@ class Replica:
         names, offsets = encode_names(name for pair in pairs for name in pair)
         counts = np.array([self.bands[pair] for pair in pairs], np.int64)
         bands: dict[str, Source] = {"served_band_names": names, "served_band_offsets": offsets}
-        return {**self.tagger.arrays(), **self.labels.arrays(), **bands, "served_band_counts": counts}
+        served = {**self.labels.arrays(), **self.names.arrays(), **bands, "served_band_counts": counts}
+        return {**self.tagger.arrays(), **served}
 
     def state_hash(self) -> str:
         """Return a hash of the state; it is the same for all replicas at the same sequence."""
@@ -359,6 +354,7 @@ class Replica:
             replica = cls(Tagger.from_model(model, **params), journal=journal, sequence=sequence)
             replica.skipped = sorted(skipped)
             replica.labels.restore(model.arrays)
+            replica.names.restore(model.arrays)
             replica._restore_bands(model.arrays)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise DamagedModel(f"the model is not a valid snapshot: {error}") from None

@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from abound.server.labels import LabelTable
+from abound.server.served_names import ServedNames
 from abound.store.names import Name
 from abound.tagger import LabelQuality
 from abound.text.characters import UNSPACED
@@ -37,16 +38,14 @@ class LabelSearch:
     Parameters
     ----------
     labels : LabelTable
-    names : callable
-        Returns the displayed names by label.
+    names : ServedNames
     """
 
-    def __init__(self, labels: LabelTable, names: Callable[[], Mapping[str, list[str]]]) -> None:
+    def __init__(self, labels: LabelTable, names: ServedNames) -> None:
         self._labels = labels
         self._names = names
         self._keys: list[Key] = []  # suffixes of names that begin with a word, with the label's number
         self._of: list[list[Key]] = []  # the keys of each label of the book
-        self._aliases: dict[Name, list[Name]] | None = None
         self._quality: list[LabelQuality] = []  # the worst first
         self._quality_at: dict[str, int] = {}  # by label
         self._places: list[int] = []  # of each label of the book in `_quality`, or its length
@@ -67,22 +66,22 @@ class LabelSearch:
     def _place_of(self, number: int) -> int:
         """Return the place of a label in the quality table; a renamed label is there under its former name."""
         label, book = self._labels.book.names[number], self._labels.book
-        former = (alias for alias in self._aliases_of(label) if alias not in book) if self._quality else ()
+        former = (alias for alias in self._labels.aliases_of(label) if alias not in book) if self._quality else ()
         places = (self._quality_at.get(str(name)) for name in (label, *former))
         return next((place for place in places if place is not None), len(self._quality))
 
-    def update(self, *names: Name) -> None:
-        """Update the keys of labels that were added, renamed, merged or retired."""
-        self._aliases = None
-        for name in dict.fromkeys(names):
-            for label in (name, self._labels.resolve(name)):
-                if label in self._labels.book and self._labels.book.id_of(label) < len(self._of):
-                    self._refresh(self._labels.book.id_of(label))
-
-    def _refresh(self, number: int) -> None:
-        before, self._of[number] = self._of[number], self._keys_of(number)
-        self._places[number] = self._place_of(number)
-        gone, fresh = set(before).difference(self._of[number]), set(self._of[number]).difference(before)
+    def update(self, names: Iterable[Name]) -> None:
+        """Update the keys of labels that were added, named, renamed, merged or retired, all at once."""
+        book = self._labels.book
+        labels = {label for name in names for label in (name, self._labels.resolve(name)) if label in book}
+        gone: set[Key] = set()
+        fresh: set[Key] = set()
+        for number in sorted(map(book.id_of, labels)):
+            if number < len(self._of):
+                before, self._of[number] = self._of[number], self._keys_of(number)
+                self._places[number] = self._place_of(number)
+                gone |= set(before).difference(self._of[number])
+                fresh |= set(self._of[number]).difference(before)
         if len(gone) + len(fresh) > FEW_KEYS:  # each single insertion would move all keys after it
             self._keys = sorted([*(key for key in self._keys if key not in gone), *fresh])
             return
@@ -109,20 +108,12 @@ class LabelSearch:
         label = self._labels.book.names[number]
         if label in self._labels.aliases or label in self._labels.retired:
             return []
-        known = (str(label), *self._names().get(str(label), ()), *map(str, self._aliases_of(label)))
         suffixes: set[str] = set()
-        for name in known:
+        for name in self._names.all_of(label):
             folded = name.casefold()
             starts = [match.start() for _, match in zip(range(MAX_WORDS), WORD.finditer(folded), strict=False)]
             suffixes |= {folded, *(folded[start:] for start in starts)}
         return [(suffix, number) for suffix in suffixes]
-
-    def _aliases_of(self, label: Name) -> list[Name]:
-        if self._aliases is None:
-            self._aliases = {}
-            for alias, target in self._labels.aliases.items():
-                self._aliases.setdefault(target, []).append(alias)
-        return self._aliases.get(label, [])
 
     def count(self, label: Name) -> int:
         """Return the number of texts of a label, summed over its parts."""
@@ -147,11 +138,10 @@ class LabelSearch:
             counts[numbers == book.id_of(label)] = self.count(label)
         places = np.array(self._places, np.int64)[numbers] if worst_first else np.zeros(len(numbers), np.int64)
         best = numbers[np.lexsort((numbers, -counts, places))[:limit]]  # ties by number: the order of their first texts
-        names = self._names()
         matches = []
         for number in best.tolist():
             label = book.names[number]
-            known = names.get(str(label))
+            known = self._names.shown(label)
             quality = self._quality[place] if (place := self._places[number]) < len(self._quality) else None
             matches.append(LabelMatch(label, known[0] if known else None, self.count(label), quality))
         return len(numbers), matches

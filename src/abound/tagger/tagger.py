@@ -143,14 +143,17 @@ class Tagger(TextEstimator):
         """
         all_names = validate_names(names)
         self.label_names.update({str(label): given for label, given in all_names.items()})  # in place: may be many
+        self.learn_name_pairs([(label, name) for label, given in all_names.items() for name in given])
+
+    def learn_name_pairs(self, pairs: Sequence[tuple[Any, str]]) -> None:
+        """Learn pairs of a label and a name of it as `learn_names` does, without changing the names that are shown."""
         if not self.name_weight:
             return
-        pairs = [(name, [label]) for label, given in all_names.items() for name in given]
         for start in range(0, len(pairs), CHUNK):
             part = pairs[start : start + CHUNK]
-            rows = Rows(*self.encoder.rows([name for name, _ in part], learn=True))
+            rows = Rows(*self.encoder.rows([name for _, name in part], learn=True))
             rows = rows._replace(data=rows.data * self.name_weight)
-            self.ranker.learn(self._make_batch(rows, [labels for _, labels in part], count=False))
+            self.ranker.learn(self._make_batch(rows, [[label] for label, _ in part], count=False))
 
     def learn(
         self,

@@ -142,7 +142,8 @@ def test_labels_are_found_and_changed_without_retraining(home):
         [],
     ]
     assert found[0]["total"] == 3
-    assert added.json() == {"sequence": 1, "changes": {"texts": 0, "words": 0}}
+    names = ["Tropical fruit", "exotics"]
+    assert added.json() == {"sequence": 1, "changes": {"texts": 0, "words": 0}, "names": names}
     new = {"label": "http://example.org/1", "name": "Tropical fruit", "count": 0}
     assert by_name[0]["labels"] == by_name[2]["labels"] == [new]
     assert [label["label"] for label in by_name[1]["labels"]] == ["fruit", "http://example.org/1"]
@@ -158,7 +159,7 @@ def test_labels_are_found_and_changed_without_retraining(home):
         ["traffic"],
     ]
     assert [label["label"] for label in ranked.json()["labels"]] == ["traffic", "http://example.org/1"]
-    check_problem(ask(home, "PATCH", "/v1/labels", {"dry_run": True}), 422, "one of add, rename")
+    check_problem(ask(home, "PATCH", "/v1/labels", {"dry_run": True}), 422, "one of add, name, rename")
     unknown = {"rename": {"label": "nobody", "to": "x"}, "dry_run": True}
     check_problem(ask(home, "PATCH", "/v1/labels", unknown), 422, "not known")
 

@@ -254,15 +254,26 @@ class FoundLabels(_Response):
     rated: Annotated[bool, Meta(description="Whether the quality of labels was measured.")] = False
 
 
+ShownNames = Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=1000)], ...], Meta(max_length=100)]
+
+
 class AddRequest(_Request):
     """A label to add, and its names for people."""
 
     label: Label
-    names: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=1000)], ...], Meta(max_length=100)] = ()
+    names: ShownNames = ()
+
+
+class NameRequest(_Request):
+    """A label and its new names for people, the preferred one first."""
+
+    label: Label
+    names: ShownNames
+    former: Annotated[ShownNames, Meta(description="More names that are found in searches, but not shown.")] = ()
 
 
 class RenameRequest(_Request):
-    """A label and its new name."""
+    """A label and its new id; its names for people stay."""
 
     label: Label
     to: Label
@@ -281,13 +292,29 @@ class RetireRequest(_Request):
     label: Label
 
 
-class LabelEditRequest(_Request):
-    """One label edit; with `dry_run` it is only validated."""
+class MoveRequest(_Request):
+    """A label, and its broader labels in the hierarchy instead of those that it has."""
+
+    label: Label
+    broader: Annotated[tuple[Label, ...], Meta(max_length=1000)]
+    schemes: Annotated[ShownNames, Meta(description="Its concept schemes, if they change.")] | UnsetType = UNSET
+
+
+class OneEdit(_Request):
+    """One label edit: exactly one of the fields."""
 
     add: AddRequest | UnsetType = UNSET
+    name: NameRequest | UnsetType = UNSET
     rename: RenameRequest | UnsetType = UNSET
     merge: MergeRequest | UnsetType = UNSET
     retire: RetireRequest | UnsetType = UNSET
+    move: MoveRequest | UnsetType = UNSET
+
+
+class LabelEditRequest(OneEdit):
+    """One label edit, or several as one record: all of them are applied, or none. `dry_run` only validates them."""
+
+    edits: Annotated[list[OneEdit], Meta(min_length=1, max_length=50_000)] | UnsetType = UNSET
     dry_run: bool = False
     key: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
@@ -300,10 +327,14 @@ class Changes(_Response):
 
 
 class Changed(_Response):
-    """What a label edit affects; without a sequence if it was a dry run."""
+    """What label edits affect; without a sequence if it was a dry run."""
 
     changes: Changes
     sequence: int | UnsetType = UNSET
+    names: (
+        Annotated[list[str], Meta(description="The names of the edited label after a single edit, as they are shown.")]
+        | UnsetType
+    ) = UNSET
 
 
 # -- the model ---------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ async def label(call: Call[LabelRequest]) -> LabelDetails:
 def _details(replica: Replica, resolved: Name, votes: Votes, sequence: int) -> LabelDetails:
     labels, name = replica.labels, replica.tagger.encoder.name
     words = votes.best(MAX_WORDS)
-    aliases = sorted((alias for alias, target in labels.aliases.items() if target == resolved), key=str)
+    aliases = sorted(labels.aliases_of(resolved), key=str)
     accepted, rejected, examples = replica.history.decisions([resolved, *aliases])
     return LabelDetails(
         sequence=sequence,

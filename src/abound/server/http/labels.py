@@ -1,4 +1,4 @@
-"""Endpoints of labels: find, add, rename, merge and retire labels without retraining."""
+"""Endpoints of labels: find, add, name, rename, merge, retire and move labels without retraining."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,18 +15,33 @@ from abound.server.http.bodies import (
     LabelEditRequest,
     LabelsRequest,
     MergeRequest,
+    MoveRequest,
+    NameRequest,
+    OneEdit,
     Quality,
     RenameRequest,
     RetireRequest,
 )
 from abound.server.http.endpoints import Call, Endpoint, Scope
+from abound.server.http.limits import EDITS_BYTES
 from abound.server.http.problems import Problem
 from abound.server.replica import Replica
-from abound.store.journal.records import AddLabel, LabelEdit, MergeLabels, RenameLabel, RetireLabel
+from abound.store.journal.records import (
+    AddLabel,
+    EditLabels,
+    LabelEdit,
+    MergeLabels,
+    MoveLabel,
+    NameLabel,
+    RenameLabel,
+    RetireLabel,
+    edits_of,
+)
 from abound.store.names import Name
 from abound.tagger import LabelQuality
 
 CHUNK = 1 << 15  # features that are scanned under one lock
+KINDS = "add, name, rename, merge, retire and move"
 
 
 def search(call: Call[LabelsRequest]) -> FoundLabels:
@@ -69,32 +84,69 @@ def _set(value: float | None) -> float | UnsetType:
 
 
 async def change(call: Call[LabelEditRequest]) -> Changed:
-    """Apply one label edit, or only report what it would affect."""
+    """Apply one label edit, or several as one record, or only report what they would affect."""
     record = _record(call.request)
     replica = call.service.replica
     if call.request.dry_run:
         with replica.reading():
             replica.check(record)
-    changes = await _changes(replica, {record.label, *([record.into] if isinstance(record, MergeLabels) else [])})
+    counted = (AddLabel, RenameLabel, MergeLabels, RetireLabel)
+    affected = {label for edit in edits_of(record) if isinstance(edit, counted) for label in _labels_of(edit)}
+    changes = await _changes(replica, affected)
     if call.request.dry_run:
-        return Changed(changes)
+        return Changed(changes, names=_names(replica, record))
     receipt = await call.service.learn(record, call.key or call.request.key)
-    return Changed(changes, receipt.sequence)
+    return Changed(changes, receipt.sequence, _names(replica, record))
 
 
-def _record(request: LabelEditRequest) -> LabelEdit:
+def _labels_of(edit: LabelEdit) -> list[Name]:
+    return [edit.label, edit.into] if isinstance(edit, MergeLabels) else [edit.label]
+
+
+def _names(replica: Replica, record: LabelEdit | EditLabels) -> list[str] | UnsetType:
+    """Return the names of the label of a single edit, as they are after it."""
+    if isinstance(record, EditLabels):
+        return UNSET
+    if isinstance(record, AddLabel | NameLabel) and record.names:
+        return list(record.names)
+    with replica.reading():
+        label = record.into if isinstance(record, MergeLabels) else record.label
+        return list(replica.names.shown(replica.labels.resolve(label))) or UNSET
+
+
+def _record(request: LabelEditRequest) -> LabelEdit | EditLabels:
+    single = _edits(request)
+    if isinstance(request.edits, list):
+        several: list[LabelEdit] = []
+        for number, given in enumerate(request.edits, 1):
+            found = _edits(given)
+            if len(found) != 1:
+                raise Problem(422, f"edit {number} must have exactly one of {KINDS}")
+            several += found
+        if single:
+            raise Problem(422, "send either one label edit, or several as edits")
+        return EditLabels(tuple(several))
+    if len(single) == 1:
+        return single[0]
+    raise Problem(422, f"send exactly one of {KINDS}, or several as edits")
+
+
+def _edits(request: OneEdit) -> list[LabelEdit]:
     edits: list[LabelEdit] = []
     if isinstance(request.add, AddRequest):
         edits.append(AddLabel(request.add.label, request.add.names))
+    if isinstance(request.name, NameRequest):
+        edits.append(NameLabel(request.name.label, request.name.names, request.name.former))
     if isinstance(request.rename, RenameRequest):
         edits.append(RenameLabel(request.rename.label, request.rename.to))
     if isinstance(request.merge, MergeRequest):
         edits.append(MergeLabels(request.merge.label, request.merge.into))
     if isinstance(request.retire, RetireRequest):
         edits.append(RetireLabel(request.retire.label))
-    if len(edits) == 1:
-        return edits[0]
-    raise Problem(422, "send exactly one of add, rename, merge and retire")
+    if isinstance(request.move, MoveRequest):
+        schemes = None if isinstance(request.move.schemes, UnsetType) else request.move.schemes
+        edits.append(MoveLabel(request.move.label, request.move.broader, schemes))
+    return edits
 
 
 async def _changes(replica: Replica, labels: Iterable[Name]) -> Changes:
@@ -127,8 +179,9 @@ ENDPOINTS = (
         change,
         LabelEditRequest,
         Changed,
-        "Add, rename, merge or retire a label",
+        "Add, name, rename, merge, retire or move labels",
         Scope.ADMIN,
+        EDITS_BYTES,
         keyed=True,
     ),
 )

@@ -14,6 +14,7 @@ from abound.texts import Text, joined
 LEARN_BYTES = 1 << 20  # of a body with a text to learn or to rank
 TEXT_BYTES = 1 << 19  # of a text: it is tokenized while other requests wait
 BATCH_BYTES = 8 << 20
+EDITS_BYTES = 12 << 20  # of a body with several label edits; their record has at most 8 MiB
 FILE_BYTES = 16 << 20  # of a file whose text is extracted
 EXPLAIN_BYTES = 1 << 16  # locating each word of a text takes far longer than ranking it
 ANSWER_BYTES = 32 << 20  # of a batch, or of explanations

@@ -12,11 +12,12 @@ from abound.server.http.problems import Problem, busy
 from abound.server.replica import Replica
 from abound.server.writer import Writer
 from abound.store.journal import Receipt
-from abound.store.journal.records import Learn, Record
+from abound.store.journal.records import EditLabels, Learn, Record
 from abound.texts import n_characters
 
 MAX_WAITING = 1000  # requests of a process that wait for the journal
 MAX_WAITING_BYTES = 64 << 20  # of their texts
+EDIT_BYTES = 500  # of a label edit, approximately
 MAX_BATCHES = 4  # that are ranked concurrently; their answers are large
 MAX_WAITING_BATCHES = 32
 MAX_EXTRACTIONS = 2  # files that are read concurrently, in a process each
@@ -95,6 +96,8 @@ class Service:
     async def learn(self, record: Record, key: str | None) -> Receipt:
         """Write a record, and wait until this process has applied it."""
         size = n_characters(record.text) if isinstance(record, Learn) else 0
+        if isinstance(record, EditLabels):
+            size = len(record.edits) * EDIT_BYTES
         if self.waiting >= MAX_WAITING or self.waiting_bytes + size > MAX_WAITING_BYTES:
             raise busy(429, f"{self.waiting:,} requests are waiting for the journal; try again later")
         self.waiting += 1

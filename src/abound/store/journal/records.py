@@ -14,9 +14,11 @@ from abound.errors import RefusedRecord
 from abound.store.names import Name
 from abound.texts import Text, check_text
 
-MAX_BYTES = 1 << 20  # of a record
+MAX_BYTES = 8 << 20  # of any record
+MAX_PLAIN_BYTES = 1 << 20  # of a record other than several label edits
 MAX_LABELS = 10_000  # of one list in a record
 MAX_REASON = 1000  # characters
+MAX_EDITS = 50_000  # label edits of one record
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,33 @@ class AddLabel:
 
     def __post_init__(self) -> None:
         _label("label", self.label)
-        object.__setattr__(self, "names", _labels("names", self.names))
-        if not all(isinstance(name, str) for name in self.names):
-            raise RefusedRecord(f"the names of label {self.label!r} must be strings")
+        object.__setattr__(self, "names", _texts(f"the names of label {self.label!r}", self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class NameLabel:
+    """Replace the names of a label for people.
+
+    Attributes
+    ----------
+    label : name
+    names : tuple of str
+        The new names, the preferred one first. Names that it had before are still found, but not shown.
+    former : tuple of str, optional
+        More names that are found, but not shown, such as those of a label that was split.
+    """
+
+    kind: ClassVar[str] = "name label"
+    label: Name
+    names: tuple[str, ...] = ()
+    former: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _label("label", self.label)
+        object.__setattr__(self, "names", _texts(f"the names of label {self.label!r}", self.names))
+        if self.former is not None:
+            former = _texts(f"the former names of label {self.label!r}", self.former)
+            object.__setattr__(self, "former", former or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +128,47 @@ class RetireLabel:
 
     def __post_init__(self) -> None:
         _label("label", self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLabel:
+    """Change where a label is in the hierarchy; a label that is not in it is added.
+
+    Attributes
+    ----------
+    label : name
+    broader : tuple of names
+        Its broader labels instead of those that it had. A relation that would close a cycle is left out.
+    schemes : tuple of str, optional
+        Its concept schemes instead of those that it had; None leaves them unchanged.
+    """
+
+    kind: ClassVar[str] = "move label"
+    label: Name
+    broader: tuple[Name, ...] = ()
+    schemes: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _label("label", self.label)
+        object.__setattr__(self, "broader", _labels("broader", self.broader))
+        if self.schemes is not None:
+            object.__setattr__(self, "schemes", _texts(f"the schemes of label {self.label!r}", self.schemes))
+
+
+@dataclass(frozen=True, slots=True)
+class EditLabels:
+    """Apply several label edits in order, all of them or none."""
+
+    kind: ClassVar[str] = "edit labels"
+    edits: tuple["LabelEdit", ...]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.edits, str | bytes) or not isinstance(self.edits, Iterable):
+            raise RefusedRecord(f"edits must be a list of label edits, got {self.edits!r}")
+        edits = tuple(_edit(number, edit) for number, edit in enumerate(self.edits, 1))
+        if not 1 <= len(edits) <= MAX_EDITS:
+            raise RefusedRecord(f"a record must have 1 to {MAX_EDITS:,} label edits, got {len(edits):,}")
+        object.__setattr__(self, "edits", edits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +281,11 @@ class Forgotten:
     kind: ClassVar[str] = "forgotten"
 
 
-LabelEdit: TypeAlias = AddLabel | RenameLabel | MergeLabels | RetireLabel
+LabelEdit: TypeAlias = AddLabel | NameLabel | RenameLabel | MergeLabels | RetireLabel | MoveLabel
 Control: TypeAlias = Undo | Forget | Refit
-Record: TypeAlias = Learn | LabelEdit | BandFeedback | Control | Forgotten
-LABEL_EDITS = (AddLabel, RenameLabel, MergeLabels, RetireLabel)
+Record: TypeAlias = Learn | LabelEdit | EditLabels | BandFeedback | Control | Forgotten
+SINGLE_EDITS = (AddLabel, NameLabel, RenameLabel, MergeLabels, RetireLabel, MoveLabel)
+LABEL_EDITS = (*SINGLE_EDITS, EditLabels)
 CONTROLS = (Undo, Forget, Refit)  # records about other records
 KINDS: dict[str, type[Record]] = {cls.kind: cls for cls in (Learn, *LABEL_EDITS, BandFeedback, *CONTROLS)}
 _BASE_NAME = re.compile(r"[0-9a-z]{1,64}")
@@ -263,6 +331,34 @@ def _reason(reason: Any) -> str:
     return reason
 
 
+def _texts(field: str, texts: Iterable[Any]) -> tuple[str, ...]:
+    found = _labels(field, texts)
+    if not all(isinstance(text, str) for text in found):
+        raise RefusedRecord(f"{field} must be strings")
+    return found  # type: ignore[return-value]  # all are strings
+
+
+def _edit(number: int, edit: Any) -> "LabelEdit":
+    """Return a label edit, which may be given as JSON types."""
+    if isinstance(edit, SINGLE_EDITS):
+        return edit
+    try:
+        content = dict(edit)
+        kind = KINDS[content.pop("kind")]
+        if kind not in SINGLE_EDITS:
+            raise RefusedRecord(f"{kind.kind!r} is not a label edit")
+        found = kind(**content)
+    except (KeyError, TypeError, ValueError, RefusedRecord) as error:
+        raise RefusedRecord(f"edit {number} cannot be read: {error}") from None
+    assert isinstance(found, SINGLE_EDITS)
+    return found
+
+
+def edits_of(record: "LabelEdit | EditLabels") -> "tuple[LabelEdit, ...]":
+    """Return the label edits of a record, in order."""
+    return record.edits if isinstance(record, EditLabels) else (record,)
+
+
 def encode_record(record: Record) -> bytes:
     """Return a record's bytes; equal records have equal bytes.
 
@@ -272,8 +368,9 @@ def encode_record(record: Record) -> bytes:
     b'{"kind":"retire label","label":"fish"}'
     """
     raw = _ENCODER.encode(describe(record)).encode("utf-8", "surrogatepass")
-    if len(raw) > MAX_BYTES:
-        raise RefusedRecord(f"a record must have at most {MAX_BYTES:,} bytes, got {len(raw):,}")
+    limit = MAX_BYTES if isinstance(record, EditLabels) else MAX_PLAIN_BYTES
+    if len(raw) > limit:
+        raise RefusedRecord(f"a record must have at most {limit:,} bytes, got {len(raw):,}")
     return raw
 
 
@@ -310,4 +407,6 @@ def control_of(raw: bytes) -> Control | None:
 def describe(record: Record) -> dict[str, Any]:
     """Return a record as JSON types, its kind first; what was not given is left out."""
     given = {name: getattr(record, name) for name in _FIELDS[record.kind]}
+    if isinstance(record, EditLabels):
+        given["edits"] = [describe(edit) for edit in record.edits]
     return {"kind": record.kind, **{name: value for name, value in given.items() if value is not None}}
