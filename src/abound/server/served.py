@@ -174,15 +174,20 @@ def merge_edits(merged: Tagger, parts: Sequence[Tagger]) -> Tagger:
     labels, tables = replica.labels, [part.table for part in parts if isinstance(part, ServedTagger)]
     for alias, target in (pair for table in tables for pair in table.aliases.items()):
         if labels.resolve(alias) != labels.resolve(target):
-            labels.apply(MergeLabels(alias, target))
+            labels.apply_edit(MergeLabels(alias, target))
     for label in (label for table in tables for label in table.retired):
         if all(_is_gone(part, label) for part in parts):
-            labels.apply(RetireLabel(label))
+            labels.apply_edit(RetireLabel(label))
+    labels.regroup()
+    for part in parts:
+        if isinstance(part, ServedTagger):
+            replica.names.add_former(part.replica.names.former)
     return _served(replica)
 
 
 def _served(replica: Replica) -> Tagger:
-    return ServedTagger.of(replica) if replica.labels.aliases or replica.labels.retired else replica.tagger
+    is_edited = replica.labels.aliases or replica.labels.retired or replica.names.former
+    return ServedTagger.of(replica) if is_edited else replica.tagger
 
 
 def _is_gone(part: Tagger, label: Name) -> bool:

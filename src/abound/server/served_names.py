@@ -1,6 +1,6 @@
 """The names of labels for people, with those that they had before: shown names, and names that are only found."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -107,6 +107,15 @@ class ServedNames:
                     of[str(edit.to)] = of.pop(key)
             self._index.update([str(edit.to)])
         return []
+
+    def add_former(self, former: Mapping[str, Sequence[str]]) -> None:
+        """Add names by label that are found, but not shown."""
+        for label, names in former.items():
+            known = self.own(label)
+            fresh = [name for name in names if name not in known]
+            if fresh:
+                self.former.setdefault(label, []).extend(fresh)
+        self._index.update(former)
 
     def _set(self, key: str, shown: list[str], former: list[str]) -> None:
         for names, given in ((self._tagger.label_names, shown), (self.former, former)):
