@@ -3,6 +3,9 @@
 journal.sqlite              the journal, with SQLite's files
 snapshots/<sequence>/       model directories
 snapshots.lock              locked while a snapshot is written
+archive/                    records that compaction moved out of the journal
+bases/<name>/               models that were fitted later than the first snapshot, see `Refit`
+rebuilt/<token>/            a state that is being rebuilt
 in-use/<sequence>-<token>   locked by each process that needs the records after a sequence
 origin.json                 the model that the home was created from: its state hash, and how many rows it had learned
 """
@@ -13,12 +16,12 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from abound.errors import DamagedJournal, JournalError, ModelError, UnappliedRecord
-from abound.server.replay import Progress, follow, restore_history
+from abound.errors import DamagedJournal, DamagedModel, JournalError, ModelError, UnappliedRecord
+from abound.server.leases import Lease, leased
+from abound.server.replay import OtherLineage, Progress, check_lineage, follow, restore_history
 from abound.server.replica import Replica
 from abound.store import read_model
 from abound.store.directory import (
@@ -30,13 +33,13 @@ from abound.store.directory import (
     sync_directory,
     write_file,
 )
-from abound.store.journal import KEY_LIFE, Journal
+from abound.store.journal import KEY_LIFE, Journal, Lineage
 from abound.store.locks import FileLock
 from abound.tagger import Tagger
 
 KEPT_SNAPSHOTS = 2  # the older one is a backup in case the newer one is damaged
+UNDO_RECORDS = 10_000  # the last records, each of which has a snapshot shortly before it
 SNAPSHOT_NAME = re.compile(r"\d{20}")
-LEASE_NAME = re.compile(r"(\d{20})-[0-9a-f]+")
 PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600  # other users must not read the corrections
 OTHERS = 0o077
 ORIGIN = "origin.json"
@@ -48,50 +51,6 @@ class HomeOrigin(NamedTuple):
 
     state_hash: str
     rows: int | None = None
-
-
-class Lease:
-    """Prevent the compaction of the records after a sequence while this process lives.
-
-    There is no lease if the directory is not writable; usually nothing is compacted there either.
-    """
-
-    def __init__(self, folder: Path, sequence: int) -> None:
-        self._folder = folder
-        self._lock = self._acquire(sequence)
-        self.sequence = sequence
-
-    def _acquire(self, sequence: int) -> FileLock | None:
-        while True:
-            path = self._folder / f"{sequence:020d}-{secrets.token_hex(8)}"
-            try:
-                self._folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
-                lock = FileLock(path)
-            except BlockingIOError:
-                continue
-            except OSError:  # the disk is full or read-only
-                return None
-            if path.exists():
-                return lock
-            lock.release()  # the writer removed the file, because it was not locked yet
-
-    def move(self, sequence: int) -> None:
-        """Release the records up to a later sequence."""
-        before, self._lock = self._lock, self._acquire(sequence)
-        self.sequence = sequence
-        if before is not None:
-            _drop(before)
-
-    def release(self) -> None:
-        """Release all records."""
-        if self._lock is not None:
-            _drop(self._lock)
-
-
-def _drop(lock: FileLock) -> None:
-    with contextlib.suppress(OSError):  # Windows does not remove an open file; the writer removes it later
-        lock.path.unlink()
-    lock.release()
 
 
 class Home:
@@ -218,21 +177,26 @@ class Home:
             if SNAPSHOT_NAME.fullmatch(path.name) and not (path / MANIFEST).exists():
                 shutil.rmtree(path)
 
-    def load_replica(self, journal: Journal, problems: list[str] | None = None) -> Replica:
-        """Load the newest intact snapshot; append to `problems` why newer ones were not used."""
+    def load_replica(
+        self, journal: Journal, problems: list[str] | None = None, lineage: Lineage | None = None
+    ) -> Replica:
+        """Load the newest intact snapshot of a lineage, by default of the journal's, or its base model.
+
+        Append to `problems` why newer snapshots were not used.
+        """
         rejected: list[str] = []
+        lineage = journal.lineage() if lineage is None else lineage
         for sequence in reversed(self.snapshots()):
             path = self.snapshot_path(sequence)
             try:
+                if _lineage_of(path) != lineage.upto(sequence):
+                    continue  # it was written before a record was undone, or before a refit
                 replica = Replica.load(path)
             except (ModelError, OSError) as error:
                 rejected.append(f"snapshot {sequence}: {error}")
                 continue
             if (replica.journal, replica.sequence) != (journal.id, sequence):
                 rejected.append(f"snapshot {sequence} is of record {replica.sequence} of journal {replica.journal!r}")
-                continue
-            if replica.skipped != _skips_upto(journal, sequence):
-                rejected.append(f"snapshot {sequence} was written before a record was skipped")
                 continue
             if sequence > journal.last:
                 raise DamagedJournal(
@@ -242,26 +206,28 @@ class Home:
             if problems is not None:
                 problems += rejected
             return replica
+        if lineage.base:
+            replica = Replica.load(self.base_path(lineage.base))
+            replica.journal, replica.lineage = journal.id, Lineage(lineage.base)
+            return replica
         raise ModelError(f"{self.path} has no intact snapshot" + "".join(f"; {reason}" for reason in rejected))
+
+    def base_path(self, name: str) -> Path:
+        """Return the path of the model of a refit."""
+        return self.path / "bases" / name
 
     def open_replica(
         self, journal: Journal, problems: list[str] | None = None, progress: Progress | None = None
     ) -> tuple[Replica, Lease]:
         """Load a replica and replay the journal to its end; the lease keeps the records that the replica needs."""
-        while True:
-            newest = max(self.snapshots(), default=-1)
-            replica = self.load_replica(journal, problems)
-            lease = Lease(self._leases, replica.sequence)
-            base = journal.base
-            if base <= replica.sequence:
-                break
-            lease.release()
-            if newest == max(self.snapshots(), default=-1):  # otherwise the journal was compacted meanwhile
+        replica = self.load_replica(journal, problems)
+        lease = Lease(self._leases, replica.sequence)
+        try:
+            if journal.start > replica.sequence:
                 raise DamagedJournal(
-                    f"{journal.path} begins after record {base}, but the newest intact snapshot is of record "
+                    f"{journal.path} begins after record {journal.start}, but the newest intact snapshot is of record "
                     f"{replica.sequence}"
                 )
-        try:
             restore_history(replica, journal)
             self.catch_up(replica, journal, progress=progress)
         except BaseException:
@@ -275,19 +241,30 @@ class Home:
         """Apply the records that a replica has not applied yet, up to a sequence or to the journal's end.
 
         A record that cannot be applied ends this. The state, which may be partly changed, is then reloaded up to the
-        record before it, and `unapplied` has the error. The state is also reloaded if a record was skipped that the
-        replica has already applied.
+        record before it, and `unapplied` has the error. If a record was undone that the replica has applied, the new
+        state is loaded beside the old one, which ranks until then.
         """
-        if replica.skipped != _skips_upto(journal, replica.sequence):
-            self.reload(replica, journal)
         if replica.unapplied is not None:
-            if replica.sequence + 1 not in journal.skips():
+            if replica.sequence + 1 not in journal.lineage().excluded:
                 return
             replica.unapplied = None
         try:
+            check_lineage(replica, journal.lineage(upto))
             follow(replica, journal, upto, progress)
+        except OtherLineage:
+            self._switch(replica, journal, upto)
         except UnappliedRecord as error:
             self.reload(replica, journal, error)
+
+    def _switch(self, replica: Replica, journal: Journal, upto: int | None) -> None:
+        """Bring a replica to the current lineage, in memory beside its old state."""
+        fresh = self.load_replica(journal)
+        restore_history(fresh, journal)
+        lineage = journal.lineage()
+        end = max(journal.last if upto is None else upto, replica.sequence, fresh.sequence)
+        follow(fresh, journal, end, lineage=lineage)
+        replica.replace_state(fresh)
+        replica.unapplied = None
 
     def reload(self, replica: Replica, journal: Journal, error: UnappliedRecord | None = None) -> None:
         """Reload a replica from a snapshot and replay the journal to its sequence, before a record that failed."""
@@ -323,7 +300,7 @@ class Home:
             if journal.base < sequence <= journal.last and not any(map(self._is_intact, reversed(before))):
                 raise JournalError(f"record {sequence} cannot be skipped: every snapshot already includes it")
             journal.skip(sequence, reason)
-            return self._remove_outdated(journal)
+            return self.remove_outdated(journal)
 
     def _is_intact(self, sequence: int) -> bool:
         try:
@@ -332,36 +309,49 @@ class Home:
             return False
         return True
 
-    def _remove_outdated(self, journal: Journal) -> list[int]:
-        """Remove the snapshots that include a record that was skipped later."""
-        removed = []
-        for sequence in self.snapshots() if journal.skips() else ():
+    def remove_outdated(self, journal: Journal) -> list[int]:
+        """Remove the snapshots that include a record that does not count any more, or are of another base model."""
+        removed, lineage = [], journal.lineage()
+        for sequence in self.snapshots():
             with contextlib.suppress(ModelError, OSError):  # leave a snapshot that cannot be read
-                served = read_model(self.snapshot_path(sequence), verify=False).content.get("served", {})
-                if sorted(served.get("skipped", [])) != _skips_upto(journal, sequence):
+                found = _lineage_of(self.snapshot_path(sequence))
+                is_first = sequence == 0 and not found.base  # the model that the home was created with
+                if not is_first and found != lineage.upto(sequence):
                     self._remove_snapshot(sequence)
                     removed.append(sequence)
         return removed
 
-    # -- compaction ----------------------------------------------------------------------------------
+    def rebuilding_path(self) -> Path:
+        """Return a new path for the state that a rebuild writes."""
+        folder = self.path / "rebuilt"
+        folder.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
+        return folder / secrets.token_hex(8)
 
-    def _leased(self) -> Iterator[int]:
-        """Yield the sequences that running processes need; remove the leases of dead ones."""
-        for path in self._leases.iterdir() if self._leases.is_dir() else ():
-            match = LEASE_NAME.fullmatch(path.name)
-            if match is None:
-                continue
-            try:
-                _drop(FileLock(path))
-            except BlockingIOError:
-                yield int(match[1])
+    def adopt_rebuilt(self, path: Path, sequence: int, journal: Journal) -> None:
+        """Make a rebuilt state the snapshot of its sequence, and remove those that it replaces."""
+        with self._writing_snapshots():
+            self._remove_unfinished()
+            self.remove_outdated(journal)
+            target = self.snapshot_path(sequence)
+            if not target.exists():
+                path.rename(target)
+                sync_directory(self._snapshots)
+            else:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def remove_rebuilt(self) -> None:
+        """Remove what interrupted rebuilds left."""
+        shutil.rmtree(self.path / "rebuilt", ignore_errors=True)
+
+    # -- compaction ----------------------------------------------------------------------------------
 
     def remove_leftovers(self, journal: Journal) -> None:
         """Remove snapshots that a dead process left: incomplete ones, and those that include a skipped record."""
         if self._snapshots.is_dir():
             with contextlib.suppress(OSError), self._writing_snapshots():  # if locked or the disk is full: next time
                 self._remove_unfinished()
-                self._remove_outdated(journal)
+                self.remove_outdated(journal)
+        self.remove_rebuilt()
 
     def _remove_snapshot(self, sequence: int) -> None:
         path = self.snapshot_path(sequence)
@@ -369,19 +359,27 @@ class Home:
             (path / MANIFEST).unlink()  # first, so that a partly removed snapshot counts as incomplete
         shutil.rmtree(path, ignore_errors=True)
 
-    def compact(self, journal: Journal, needed: int | None = None) -> int:
-        """Remove old snapshots and the records that no other snapshot needs; return the number of records removed.
+    def compact(self, journal: Journal, needed: int | None = None, undo_records: int = UNDO_RECORDS) -> int:
+        """Remove old snapshots, and archive the records before the others; return the number of records archived.
 
-        `needed` is a snapshot that is always kept.
+        The first snapshot is kept, and so many others that each of the last `undo_records` records can be undone
+        quickly. `needed` is a snapshot that is always kept.
         """
-        snapshots, leased = self.snapshots(), {*self._leased(), *([] if needed is None else [needed])}
-        kept = [sequence for sequence in snapshots if sequence in snapshots[-KEPT_SNAPSHOTS:] or sequence in leased]
-        if not kept:
-            return 0
-        for sequence in sorted(set(snapshots) - set(kept)):
+        snapshots, held = self.snapshots(), {*leased(self._leases), *([] if needed is None else [needed])}
+        floor = journal.last - undo_records
+        before = [sequence for sequence in snapshots if sequence <= floor]
+        kept = {*snapshots[:1], *before[-1:], *(s for s in snapshots if s > floor), *snapshots[-KEPT_SNAPSHOTS:]}
+        kept |= held & set(snapshots)
+        for sequence in sorted(set(snapshots) - kept):
             self._remove_snapshot(sequence)
-        return journal.compact(max(journal.base, min([*kept, *leased])))
+        recent = [*(kept - {0}), *held]
+        return journal.compact(max(journal.base, min(recent))) if kept - {0} else 0
 
 
-def _skips_upto(journal: Journal, sequence: int) -> list[int]:
-    return [skipped for skipped in journal.skips() if skipped <= sequence]
+def _lineage_of(snapshot: Path) -> Lineage:
+    """Return what the state of a snapshot is made of; raise ModelError or OSError if it cannot be read."""
+    served = read_manifest(snapshot).get("served", {})
+    try:
+        return Lineage(str(served.get("base", "")), tuple(sorted(map(int, served.get("skipped", [])))))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise DamagedModel(f"the lineage of {snapshot} cannot be read: {error}") from None

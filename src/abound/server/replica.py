@@ -26,6 +26,7 @@ from abound.server.search import LabelSearch
 from abound.server.served_names import ServedNames
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source, hash_steps
+from abound.store.journal import Lineage
 from abound.store.journal.records import LABEL_EDITS, BandFeedback, Learn, Record, edits_of
 from abound.store.names import Name
 from abound.tagger import Entry, LabelQuality, Tagger, TextExplanation
@@ -54,7 +55,7 @@ class Replica:
         self.journal = journal
         self.sequence = sequence
         self.snapshot = sequence  # the snapshot that it started from
-        self.skipped: list[int] = []  # of the records up to `sequence`
+        self.lineage = Lineage()  # what the state is made of
         self.cost = 0  # of the records that were applied here; see `cost.py`
         self.unapplied: UnappliedRecord | None = None  # the error if the next record could not be applied
         self.labels = LabelTable(tagger.ranker.labels_)
@@ -143,7 +144,7 @@ class Replica:
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             self.sequence = sequence
-            self.skipped.append(sequence)
+            self.lineage = self.lineage._replace(excluded=(*self.lineage.excluded, sequence))
         self._notify()
 
     def _notify(self) -> None:
@@ -163,7 +164,7 @@ class Replica:
         with self._lock:
             self._adopt(other)
             self.sequence, self.snapshot = other.sequence, other.snapshot
-            self.skipped, self.cost = other.skipped, other.cost
+            self.lineage, self.cost = other.lineage, other.cost
             self._broken = None
         self._notify()
 
@@ -191,7 +192,7 @@ class Replica:
             if record.text is not None:
                 label, is_wrong = [self.labels.resolve(record.label)], record.wanted == BAND_NAMES[HIDE]
                 self._judge(record.text, [] if is_wrong else label, label if is_wrong else [], only_named=True)
-        elif isinstance(record, LABEL_EDITS):
+        elif isinstance(record, LABEL_EDITS):  # other records change the lineage, and nothing at their place
             touched = apply_edits(self.tagger, self.labels, self.names, edits_of(record))
             self.search.update(touched)
 
@@ -328,7 +329,8 @@ class Replica:
         """Write a snapshot: a model directory with the id of its journal and its sequence."""
         with self._lock:
             self.check_usable()
-            served = {"journal": self.journal, "sequence": self.sequence, "skipped": self.skipped}
+            served: dict[str, Any] = {"journal": self.journal, "sequence": self.sequence}
+            served |= {"base": self.lineage.base, "skipped": list(self.lineage.excluded)}
             content = {"kind": self.tagger.kind, **self.tagger.content(), "served": served}
             write_model(path, content, self.arrays())
 
@@ -352,7 +354,10 @@ class Replica:
             if type(skipped) is not list or not all(type(n) is int and 0 < n <= sequence for n in skipped):
                 raise ValueError(f"its skipped records are {skipped!r}")
             replica = cls(Tagger.from_model(model, **params), journal=journal, sequence=sequence)
-            replica.skipped = sorted(skipped)
+            base = served.get("base", "")
+            if type(base) is not str:
+                raise ValueError(f"its base model is {base!r}")
+            replica.lineage = Lineage(base, tuple(sorted(skipped)))
             replica.labels.restore(model.arrays)
             replica.names.restore(model.arrays)
             replica._restore_bands(model.arrays)

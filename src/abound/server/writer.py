@@ -13,15 +13,16 @@ from typing import NamedTuple
 from abound.closing import Closing
 from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
 from abound.server.home import Home
-from abound.server.replay import Progress, unapplied_error
+from abound.server.rebuilds import Prepared, Rebuilds
+from abound.server.replay import Progress, follow, unapplied_error
 from abound.server.snapshotter import start_snapshot
 from abound.store.journal import Entry, Journal, Origin, Receipt
-from abound.store.journal.records import LABEL_EDITS, Record
+from abound.store.journal.records import LABEL_EDITS, Control, Forget, Record
 
 LOG = logging.getLogger(__name__)
 GROUP_SIZE = 64  # records per commit
 MAX_QUEUED = 10_000  # records that may wait for a commit
-SNAPSHOT_EVERY = 10_000
+SNAPSHOT_EVERY = 2_000
 SNAPSHOT_COST = 3_000_000  # of the records to replay, see `cost.py`: a few seconds
 RECOVERY_SECONDS = 1.0  # after which a replica that failed is loaded again, doubled after each failure
 MAX_RECOVERY_SECONDS = 60.0
@@ -104,14 +105,16 @@ class Writer(Closing):
             problems.append(str(self._refusal))
         for problem in problems:
             self._report(problem)
-        self._waiting: queue.Queue[_Request | None] = queue.Queue(MAX_QUEUED)
+        self._waiting: queue.Queue[_Request | Prepared | None] = queue.Queue(MAX_QUEUED)
         self._closing = threading.Lock()
         self._closed = False
         self._snapshots_tried = max(home.snapshots())
         self._cost_tried = 0  # `replica.cost` at that time
         self._snapshot: threading.Thread | None = None
+        self._is_switching = False
         self._snapshot_process: subprocess.Popen[bytes] | None = None
         self._recovery_pause, self._recovery_due = RECOVERY_SECONDS, 0.0
+        self._rebuilds = Rebuilds(home, self.journal, self._deliver)
         self._thread = threading.Thread(target=self._run, name="abound-writer", daemon=True)
         self._thread.start()
 
@@ -155,6 +158,20 @@ class Writer(Closing):
                 raise JournalBusy(f"{MAX_QUEUED:,} records are waiting to be written; try again later") from None
         return request.answer
 
+    def change(self, record: Control, key: str | None = None, origin: Origin = NOBODY) -> "Future[Receipt]":
+        """Undo, forget or refit in the background, while ranking and learning go on; return a future.
+
+        A `Forget` record needs no hashes; they are added.
+
+        Raises
+        ------
+        JournalUnavailable
+            If the writer is closed, or cannot write.
+        """
+        if self._refusal is not None and not self.journal.writes:
+            raise self._refusal
+        return self._rebuilds.submit(record, key, origin)
+
     @property
     def refusal(self) -> JournalUnavailable | None:
         """Why nothing can be learned until the server is started again, or None."""
@@ -171,6 +188,7 @@ class Writer(Closing):
             if self._closed:
                 return
             self._closed = True
+        self._rebuilds.close()
         self._waiting.put(None)
         self._thread.join()
         if self._snapshot is not None:
@@ -185,17 +203,20 @@ class Writer(Closing):
         is_open = True
         self._snapshot_if_due()  # so that the next start need not replay these records
         while is_open:
-            requests = [self._next()]
+            requests: list[_Request | Prepared | None] = [self._next()]
             while len(requests) < GROUP_SIZE and requests[-1] is not None:
                 try:
                     requests.append(self._waiting.get_nowait())
                 except queue.Empty:
                     break
             is_open = requests[-1] is not None
-            self._process([request for request in requests if request is not None])
+            self._process([request for request in requests if isinstance(request, _Request)])
+            for prepared in requests:
+                if isinstance(prepared, Prepared):
+                    self._switch(prepared)
             self._snapshot_if_due()
 
-    def _next(self) -> _Request | None:
+    def _next(self) -> _Request | Prepared | None:
         """Wait for a request; meanwhile, load a replica that failed again."""
         while self.replica.is_broken:
             pause = self._recovery_due - time.monotonic()
@@ -283,6 +304,43 @@ class Writer(Closing):
             self._report(f"the state before record {sequence} cannot be loaded: {error!r}")
             self._recovery_due = time.monotonic() + self._recovery_pause
 
+    # -- other lineages ------------------------------------------------------------------------------
+
+    def _deliver(self, prepared: Prepared) -> None:
+        self._waiting.put(prepared)
+
+    def _switch(self, prepared: Prepared) -> None:
+        """Commit changes of the lineage, and switch to the state that was prepared for them."""
+        receipts: list[Receipt] = []
+        try:
+            self._end_snapshot()  # of the old lineage
+            fresh = prepared.replica
+            follow(fresh, self.journal, lineage=prepared.lineage)
+            before = self.replica.state_hash() if any(isinstance(c.record, Forget) for c in prepared.changes) else ""
+            for change in prepared.changes:
+                entry = Entry(change.record, change.key, change.origin)
+                if isinstance(change.record, Forget):
+                    receipt = Forget(change.record.records, before, fresh.state_hash(), change.record.reason)
+                    receipts.append(self.journal.forget(entry._replace(record=receipt, sent=change.record)))
+                else:
+                    receipts += self.journal.append([entry])
+                fresh.apply(receipts[-1].sequence, change.record)
+            self.home.adopt_rebuilt(prepared.path, prepared.sequence, self.journal)
+            self._refusal = self.replica.unapplied = None
+            self.replica.replace_state(fresh)
+            self._snapshots_tried, self._cost_tried = prepared.sequence, 0
+            if before:
+                self.journal.erase()
+            for change, done in zip(prepared.changes, receipts, strict=True):
+                change.answer.set_result(done)
+        except Exception as error:
+            known = error if isinstance(error, AboundError) else JournalUnavailable(f"the change failed: {error!r}")
+            for change in prepared.changes:
+                if not change.answer.done():
+                    change.answer.set_exception(known)
+            if receipts:  # they are written, so the state must follow
+                self.home.catch_up(self.replica, self.journal)
+
     # -- snapshots -----------------------------------------------------------------------------------
 
     def _snapshot_if_due(self) -> None:
@@ -299,9 +357,20 @@ class Writer(Closing):
             or self.replica.cost - self._cost_tried >= costly
         )
 
+    def _end_snapshot(self) -> None:
+        """Cancel a snapshot that is being written."""
+        self._is_switching = True
+        try:
+            if self._snapshot is not None and self._snapshot.is_alive():
+                if self._snapshot_process is not None:
+                    self._snapshot_process.kill()
+                self._snapshot.join()
+        finally:
+            self._is_switching = False
+
     def _snapshot_until_done(self) -> None:
         """Write snapshots until none is due: many records may arrive during a snapshot, and none for long after it."""
-        while self._is_due():
+        while self._is_due() and not self._is_switching:
             self._snapshots_tried, self._cost_tried = self.replica.sequence, self.replica.cost
             self.snapshot(self._snapshots_tried)
 
@@ -309,12 +378,12 @@ class Writer(Closing):
         """Write a snapshot of a sequence in another process, then compact; return whether it was written."""
         try:
             with self._closing:
-                if self._closed:
+                if self._closed or self._is_switching:
                     return False
                 process = self._snapshot_process = start_snapshot(self.home, sequence)
             with process:
                 _, errors = process.communicate()
-            if self._closed:
+            if self._closed or self._is_switching:
                 return False
             if process.returncode != 0:
                 cause = errors.decode(errors="replace").strip().splitlines()[-1:] or [f"exit {process.returncode}"]

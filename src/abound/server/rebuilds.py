@@ -1,0 +1,210 @@
+"""Undo, forget and refit: requests that replace the state by one of another lineage.
+
+A thread collects the requests that wait, rebuilds one state for all of them in another process, and loads it while the
+old state ranks and learns. The writer then applies the records that came meanwhile, commits and switches.
+"""
+
+import json
+import queue
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from abound.errors import AboundError, JournalError, JournalUnavailable, RefusedRecord
+from abound.server.home import Home
+from abound.server.rebuilder import Rebuilt, start_rebuild
+from abound.server.replay import follow, restore_history
+from abound.server.replica import Replica
+from abound.store.journal import Journal, Lineage, Origin, Receipt
+from abound.store.journal.reading import lineage_of
+from abound.store.journal.records import Control, Forget, Refit, Undo
+
+NEAR = 200  # records; the last ones are applied by the writer itself
+
+
+class Change(NamedTuple):
+    """A request: an `Undo`, `Forget` or `Refit` record with its key and origin, and the future of its receipt."""
+
+    record: Control
+    key: str | None
+    origin: Origin
+    answer: "Future[Receipt]"
+
+
+class Prepared(NamedTuple):
+    """A loaded state of another lineage, with the changes that it includes and the path of its snapshot."""
+
+    replica: Replica
+    lineage: Lineage
+    changes: list[Change]
+    path: Path
+    sequence: int
+
+
+Deliver: TypeAlias = Callable[[Prepared], None]
+
+
+class Rebuilds:
+    """Prepare states for changes, one at a time.
+
+    Parameters
+    ----------
+    home : Home
+    journal : Journal
+        The writer's.
+    deliver : callable
+        Takes a prepared state; the writer answers its changes. The next rebuild begins when they are answered.
+    """
+
+    def __init__(self, home: Home, journal: Journal, deliver: Deliver) -> None:
+        self._home = home
+        self._journal = journal
+        self._deliver = deliver
+        self._waiting: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
+        self._closed = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, record: Control, key: str | None, origin: Origin) -> "Future[Receipt]":
+        """Make a change in the background; return a future with its receipt or its error."""
+        answer: Future[Receipt] = Future()
+        with self._starting:
+            if self._closed:
+                raise JournalUnavailable("the writer is closed")
+            self._waiting.put(Change(record, key, origin, answer))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="abound-rebuilds", daemon=True)
+                self._thread.start()
+        return answer
+
+    def close(self) -> None:
+        """End a running rebuild; the changes that wait fail, and may be sent again."""
+        with self._starting:
+            self._closed = True
+            process = self._process
+        self._waiting.put(None)
+        if process is not None:
+            process.kill()
+        if self._thread is not None:
+            self._thread.join()
+
+    # -- the thread ----------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            changes = [self._waiting.get()]
+            while not self._waiting.empty():
+                changes.append(self._waiting.get())
+            asked = [change for change in changes if change is not None and not self._closed]
+            for change in changes:
+                if change is not None and change not in asked:
+                    change.answer.set_exception(JournalUnavailable("the writer is closed"))
+            self._prepare_all(self._new(asked))
+            if None in changes:
+                return
+
+    def _new(self, changes: list[Change]) -> list[Change]:
+        """Answer changes that were written before, or can never be made; return the others."""
+        new: list[Change] = []
+        for change in changes:
+            try:
+                known = self._journal.find(change.record, change.key)
+                if known is None:
+                    check_change(self._journal, self._home, change.record, [other.record for other in new])
+                    new.append(change)
+                else:
+                    change.answer.set_result(Receipt(known, True))
+            except AboundError as error:
+                change.answer.set_exception(error)
+        return new
+
+    def _prepare_all(self, changes: list[Change]) -> None:
+        """Prepare one state for all changes; if that is impossible, one for each."""
+        if not changes:
+            return
+        try:
+            self._prepare(changes)
+        except RefusedRecord as error:
+            if len(changes) > 1:
+                for change in changes:
+                    self._prepare_all(self._new([change]))
+            else:
+                changes[0].answer.set_exception(error)
+        except Exception as error:  # such as a full disk, or lack of memory; the changes may be sent again
+            for change in changes:
+                change.answer.set_exception(
+                    error if isinstance(error, AboundError) else JournalUnavailable(f"nothing was changed: {error!r}")
+                )
+
+    def _prepare(self, changes: list[Change]) -> None:
+        lineage = self._target([change.record for change in changes])
+        path = self._home.rebuilding_path()
+        strict = not any(isinstance(change.record, Refit) for change in changes)
+        try:
+            rebuilt = self._rebuild(lineage, path, strict)
+            if rebuilt.dependent:
+                numbers = ", ".join(map(str, rebuilt.dependent))
+                raise RefusedRecord(
+                    f"later label edits depend on it, undo them first: records {numbers} ({rebuilt.reason})"
+                )
+            replica = Replica.load(path)
+            restore_history(replica, self._journal)
+            while self._journal.last - replica.sequence > NEAR:
+                follow(replica, self._journal, lineage=lineage)
+            self._deliver(Prepared(replica, lineage, changes, path, rebuilt.sequence))
+            for change in changes:  # the next rebuild must see these records
+                change.answer.exception()
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+    def _target(self, records: Sequence[Control]) -> Lineage:
+        """Return the lineage after changes that are not written yet."""
+        controls, first = self._journal.controls(), self._journal.last + 1
+        pending = {first + number: record for number, record in enumerate(records)}
+        return lineage_of({**controls, **pending}, self._journal.skips())
+
+    def _rebuild(self, lineage: Lineage, path: Path, strict: bool) -> Rebuilt:
+        with self._starting:
+            if self._closed:
+                raise JournalUnavailable("the writer is closed")
+            process = self._process = start_rebuild(self._home, lineage, path, strict=strict)
+        with process:
+            out, errors = process.communicate()
+        self._process = None
+        if process.returncode != 0:
+            cause = errors.decode(errors="replace").strip().splitlines()[-1:] or [f"exit {process.returncode}"]
+            raise JournalUnavailable(f"the state could not be rebuilt, and nothing was changed: {cause[0]}")
+        return Rebuilt(**json.loads(out))
+
+
+def check_change(journal: Journal, home: Home, record: Control, pending: Sequence[Control] = ()) -> None:
+    """Raise RefusedRecord or JournalError if a change can never be made."""
+    if isinstance(record, Refit):
+        if not home.base_path(record.base).is_dir():
+            raise RefusedRecord(f"{home.path} has no base model {record.base!r}")
+        return
+    controls, skips = journal.controls(), journal.skips()
+    first = journal.last + 1
+    lineage = lineage_of({**controls, **{first + n: other for n, other in enumerate(pending)}}, skips)
+    forgotten = {number for one in controls.values() if isinstance(one, Forget) for number in one.records}
+    for number in record.records:
+        if not 0 < number <= journal.last:
+            raise RefusedRecord(f"there is no record {number}; the last one is {journal.last}")
+        if number in forgotten:
+            raise RefusedRecord(f"record {number} was forgotten")
+        if number <= journal.start:
+            raise JournalError(f"record {number} is no longer kept; the first one that is kept is {journal.start + 1}")
+        if isinstance(record, Forget) and number in controls:
+            raise RefusedRecord(f"record {number} is about other records and has no content to forget")
+        if isinstance(record, Undo) and isinstance(controls.get(number), Forget):
+            raise RefusedRecord(f"record {number} removed content for ever, which cannot be undone")
+        if isinstance(record, Undo) and number in lineage.excluded:
+            by = [n for n, one in controls.items() if isinstance(one, Undo) and number in one.records]
+            raise RefusedRecord(
+                f"record {number} does not count already" + (f"; record {by[-1]} undid it" if by else "")
+            )
