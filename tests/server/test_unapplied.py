@@ -19,13 +19,14 @@ from tests.server.http.running import Running
 from tests.server.streams import base, lesson, stream, trained
 
 # Such a record was refused before it was written; it stands for all that some version or machine cannot apply.
-IMPOSSIBLE = MergeLabels("fruit", "never seen")
+START = [Learn("one", added=["one"]), Learn("two", added=["two"]), MergeLabels("one", "two")]
+IMPOSSIBLE = Learn("a pear", added=["two"], rejected=["one"])  # one and the same
 LIMITED = """
 import json, resource, sys
 import abound.server.cost
 from abound.errors import JournalUnavailable
 from abound.server import Follower, Home, Writer
-from abound.store.journal.records import Learn
+from abound.store.journal.records import Learn, MergeLabels
 
 home, what = Home(sys.argv[1]), sys.argv[2]
 text, labels = " ".join(f"w{i}" for i in range(8000)), [f"l{i}" for i in range(4000)]
@@ -103,7 +104,7 @@ def test_without_memory_ranking_goes_on_before_the_record(home):
 
 def test_a_failure_while_learning_answers_all_that_wait(home, monkeypatch):
     said = []
-    teach(home, stream(3))
+    teach(home, START)
     monkeypatch.setattr("abound.server.replica.Replica.check", lambda *_, **__: None)
     with Writer(home, snapshot_every=None, report=said.append) as writer:
         answers = [writer.submit(record) for record in (lesson(1), IMPOSSIBLE, lesson(2))]
@@ -112,7 +113,7 @@ def test_a_failure_while_learning_answers_all_that_wait(home, monkeypatch):
             with pytest.raises(UnappliedRecord, match="record 5 cannot be applied"):
                 answer.result(30)
         assert writer.replica.sequence == 4
-        assert writer.replica.state_hash() == trained([*stream(3), lesson(1)]).state_hash()
+        assert writer.replica.state_hash() == trained([*START, lesson(1)]).state_hash()
         assert writer.replica.rank("a red apple", 1)
     assert len(said) == 1
 
@@ -135,7 +136,7 @@ def test_lessons_of_one_commit_wait_with_the_one_that_failed(home, monkeypatch):
 
 
 def test_the_server_ranks_and_answers_503_to_what_it_is_taught(home):
-    teach(home, stream(3))
+    teach(home, START)
     write(home, IMPOSSIBLE, lesson(2))
 
     async def conversation(client):
@@ -153,7 +154,7 @@ def test_the_server_ranks_and_answers_503_to_what_it_is_taught(home):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_server_that_cannot_learn_says_so_and_ranks(home, workers):
-    teach(home, stream(3))
+    teach(home, START)
     write(home, IMPOSSIBLE, lesson(2))
     with Running(home.path, "--workers", workers) as server:
         ready = until_ready(server)
@@ -185,13 +186,13 @@ def until_ready(server):
 
 
 def test_a_failure_while_learning_is_seen_at_once(home, monkeypatch):
-    teach(home, stream(3))
+    teach(home, START)
 
     async def conversation(client):
         before = await client.get("/readyz")
         monkeypatch.setattr("abound.server.replica.Replica.check", lambda *_, **__: None)
-        merge = {"merge": {"label": "fruit", "into": "never seen"}}
-        return before, await client.patch("/v1/labels", json=merge), await client.get("/readyz")
+        lesson = {"text": IMPOSSIBLE.text, "added": IMPOSSIBLE.added, "rejected": IMPOSSIBLE.rejected}
+        return before, await client.post("/v1/learn", json=lesson), await client.get("/readyz")
 
     before, refused, after = talk(home, conversation)
     assert (before.json()["status"], refused.status_code) == ("ready", 503)
@@ -200,7 +201,7 @@ def test_a_failure_while_learning_is_seen_at_once(home, monkeypatch):
 
 
 def test_all_replicas_skip_the_same_record(home):
-    teach(home, stream(3))
+    teach(home, START)
     write(home, IMPOSSIBLE, lesson(2))
     follower = Follower(home)
     assert follower.replica.unapplied is not None
@@ -210,11 +211,11 @@ def test_all_replicas_skip_the_same_record(home):
         assert writer.submit(lesson(3)).result(30).sequence == 6
         write_snapshot(home, 6)
         follower.catch_up()
-        wanted = trained([*stream(3), lesson(2), lesson(3)]).state_hash()
+        wanted = trained([*START, lesson(2), lesson(3)]).state_hash()
         assert writer.replica.state_hash() == follower.replica.state_hash() == wanted
     follower.close()
     with Writer(home) as writer:
-        assert (writer.replica.snapshot, writer.replica.skipped) == (6, [4])
+        assert (writer.replica.snapshot, writer.replica.lineage.excluded) == (6, (4,))
         assert writer.replica.state_hash() == wanted
 
 
@@ -270,7 +271,7 @@ def test_a_skip_is_refused_if_every_snapshot_includes_the_record(home):
 
 def test_a_replica_that_cannot_be_loaded_again_says_so(home, monkeypatch):
     said = []
-    teach(home, stream(3))
+    teach(home, START)
     monkeypatch.setattr("abound.server.replica.Replica.check", lambda *_, **__: None)
     with Writer(home, snapshot_every=None, report=said.append) as writer:
         (home.snapshot_path(0) / "manifest.json").unlink()
@@ -283,13 +284,13 @@ def test_a_replica_that_cannot_be_loaded_again_says_so(home, monkeypatch):
 
 def test_learn_is_what_people_taught(home):
     """A skipped text is not counted as a decision."""
-    teach(home, stream(3))
+    teach(home, START)
     write(home, Learn("a pear", added=["fruit"]))
     home.skip(4)
     with Writer(home, snapshot_every=None) as writer:
-        assert writer.replica.history.learned == trained(stream(3)).history.learned
+        assert writer.replica.history.learned == trained(START).history.learned
         writer.submit(lesson(5)).result(30)
     write_snapshot(home, 5)
     with Writer(home, snapshot_every=None) as writer:  # its history includes the records of the snapshot
         assert writer.replica.snapshot == 5
-        assert writer.replica.history.learned == trained([*stream(3), lesson(5)]).history.learned
+        assert writer.replica.history.learned == trained([*START, lesson(5)]).history.learned

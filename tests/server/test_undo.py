@@ -155,7 +155,7 @@ def test_forgotten_content_is_nowhere(home, is_archived):
         assert b"xylophone" not in found
         assert b"unspeakable" not in found
         assert b"bob" not in found
-        (written,) = [stored for stored in writer.journal.read(41)]
+        (written,) = writer.journal.read(41)
         assert written.record == Forget([21], before, without(records), "asked by letter")
         assert written.who == "ann"
         with pytest.raises(RefusedRecord, match="record 21 was forgotten"):
@@ -177,7 +177,7 @@ def test_an_interrupted_forgetting_is_finished_by_the_next_writer(home, monkeypa
         writer.snapshot(30)
         writer.snapshot(41)
         home.compact(writer.journal, undo_records=0)
-        monkeypatch.setattr(Journal, "erase", lambda self: None)
+        monkeypatch.setattr(Journal, "erase", lambda *_: None)
         monkeypatch.setattr(Home, "adopt_rebuilt", lambda *_: None)
         writer.change(Forget([21])).result(60)
     assert b"xylophone" in all_bytes(home)

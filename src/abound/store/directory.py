@@ -321,7 +321,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """Return the content of a model directory's manifest, without reading the other files."""
     try:
         with _open_plain(path / MANIFEST) as file:
-            raw = file.read(MANIFEST_MAX_BYTES + 1)
+            size = os.fstat(file.fileno()).st_size  # a read allocates all that it may return
+            raw = file.read(min(size, MANIFEST_MAX_BYTES) + 1)
     except (FileNotFoundError, NotADirectoryError):
         if is_home(path):
             raise UnknownFormat(f"{path} is the home of a served model; load it with abound.load") from None
