@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from abound import Tagger
 from abound.server import Home, Writer
+from abound.store.journal import Origin
+from abound.store.journal.records import Learn, Undo
 from tests.server.streams import base, stream
 
 
@@ -63,13 +66,66 @@ def test_compact_drops_what_no_snapshot_needs(run, home):
 
 
 def test_export_writes_every_record_or_texts_to_fit_on(run, home, tmp_path):
-    lines = run("journal", "export", home).lines
+    lines = run("journal", "export", home, "--records").lines
     assert [line["sequence"] for line in lines] == list(range(1, 21))
-    assert [line["sequence"] for line in run("journal", "export", home, "--after", 18).lines] == [19, 20]
+    assert [line["sequence"] for line in run("journal", "export", home, "--records", "--after", 18).lines] == [19, 20]
     assert run("journal", "export", home, "--texts", "-o", tmp_path / "texts.jsonl").code == 0
     texts = [json.loads(line) for line in (tmp_path / "texts.jsonl").read_text().splitlines()]
     assert len(texts) == sum(line["kind"] == "learn" for line in lines)
     assert run("fit", tmp_path / "texts.jsonl", "--model", tmp_path / "model").code == 0
+
+
+def test_exported_corrections_keep_all_decisions_and_are_learned_beside_a_table(run, tmp_path):
+    table = tmp_path / "export.csv"
+    rows = [
+        f"{title} {number};{tags}"
+        for number in range(20)
+        for title, tags in (("apple pie", "fruit|food"), ("car", "vehicle"))
+    ]
+    table.write_text("title;tags\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    reading = ("--delimiter", ";", "--label-separator", "|", "--text-field", "title", "--labels-field", "tags")
+    assert run("fit", table, *reading, "--model", tmp_path / "old").code == 0
+    served = Home.create(tmp_path / "served", Tagger.load(tmp_path / "old"))
+    with Writer(served) as writer:
+        given = Learn("a pie car", accepted=["food"], rejected=["vehicle", "fruit"], added=["toy"])
+        writer.submit(given, origin=Origin("anna", "page")).result(30)
+        writer.submit(Learn("car", rejected=["vehicle"])).result(30)
+        writer.submit(Learn("undone", added=["nothing"])).result(30)
+        writer.change(Undo([3])).result(60)
+        assert writer.snapshot(4)
+    assert run("journal", "verify", served.path).json["first"] is None  # all records are in the archive
+    file = tmp_path / "corrections.jsonl"
+    assert run("journal", "export", served.path, "-o", file).code == 0
+    first, second = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert (first["id"], first["labels"], first["wrong"]) == ("1", ["food", "toy"], ["vehicle", "fruit"])
+    assert (first["accepted"], first["added"], first["who"], first["source"]) == (["food"], ["toy"], "anna", "page")
+    assert (second["labels"], second["wrong"]) == ([], ["vehicle"])
+    assert "who" not in second
+    fitted = run("fit", table, file, *reading, "--model", tmp_path / "new")
+    assert fitted.code == 0, fitted.err
+    assert "2 rows with wrong labels were learned after the others, as corrections" in fitted.err
+    shown = [entry["label"] for entry in run("rank", tmp_path / "new", "a pie car").json["labels"]]
+    assert shown[:2] in (["food", "toy"], ["toy", "food"])
+    assert run("rank", tmp_path / "new", "car", "-k", 1).json["labels"][0]["label"] != "vehicle"
+    refused = run("fit", file, "--delimiter", ";", "--model", tmp_path / "none")
+    assert refused.code == 1
+    assert "format 'jsonl' has no option 'delimiter'" in refused.err
+
+
+def test_learn_takes_wrong_labels_of_a_file(run, home, tmp_path):
+    before = run("rank", home, "old and red", "-k", 1).json["labels"][0]["label"]
+    file = tmp_path / "wrong.jsonl"
+    file.write_text(json.dumps({"text": "old and red", "labels": [], "wrong": [before]}) + "\n", encoding="utf-8")
+    run("journal", "compact", home, "--snapshot")
+    model = home / "snapshots" / f"{20:020d}"
+    for target in (home, model):  # in a home, and in a model directory
+        assert run("learn", target, file).json["rows"] == 1
+        assert run("rank", target, "old and red", "-k", 1).json["labels"][0]["label"] != before
+    assert run("journal", "show", home, "-n", 1).json["rejected"] == [before]
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"text": "a", "labels": ["b"], "rejected": ["b"]}\n', encoding="utf-8")
+    assert "both right and wrong" in run("learn", home, other, "--wrong-field", "rejected").err
+    assert run("learn", home, other).code == 0
 
 
 def test_what_is_no_home_is_said(run, tmp_path):

@@ -35,11 +35,16 @@ def maybe(strategy):
     return st.none() | strategy
 
 
-def of_weight_1(labels, text, ids):
-    return st.builds(Document, labels, text, ids, st.just(1.0))
+def of_weight_1(labels, text, ids, wrong=None):
+    return st.builds(Document, labels, text, ids, st.just(1.0), st.just(()) if wrong is None else wrong)
+
+
+def is_possible(document):
+    return not set(document.labels) & set(document.wrong)
 
 
 documents = of_weight_1(lists(names), texts, maybe(names))
+with_wrong = of_weight_1(lists(names), texts, maybe(names), lists(names)).filter(is_possible)
 
 
 @st.composite
@@ -81,7 +86,7 @@ vw_name = without(names, rf":|\0{SPACE}^")
 
 # For each format the records that it can carry.
 CARRIED = {
-    "jsonl": documents,
+    "jsonl": with_wrong,
     "parquet": documents,
     "csv": of_weight_1(lists(trimmed(without(names, "|"))), texts, maybe(names)),
     "tsv": of_weight_1(lists(trimmed(without(names, "|"))), texts, maybe(names)),
@@ -118,7 +123,7 @@ def test_what_is_carried_comes_back_equal(name, tmp_path):
 
 # What a text format gets when it is asked to write anything at all.
 ANYTHING = {
-    name: documents if data.FORMATS[name].record is Document else strategy
+    name: with_wrong if data.FORMATS[name].record is Document else strategy
     for name, strategy in {
         **CARRIED,
         "svmlight": rows(lists(names), maybe(names), maybe(names), maybe(texts)),

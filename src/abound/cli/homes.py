@@ -97,8 +97,8 @@ def learn_in_home(path: str, inputs: "Inputs") -> dict[str, Any]:
         for chunk in chunks(inputs.training_rows(), WAITING):
             answers = []
             for document in chunk:
-                if document.labels:
-                    record = Learn(document.text, added=document.labels)
+                if document.labels or document.wrong:
+                    record = Learn(document.text, added=document.labels, rejected=document.wrong)
                     answers.append(writer.submit(record, key_of_row(number, document), Origin(source=SOURCE)))
                 else:
                     unlabelled += 1

@@ -3,13 +3,15 @@
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from abound.cli.common import STANDARD, note
 from abound.cli.holdout import Holdout
 from abound.cli.reading import Reading
 from abound.data import FORMATS, Document, read
 from abound.data.documents import DocumentsReader
+from abound.data.formats import Format
+from abound.data.registry import find_format
 from abound.data.streams import READ_BYTES, source_name
 from abound.tagger.label_lists import SAMPLED_ROWS, LabelWatch
 
@@ -32,7 +34,11 @@ class Inputs:
 
     def __init__(self, paths: Sequence[str], reading: Reading, holdout: Holdout | None = None) -> None:
         options = reading.options
-        self._readers = [read(path, reading.format_, **reading.policy, **options) for path in paths]
+        formats = [find_format(reading.format_, path) for path in paths]
+        self._readers = [
+            read(path, format_.name, **reading.policy, **_options_for(format_, formats, options))
+            for path, format_ in zip(paths, formats, strict=True)
+        ]
         for reader in self._readers:
             if FORMATS[reader.format].record is not Document:
                 known = ", ".join(name for name, format_ in FORMATS.items() if format_.record is Document)
@@ -78,17 +84,18 @@ class Inputs:
 
     def _replaced(self, document: Document) -> Document:
         """Return a document with other labels instead of those in `replacements`."""
-        if self.replacements.keys().isdisjoint(document.labels):
+        if self.replacements.keys().isdisjoint((*document.labels, *document.wrong)):
             return document
         labels = dict.fromkeys(self.replacements.get(label, label) for label in document.labels)
-        return document._replace(labels=tuple(labels))
+        wrong = dict.fromkeys(self.replacements.get(label, label) for label in document.wrong)
+        return document._replace(labels=tuple(labels), wrong=tuple(label for label in wrong if label not in labels))
 
     def training_rows(self) -> Iterator[Document]:
         """Yield the rows that are not held out."""
         self._kept, self._labels = [], LabelWatch()
         for row, document in enumerate(self):
             if not self.holdout.holds(row):
-                self._labels.see(document.labels)
+                self._labels.see(document.labels or document.wrong)
                 if self._labels.labelled == SAMPLED_ROWS:
                     self._note_joined()
                 yield document
@@ -144,7 +151,7 @@ class Inputs:
         if joined is None:
             return
         self._warned = True
-        can = all("label_separator" in FORMATS[reader.format].options for reader in self._readers)
+        can = any("label_separator" in FORMATS[reader.format].options for reader in self._readers)
         how = (
             f"split them with --label-separator {shlex.quote(joined.separator)}"
             if can
@@ -159,6 +166,16 @@ class Inputs:
                 first = "; the first: " + str(reader.skipped.errors[0])
                 what = "unreadable documents" if reader.format == DOCUMENTS else "malformed lines"
                 note(f"skipped {reader.skipped.count:,} {what} of {reader.path}{first}")
+
+
+def _options_for(format_: Format[Any], formats: Iterable[Format[Any]], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of one file: those of its format, and those that no file's format has, which it reports."""
+    known = {name for other in formats for name in _reading_options(other)}
+    return {name: value for name, value in options.items() if name in _reading_options(format_) or name not in known}
+
+
+def _reading_options(format_: Format[Any]) -> set[str]:
+    return {name for name, option in format_.options.items() if option.use in ("both", "read")}
 
 
 def chunks(rows: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:

@@ -87,15 +87,20 @@ def export(
     home: HomeArgument,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="A file, or - for stdout.")] = "-",
     after: AfterOption = None,
-    texts: Annotated[
-        bool, typer.Option("--texts", help="Only texts with their right labels, in the format that `abound fit` reads.")
+    records: Annotated[
+        bool, typer.Option("--records", help="All records with all their content, also those that do not count.")
     ] = False,
+    texts: Annotated[bool, typer.Option("--texts", help="Only corrections with right labels, and only these.")] = False,
 ) -> None:
-    """Write all records as JSON lines."""
+    """Write the corrections as JSON lines that `abound fit` and `abound learn` read beside other files.
+
+    Each line has the text, its right labels, and the wrong ones, by the names under which they were taught.
+    """
     _, journal = _open(home)
     with journal, ExitStack() as stack:
         file = stack.enter_context(open(output, "w", encoding="utf-8")) if output != "-" else None
-        lines = _exported(journal, journal.base if after is None else after, texts)
+        start = journal.start if after is None else after
+        lines = map(_described, journal.read(start)) if records else _corrections(journal, start, texts)
         for line in lines:
             if file is None:
                 emit(line)
@@ -126,15 +131,25 @@ def skip(
         note(f"abound: snapshot {snapshot} included the record and was removed")
 
 
-def _exported(journal: "Journal", after: int, texts: bool) -> Iterator[dict[str, Any]]:
+def _corrections(journal: "Journal", after: int, texts: bool) -> Iterator[dict[str, Any]]:
+    """Yield the corrections that count, as rows; with `texts`, only texts and right labels."""
+    from abound.data.jsonl import CORRECTION
     from abound.store.journal.records import Learn
 
+    excluded = set(journal.lineage().excluded)
     for stored in journal.read(after):
+        record = stored.record
+        if not isinstance(record, Learn) or stored.sequence in excluded:
+            continue
+        right = list(map(str, dict.fromkeys((*record.accepted, *record.added))))
+        row = {"id": str(stored.sequence), "text": record.text, "labels": right}
         if not texts:
-            yield _described(stored)
-        elif isinstance(stored.record, Learn) and (stored.record.accepted or stored.record.added):
-            labels = dict.fromkeys((*stored.record.accepted, *stored.record.added))
-            yield {"id": str(stored.sequence), "text": stored.record.text, "labels": [str(label) for label in labels]}
+            decided = {"wrong": record.rejected, "accepted": record.accepted, "added": record.added}
+            known = {"time": _time(stored), "who": stored.who, "source": stored.source}
+            row |= {"kind": CORRECTION, **{name: list(map(str, given)) for name, given in decided.items()}}
+            row |= {name: value for name, value in known.items() if value is not None}
+        if right or not texts:
+            yield row
 
 
 def _open(path: str) -> "tuple[Home, Journal]":
@@ -145,11 +160,15 @@ def _open(path: str) -> "tuple[Home, Journal]":
     return home, Journal(home.journal_path)
 
 
+def _time(stored: "StoredRecord") -> str:
+    return datetime.fromtimestamp(stored.time / 1e6, UTC).isoformat(timespec="milliseconds")
+
+
 def _described(stored: "StoredRecord") -> dict[str, Any]:
     from abound.store.journal.records import describe
 
-    time = datetime.fromtimestamp(stored.time / 1e6, UTC).isoformat(timespec="milliseconds")
-    return {"sequence": stored.sequence, "time": time, "key": stored.key, **describe(stored.record)}
+    known = {name: value for name, value in (("who", stored.who), ("source", stored.source)) if value is not None}
+    return {"sequence": stored.sequence, "time": _time(stored), "key": stored.key, **known, **describe(stored.record)}
 
 
 def _damaged_snapshots(home: "Home") -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,7 +63,8 @@ def learn_stream(
         tagger.learn_names(names or {})
         for chunk in chunks(inputs.training_rows(), *_sizes(inputs)):
             stats.hits.extend(_test(tagger, chunk))
-            tagger.learn_many(*_examples(chunk), sample_weight=_weights(chunk))
+            for is_correction, rows in groupby(chunk, _is_correction):
+                learn_rows(tagger, list(rows), is_correction)
             _count(stats, chunk)
             _prune(tagger, stats, max_bytes)
             forecaster.see(Point(stats.rows, tagger.n_features + tagger.n_edges, tagger.nbytes))
@@ -77,12 +79,18 @@ def learn_stream(
 def learn_files(
     tagger: "Tagger", inputs: Inputs, folder: Path, max_bytes: int | None = None, names: Names | None = None
 ) -> LearnStats:
-    """Count all rows that are not held out, store them in a temporary file in `folder`, and train on them."""
+    """Count all rows that are not held out, store them in a temporary file in `folder`, and train on them.
+
+    Rows with wrong labels are learned after that, as corrections, in order.
+    """
     stats = LearnStats()
+    corrections: list[Document] = []
     training = Training(tagger, names, folder=folder, max_bytes=max_bytes)
     with Progress("reading", inputs.share) as progress:
         for chunk in chunks(inputs.training_rows(), _sizes(inputs)[0]):
-            training.add(*_examples(chunk), _weights(chunk))
+            corrections += filter(_is_correction, chunk)
+            rows = [document for document in chunk if not document.wrong]
+            training.add(*_examples(rows), _weights(rows))
             _count(stats, chunk)
             progress.update(stats.rows)
         training.finish_counting()
@@ -108,7 +116,10 @@ def learn_files(
     shares = [0.0]
     with Progress("training", lambda: shares[0]) as progress:
         training.learn(watch)
+        learn_rows(tagger, corrections, is_correction=True)
         stats.seconds += progress.seconds
+    if corrections:
+        note(f"{len(corrections):,} rows with wrong labels were learned after the others, as corrections")
     stats.hits = training.hits
     stats.dropped.update({name: count for name, count in training.dropped.items() if count})
     if training.second_stage_dropped:
@@ -127,6 +138,17 @@ def _examples(chunk: Sequence["Document"]) -> tuple[list[Text], list[tuple[str, 
     return [document.text for document in chunk], [document.labels for document in chunk]
 
 
+def _is_correction(document: "Document") -> bool:
+    return bool(document.wrong)
+
+
+def learn_rows(tagger: "Tagger", rows: Sequence["Document"], is_correction: bool) -> None:
+    """Learn rows in order, as examples or as corrections with wrong labels, which the ranking must show."""
+    if rows:
+        wrong = [document.wrong for document in rows] if is_correction else None
+        tagger.learn_many(*_examples(rows), wrong=wrong, insist=is_correction, sample_weight=_weights(rows))
+
+
 def _weights(chunk: Sequence["Document"]) -> list[float] | None:
     weights = [document.weight for document in chunk]
     return None if all(weight == 1.0 for weight in weights) else weights
@@ -134,7 +156,7 @@ def _weights(chunk: Sequence["Document"]) -> list[float] | None:
 
 def _count(stats: LearnStats, chunk: Sequence["Document"]) -> None:
     stats.rows += len(chunk)
-    stats.unlabelled += sum(not document.labels for document in chunk)
+    stats.unlabelled += sum(not document.labels and not document.wrong for document in chunk)
 
 
 def _prune(tagger: "Tagger", stats: LearnStats, max_bytes: int | None) -> None:

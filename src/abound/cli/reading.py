@@ -58,7 +58,7 @@ class Reading:
         options: dict[str, Any] = {}
         if self.text_field:
             options["text_field"] = self.text_field[0] if len(self.text_field) == 1 else list(self.text_field)
-        for name in ("labels_field", "id_field", "weight_field"):
+        for name in ("labels_field", "id_field", "weight_field", "wrong_field"):
             if name in given:
                 options[name] = given[name] or None  # an empty name means None
         for name in ("label_separator", "delimiter"):
@@ -100,6 +100,14 @@ class WeightedReading(LabelledReading):
             "--weight-field",
             metavar="NAME",
             help="Field of the weight of a row, from 0 to 1,000: 2 learns it twice, 0.5 by half, 0 not at all.",
+        ),
+    ] = None
+    wrong_field: Annotated[
+        str | None,
+        typer.Option(
+            "--wrong-field",
+            metavar="NAME",
+            help="Field of labels that are wrong for a row, in JSON lines; '' for none. Default: wrong.",
         ),
     ] = None
 

@@ -122,10 +122,11 @@ def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, An
     rows = repeated = unlabelled = sequence = 0
     with Client(url, key=key) as client, Progress("learning", inputs.share) as progress:
         for number, document in enumerate(inputs.training_rows()):
-            if not document.labels:
+            if not document.labels and not document.wrong:
                 unlabelled += 1
                 continue
-            learned = client.learn(document.text, added=document.labels, key=key_of_row(number, document))
+            decisions = {"added": document.labels, "rejected": document.wrong}
+            learned = client.learn(document.text, **decisions, key=key_of_row(number, document))
             rows, repeated, sequence = rows + 1, repeated + learned.repeated, learned.sequence
             progress.update(rows)
         seconds = progress.seconds
@@ -142,5 +143,6 @@ def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, An
 
 def key_of_row(number: int, document: "Document") -> str:
     """Return the idempotency key of a row, so that the same file can be sent again."""
-    content = json.dumps([number, document.text, document.labels]).encode()
+    wrong = [document.wrong] if document.wrong else []
+    content = json.dumps([number, document.text, document.labels, *wrong]).encode()
     return "row-" + hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -21,6 +21,11 @@ FIELD_OPTIONS = {
 }
 
 _SEPARATOR_HELP = "Separator between two labels if the field is a string; None takes the string as one label."
+WRONG_OPTIONS = {
+    "wrong_field": Option(
+        "wrong", "Field of labels that are wrong for the document, if it has any; None for none.", (str, type(None))
+    )
+}
 LIST_OPTIONS = {"label_separator": Option(None, _SEPARATOR_HELP, (str, type(None)), use="read")}
 
 
@@ -84,6 +89,13 @@ def labels_from(value: Any, separator: str | None = None) -> tuple[str, ...]:
         if type(label) is not str or not label:
             return tuple(map(_label_from, value))
     return tuple(value)
+
+
+def check_both(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
+    """Raise an error if a label is given as both right and wrong."""
+    for label in wrong:
+        if label in right:
+            raise Malformed(f"label {shown(label)} is given as both right and wrong; leave one out")
 
 
 def _label_from(label: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from abound.data.documents import FORMAT as DOCUMENTS
 from abound.data.documents import DocumentsReader
 from abound.data.reader import Reader
-from abound.data.records import Record
+from abound.data.records import Document, Record
 from abound.data.registry import find_format
 from abound.data.streams import open_output
 
@@ -87,5 +87,16 @@ def write(
     name = os.fspath(path)
     format_ = find_format(format, name)
     complete = format_.complete(options, "write")
+    if "wrong_field" not in format_.options:
+        records = _without_wrong(records, name, format_.name)
     with open_output(name) as stream:
         return format_.write(stream, records, complete)
+
+
+def _without_wrong(records: Iterable[Record], path: str, format_name: str) -> Iterable[Record]:
+    """Yield records; raise an error for wrong labels, which only jsonl can represent."""
+    for number, record in enumerate(records, 1):
+        if isinstance(record, Document) and record.wrong:
+            words = f"record {number}: the document has wrong labels, which {format_name} cannot represent"
+            raise ValueError(f"{words}; write jsonl instead of {path}")
+        yield record

@@ -7,6 +7,8 @@ from typing import Any, cast
 from abound.data.fields import (
     FIELD_OPTIONS,
     LIST_OPTIONS,
+    WRONG_OPTIONS,
+    check_both,
     check_weight,
     id_from,
     labels_from,
@@ -22,6 +24,8 @@ from abound.data.parsing import shown
 from abound.data.records import Document, make_document
 from abound.texts import Text, check_text
 
+CORRECTION = "correction"  # in the field `kind` of a line that `abound journal export` wrote
+
 
 class Jsonl(LineFormat[Document]):
     """One JSON object per line, with a text, a list of labels and an optional id."""
@@ -30,19 +34,21 @@ class Jsonl(LineFormat[Document]):
     summary = "one JSON object per line"
     record = Document
     suffixes = (".jsonl", ".ndjson")
-    options = FIELD_OPTIONS | LIST_OPTIONS | LINE_OPTIONS
+    options = FIELD_OPTIONS | WRONG_OPTIONS | LIST_OPTIONS | LINE_OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:
         """Return a function that parses a line into a document."""
         names = text_fields(options)
         single = names[0] if len(names) == 1 else None
         labels_field, id_field, join = options["labels_field"], options["id_field"], options["join"]
-        separator, weight_field = separator_of(options), options["weight_field"]
+        separator, weight_field, wrong_field = separator_of(options), options["weight_field"], _wrong_field(options)
 
         def parse(line: str) -> Document | None:
             if not line or line.isspace():
                 return None
             fields = _object(line)
+            if fields.get("kind") == CORRECTION:
+                return _correction(fields)
             text: Any
             if single is None:
                 text = text_of_fields(map(fields.get, names), names, join)
@@ -59,9 +65,13 @@ class Jsonl(LineFormat[Document]):
                 if weight_field not in fields:
                     raise Malformed(missing_field("weight_field", weight_field, fields))
                 weight = weight_from(fields[weight_field])
+            wrong: tuple[str, ...] = ()
+            if wrong_field in fields:
+                wrong = labels_from(fields[wrong_field], separator)
+                check_both(labels, wrong)
             if "\\u" in line:
-                _check_surrogates(*((text,) if type(text) is str else (*text, *text.values())), *labels, name or "")
-            return make_document((labels, text, name, weight))
+                _check_surrogates(text, *labels, *wrong, name or "")
+            return make_document((labels, text, name, weight, wrong))
 
         return parse
 
@@ -69,6 +79,7 @@ class Jsonl(LineFormat[Document]):
         """Return a function that formats a document as a line."""
         text_field = text_field_to_write(options)
         labels_field, id_field, weight_field = options["labels_field"], options["id_field"], options["weight_field"]
+        wrong_field = _wrong_field(options)
         encode = json.JSONEncoder(ensure_ascii=False).encode
 
         def line_of(document: Document) -> str:
@@ -85,10 +96,14 @@ class Jsonl(LineFormat[Document]):
             check_weight(document, options)
             if weight_field is not None:
                 fields[weight_field] = document.weight
-            texts = (*document.labels, document.id or "")
+            if document.wrong:
+                if wrong_field is None:
+                    raise ValueError("the document has wrong labels, but wrong_field=None")
+                fields[wrong_field] = list(document.wrong)
+            texts = (*document.labels, *document.wrong, document.id or "")
             if not _is_text(document.text) or not all(isinstance(text, str) for text in texts):
                 raise ValueError("text, labels and id must be strings; a text may have fields, which must be strings")
-            if "" in document.labels:
+            if "" in document.labels or "" in document.wrong:
                 raise ValueError("a label is empty, which jsonl cannot represent; leave it out")
             return encode(fields)
 
@@ -138,10 +153,28 @@ def _is_text(text: object) -> bool:
     return True
 
 
-def _check_surrogates(*texts: str) -> None:
+def _wrong_field(options: Options) -> str | None:
+    """Return the field of wrong labels; a field that is read as something else has none."""
+    name: str | None = options["wrong_field"]
+    others = (*text_fields(options), options["labels_field"], options["id_field"], options["weight_field"])
+    return None if name in others else name
+
+
+def _correction(fields: dict[str, Any]) -> Document:
+    """Return a correction that `abound journal export` wrote; its fields have fixed names."""
+    text = _text_with_fields(fields, "text", None) if type(fields.get("text")) is not str else fields["text"]
+    right, wrong = labels_from(fields.get("labels", [])), labels_from(fields.get("wrong", []))
+    check_both(right, wrong)
+    name = id_from(fields.get("id"))
+    _check_surrogates(text, *right, *wrong, name or "")
+    return make_document((right, text, name, 1.0, wrong))
+
+
+def _check_surrogates(*texts: Text) -> None:
     try:
         for text in texts:
-            text.encode()
+            for part in (text,) if isinstance(text, str) else (*text, *text.values()):
+                part.encode()
     except UnicodeEncodeError as error:
         code = ord(error.object[error.start])
         raise Malformed(f"\\u{code:04x} is half of a surrogate pair; the other half must follow") from None

@@ -163,7 +163,7 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
         text = text_of_fields(fields[:labels_at], names, join)
         labels = labels_from(fields[labels_at], separator) if has_labels else ()
         weight = weight_from(fields[weight_at]) if has_weight else 1.0
-        return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None, weight))
+        return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None, weight, ()))
 
     return document_of
 
