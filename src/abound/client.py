@@ -85,6 +85,27 @@ class Changes(NamedTuple):
     names: list[str] | None = None
 
 
+class Taught(NamedTuple):
+    """A record of the server's journal.
+
+    Attributes
+    ----------
+    status : str
+        "live", "undone", "forgotten" or "skipped"; `by` is the record that undid or forgot it.
+    content : dict
+        The fields of its kind, such as `text` and `added`, and its idempotency key as `key`.
+    """
+
+    sequence: int
+    time: str
+    kind: str
+    status: str
+    content: dict[str, Any]
+    by: int | None = None
+    who: str | None = None
+    source: str | None = None
+
+
 class Client(Closing):
     """A client of a server of abound.
 
@@ -103,6 +124,8 @@ class Client(Closing):
         Seconds to wait for an answer.
     retries : int
         How often a failed request is sent again.
+    source : {"client", "command line"}
+        From where corrections are sent, for the server's journal.
 
     Examples
     --------
@@ -112,7 +135,15 @@ class Client(Closing):
     ...     client.rank("roses", k=1)
     """
 
-    def __init__(self, url: str, *, key: str | None = None, timeout: float = 30.0, retries: int = 8) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 8,
+        source: str = "client",
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"a server's address must be a URL such as http://127.0.0.1:8000, got {url!r}")
@@ -121,7 +152,9 @@ class Client(Closing):
         self.journal: str | None = None  # the journal that this record belongs to
         self._retries = retries
         self._path = parts.path.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
+        self._headers = {"X-Abound-Source": source}
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key}"
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = kind(parts.hostname, parts.port, timeout=timeout)
 
@@ -330,6 +363,57 @@ class Client(Closing):
         changes = answer["changes"]
         return Changes(changes["texts"], changes["words"], answer.get("sequence"), answer.get("names"))
 
+    # -- the journal ---------------------------------------------------------------------------------
+
+    def records(
+        self,
+        *,
+        after: int = 0,
+        before: int | None = None,
+        oldest_first: bool = False,
+        who: str | None = None,
+        source: str | None = None,
+        kind: str | None = None,
+        label: Name | None = None,
+        text: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        page: int = 200,
+    ) -> Iterator[Taught]:
+        """Yield the records of the server's journal, the newest first.
+
+        A key of scope learn gets the records that were sent with it; those of others need the scope admin.
+
+        Parameters
+        ----------
+        after, before : int
+            Only records after or before these numbers.
+        oldest_first : bool
+        who, source : str, optional
+            Who sent the records, and from where: "page", "client", "command line" or "api".
+        kind : str, optional
+            Such as "learn".
+        label : name, optional
+            A label that the records name, under any of its names.
+        text : str, optional
+            A part of the text; upper and lower case are the same.
+        since, until : str, optional
+            Dates or times in ISO 8601, such as "2026-03-01".
+        page : int
+            Records per request.
+        """
+        given = {"who": who, "source": source, "kind": kind, "label": label, "text": text, "limit": page}
+        given |= {"since": since, "until": until}
+        fixed = {name: value for name, value in given.items() if value is not None}
+        bounds: dict[str, Any] = {"after": after} if before is None else {"after": after, "before": before}
+        while True:
+            query = urlencode({**fixed, **bounds, "oldest_first": str(oldest_first).lower()})
+            answer = self._request("GET", f"/v1/records?{query}")
+            yield from map(_taught, answer["records"])
+            if "next" not in answer:
+                return
+            bounds["after" if oldest_first else "before"] = answer["next"]
+
     # -- the server ----------------------------------------------------------------------------------
 
     def model(self, *, state_hash: bool = False) -> dict[str, Any]:
@@ -417,6 +501,12 @@ def _error(answer: http.client.HTTPResponse, raw: bytes) -> ServerError:
         detail = answer.reason
     after = answer.headers.get("Retry-After", "")
     return ServerError(answer.status, detail, float(after) if after.isdigit() else None)
+
+
+def _taught(entry: dict[str, Any]) -> Taught:
+    sequence, time, kind, status = (entry.pop(name) for name in ("sequence", "time", "kind", "status"))
+    by, who, source = (entry.pop(name, None) for name in ("by", "who", "source"))
+    return Taught(sequence, time, kind, status, entry, by, who, source)
 
 
 def _words(words: list[dict[str, Any]]) -> list[Word]:

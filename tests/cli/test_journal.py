@@ -1,4 +1,4 @@
-"""`abound journal`: verify, show, compact, export."""
+"""`abound journal`: verify, log, compact, export."""
 
 import json
 
@@ -40,15 +40,31 @@ def test_verify_says_where_the_damage_is(run, home):
     assert "record 7 " in result.err
     assert "snapshot 0: term_names" in result.err
     assert len(result.json["damage"]) == 2
-    assert "record 7 " in run("journal", "show", home, "--after", "5").err
+    assert "record 7 " in run("journal", "log", home, "--after", "5").err
 
 
-def test_show_prints_the_last_records_or_some(run, home):
-    assert [line["sequence"] for line in run("journal", "show", home, "-n", 3).lines] == [18, 19, 20]
-    first = run("journal", "show", home, "--after", 0, "-n", 1).lines[0]
-    assert first["kind"] == "learn"
+def test_log_lists_the_newest_records_first_or_the_oldest(run, home):
+    assert [line["sequence"] for line in run("journal", "log", home, "-n", 3).lines] == [20, 19, 18]
+    assert [line["sequence"] for line in run("journal", "log", home, "--before", 3).lines] == [2, 1]
+    first = run("journal", "log", home, "--oldest-first", "-n", 1).lines[0]
+    assert (first["sequence"], first["kind"], first["status"]) == (1, "learn", "live")
     assert (first["text"], first["added"], first["key"]) == ("old and red", ["age", "colour"], "key 0")
-    assert "climate" in run("journal", "show", home, "--table", "-n", 20).out
+    table = run("journal", "log", home, "--table").out
+    assert all(words in table for words in ("learn 'old and red'", "+age +colour", "live"))
+
+
+def test_log_filters(run, home):
+    def sequences(*options):
+        return [line["sequence"] for line in run("journal", "log", home, *options).lines]
+
+    assert sequences("--kind", "rename label") == [10]
+    assert sequences("--label", "climate") == [15, 10]
+    assert sequences("--text", "OLD AND") == [1]
+    assert sequences("--since", "2000-01-01", "--after", 18) == [20, 19]
+    assert sequences("--until", "2000-01-01") == []
+    assert "must be one of learn, add label" in run("journal", "log", home, "--kind", "x").err
+    assert "a time must be like" in run("journal", "log", home, "--since", "yesterday").err
+    assert "either a HOME, or a server" in run("journal", "log").err
 
 
 def test_compact_drops_what_no_snapshot_needs(run, home):
@@ -62,7 +78,8 @@ def test_compact_drops_what_no_snapshot_needs(run, home):
         assert "already has a writer" in refused.err
     result = run("journal", "compact", home, "--snapshot")
     assert (result.json["dropped"], result.json["snapshots"], result.json["first"]) == (0, [0, 20, 21], 21)
-    assert '"sequence": 4' in run("journal", "show", home, "--after", 3).out  # from the archive
+    archived = run("journal", "log", home, "--after", 3, "--oldest-first", "-n", 100).lines
+    assert [line["sequence"] for line in archived] == list(range(4, 22))
 
 
 def test_export_writes_every_record_or_texts_to_fit_on(run, home, tmp_path):
@@ -129,7 +146,7 @@ def test_learn_takes_wrong_labels_of_a_file(run, home, tmp_path):
 
 
 def test_what_is_no_home_is_said(run, tmp_path):
-    for command in ("verify", "show", "compact", "export"):
+    for command in ("verify", "log", "compact", "export"):
         result = run("journal", command, tmp_path)
         assert result.code == 1
         assert "is not the home of a served model" in result.err

@@ -38,3 +38,4 @@ def test_the_page_continues_with_another_home(tmp_path, chromium):
         visit.page.wait_for_function("() => document.getElementById('notice').textContent.includes('another model')")
         visit.page.wait_for_function("() => document.getElementById('foot').textContent.includes('revision 1')")
         assert learn(visit, "one more text", "new") == 2
+        assert [one["source"] for one in visit.get("v1/records")["records"]] == ["page", "page"]

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from abound.cli.common import note
 from abound.cli.rank_changes import DEPTH, compare, ranks_of
-from abound.cli.remote import key_of_row
+from abound.cli.remote import SOURCE, key_of_row
 from abound.texts import Text
 
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
     from abound.server import Home, Writer
 
-SOURCE = "command line"  # of records
 WAITING = 256  # rows that wait for a commit
 
 

@@ -3,19 +3,18 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import UTC, datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from abound.cli.common import JsonOption, emit, note, wants_json
+from abound.cli.records import log
 
 if TYPE_CHECKING:
     from abound.server import Home
-    from abound.store.journal import Journal, StoredRecord
+    from abound.store.journal import Journal
 
-EPILOG = "Example: abound journal verify served && abound journal show served -n 5"
+EPILOG = "Example: abound journal verify served && abound journal log served -n 5"
 HELP = "Inspect and maintain the journal of a served model."
 HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The home directory of a served model.")]
 AfterOption = Annotated[int | None, typer.Option("--after", min=0, metavar="SEQUENCE", help="Start after this record.")]
@@ -32,36 +31,6 @@ def verify(home: HomeArgument, as_json: JsonOption = None) -> None:
         note(f"abound: {problem}")
     if damage:
         raise typer.Exit(1)
-
-
-def show(
-    home: HomeArgument,
-    after: AfterOption = None,
-    n: Annotated[
-        int, typer.Option("-n", min=1, metavar="N", help="Number of records. Without --after, the last ones.")
-    ] = 10,
-    as_json: JsonOption = None,
-) -> None:
-    """Print records."""
-    _, journal = _open(home)
-    with journal:
-        start = max(journal.base, journal.last - n) if after is None else after
-        records = [_described(stored) for stored in islice(journal.read(start), n)]
-    if wants_json(as_json):
-        for record in records:
-            emit(record)
-        return
-    from abound.cli.tables import table
-
-    columns = ("sequence", "time", "key", "kind")
-    rows = [
-        (
-            *(str(record[name] or "") for name in columns),
-            ", ".join(f"{k}={v}" for k, v in record.items() if k not in columns),
-        )
-        for record in records
-    ]
-    table(home, (*columns, "content"), rows, "r")
 
 
 def compact(
@@ -96,11 +65,13 @@ def export(
 
     Each line has the text, its right labels, and the wrong ones, by the names under which they were taught.
     """
+    from abound.server.listing import describe_stored
+
     _, journal = _open(home)
     with journal, ExitStack() as stack:
         file = stack.enter_context(open(output, "w", encoding="utf-8")) if output != "-" else None
         start = journal.start if after is None else after
-        lines = map(_described, journal.read(start)) if records else _corrections(journal, start, texts)
+        lines = map(describe_stored, journal.read(start)) if records else _corrections(journal, start, texts)
         for line in lines:
             if file is None:
                 emit(line)
@@ -134,6 +105,7 @@ def skip(
 def _corrections(journal: "Journal", after: int, texts: bool) -> Iterator[dict[str, Any]]:
     """Yield the corrections that count, as rows; with `texts`, only texts and right labels."""
     from abound.data.jsonl import CORRECTION
+    from abound.server.listing import written_at
     from abound.store.journal.records import Learn
 
     excluded = set(journal.lineage().excluded)
@@ -145,7 +117,7 @@ def _corrections(journal: "Journal", after: int, texts: bool) -> Iterator[dict[s
         row = {"id": str(stored.sequence), "text": record.text, "labels": right}
         if not texts:
             decided = {"wrong": record.rejected, "accepted": record.accepted, "added": record.added}
-            known = {"time": _time(stored), "who": stored.who, "source": stored.source}
+            known = {"time": written_at(stored), "who": stored.who, "source": stored.source}
             row |= {"kind": CORRECTION, **{name: list(map(str, given)) for name, given in decided.items()}}
             row |= {name: value for name, value in known.items() if value is not None}
         if right or not texts:
@@ -158,17 +130,6 @@ def _open(path: str) -> "tuple[Home, Journal]":
 
     home = Home(path)
     return home, Journal(home.journal_path)
-
-
-def _time(stored: "StoredRecord") -> str:
-    return datetime.fromtimestamp(stored.time / 1e6, UTC).isoformat(timespec="milliseconds")
-
-
-def _described(stored: "StoredRecord") -> dict[str, Any]:
-    from abound.store.journal.records import describe
-
-    known = {name: value for name, value in (("who", stored.who), ("source", stored.source)) if value is not None}
-    return {"sequence": stored.sequence, "time": _time(stored), "key": stored.key, **known, **describe(stored.record)}
 
 
 def _damaged_snapshots(home: "Home") -> Iterator[str]:
@@ -206,4 +167,4 @@ def _show_facts(values: dict[str, Any], as_json: bool | None) -> None:
     facts(values["home"], [(name, ", ".join(map(str, v)) if isinstance(v, list) else v) for name, v in rows])
 
 
-COMMANDS = [(command, None) for command in (verify, show, compact, export, skip)]
+COMMANDS = [(command, None) for command in (verify, log, compact, export, skip)]

@@ -25,6 +25,7 @@ ServerOption = Annotated[
 KeyOption = Annotated[
     str | None, typer.Option("--key", metavar="KEY", envvar="ABOUND_KEY", help="API key of the server.")
 ]
+SOURCE = "command line"  # of records
 MODEL_HELP = "A model directory, or the home of a served model; omit it with --server."
 
 
@@ -34,7 +35,7 @@ class RemoteTagger(Closing):
     def __init__(self, url: str, key: str | None, *, paths: bool = False) -> None:
         from abound.client import Client
 
-        self.client = Client(url, key=key)
+        self.client = Client(url, key=key, source=SOURCE)
         self.label_names: dict[str, list[str]] = {}  # of the labels that were ranked
         self._paths = paths
         self._path_of: dict[str, list[str]] = {}
@@ -104,7 +105,7 @@ def teach_server(url: str, key: str | None, text: Text, labels: list[str], wrong
     """Teach a server one text, and return the ranks of its labels before and after."""
     from abound.client import Client
 
-    with Client(url, key=key) as client:
+    with Client(url, key=key, source=SOURCE) as client:
         before = ranks_of(client.rank(text, DEPTH))
         started = time.perf_counter()
         learned = client.learn(text, added=labels, rejected=wrong)
@@ -120,7 +121,7 @@ def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, An
     from abound.client import Client
 
     rows = repeated = unlabelled = sequence = 0
-    with Client(url, key=key) as client, Progress("learning", inputs.share) as progress:
+    with Client(url, key=key, source=SOURCE) as client, Progress("learning", inputs.share) as progress:
         for number, document in enumerate(inputs.training_rows()):
             if not document.labels and not document.wrong:
                 unlabelled += 1

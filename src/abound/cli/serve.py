@@ -52,6 +52,15 @@ def serve(
             help="Without keys, accept requests forwarded by a proxy on this machine, which must authenticate users.",
         ),
     ] = False,
+    user_header: Annotated[
+        str | None,
+        typer.Option(
+            "--user-header",
+            metavar="HEADER",
+            help="Record the person's name that a proxy sends in this header, such as X-Remote-User. "
+            "The proxy must remove it from the requests of clients.",
+        ),
+    ] = None,
     client_connections: Annotated[
         int | None,
         typer.Option(
@@ -69,6 +78,7 @@ def serve(
     home = serving.open_home(model, state)
     note_other_origin(model, home)
     given = {"snapshot_every": snapshot_every, "client_connections": client_connections, "quality": quality}
+    given["user_header"] = user_header
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
     asyncio.run(serving.serve(settings, note))

@@ -69,11 +69,6 @@ class Replica:
         self._applied = threading.Condition()
         self._broken: str | None = None  # a message; an exception would keep its frames in memory
 
-    @property
-    def token(self) -> str:
-        """What distinguishes the journal of this replica from all others."""
-        return self.journal
-
     # -- learning ------------------------------------------------------------------------------------
 
     def check(self, record: Record, *, closed: bool = False) -> None:

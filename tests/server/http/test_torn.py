@@ -23,6 +23,7 @@ ASKED = 1500
 
 class _Alone:
     closed = False
+    token = ""
 
 
 @pytest.fixture

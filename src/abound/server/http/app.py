@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from abound.server.http import about, files, introspection, labels, ranking, teaching
+from abound.server.http import about, files, introspection, labels, ranking, records, teaching
 from abound.server.http.bodies import FileRequest
 from abound.server.http.connections import Address
-from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
+from abound.server.http.endpoints import ANYONE, Call, Caller, Encoded, Endpoint, Scope
 from abound.server.http.limits import explain_refusal, read_body
 from abound.server.http.pages import Pages
 from abound.server.http.problems import MEDIA_TYPE, Header, Problem, problem_of
@@ -25,6 +25,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MAX_QUERY = 8192  # bytes
+SOURCES = {name.encode(): name for name in ("page", "client", "command line")}  # programs that name themselves
 SEQUENCE = "abound.sequence"  # key of a request's scope: the replica's sequence before the answer is computed
 
 # A module adds its endpoints here.
@@ -32,6 +33,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *ranking.ENDPOINTS,
     *teaching.ENDPOINTS,
     *labels.ENDPOINTS,
+    *records.ENDPOINTS,
     *about.ENDPOINTS,
     *introspection.ENDPOINTS,
     *files.ENDPOINTS,
@@ -41,8 +43,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 class Authenticator(Protocol):
     """Decides what a request may do."""
 
-    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> None:
-        """Raise Problem if a request does not have the needed scope."""
+    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> Caller:
+        """Return who sends a request; raise Problem if it does not have the needed scope."""
 
 
 class App:
@@ -78,7 +80,7 @@ class App:
         self.busy: set[Address] = set()  # peers of those that were received completely
         self.last_request = 0.0
         self._worker = b"%d" % os.getpid()
-        self._journal = service.replica.token.encode()
+        self._journal = service.token.encode()
         self._encode = msgspec.json.Encoder().encode
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
@@ -134,10 +136,9 @@ class App:
 
     async def _answer(self, endpoint: Endpoint, scope: ASGIScope, receive: Receive) -> Any:
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        if self._authenticator is not None:
-            self._authenticator.check(headers, endpoint.scope)
+        caller = ANYONE if self._authenticator is None else self._authenticator.check(headers, endpoint.scope)
         if endpoint.media_types:
-            return await self._answer_file(endpoint, scope, headers, receive)
+            return await self._answer_file(endpoint, scope, headers, receive, caller)
         if endpoint.has_body:
             kind = headers.get(b"content-type", b"")
             if not kind.startswith(b"application/json"):
@@ -152,11 +153,12 @@ class App:
             request = _from_query(endpoint, scope["query_string"])
         await self._wait(scope, headers)
         key = _key(headers) if endpoint.keyed else None
-        answer = endpoint.handle(Call(self.service, request, key, self.endpoints))
+        source = SOURCES.get(headers.get(b"x-abound-source", b""), "api")
+        answer = endpoint.handle(Call(self.service, request, key, self.endpoints, caller, source))
         return await answer if isinstance(answer, CoroutineType) else answer
 
     async def _answer_file(
-        self, endpoint: Endpoint, scope: ASGIScope, headers: Mapping[bytes, bytes], receive: Receive
+        self, endpoint: Endpoint, scope: ASGIScope, headers: Mapping[bytes, bytes], receive: Receive, caller: Caller
     ) -> Any:
         media_type, charset = _content_type(headers.get(b"content-type", b""))
         if media_type not in endpoint.media_types:
@@ -164,9 +166,8 @@ class App:
         async with self.service.files():  # files are large, so that few of them may arrive at a time
             body = await read_body(receive, headers.get(b"content-length"), endpoint.limit)
             await self._wait(scope, headers)
-            return await endpoint.handle(
-                Call(self.service, FileRequest(media_type, charset, body), None, self.endpoints)
-            )
+            request = FileRequest(media_type, charset, body)
+            return await endpoint.handle(Call(self.service, request, None, self.endpoints, caller))
 
     async def _wait(self, scope: ASGIScope, headers: Mapping[bytes, bytes]) -> None:
         """Wait for the record of this journal that a request has seen; it has been received completely."""

@@ -9,6 +9,7 @@ import msgspec
 
 from abound.server.http.limits import LEARN_BYTES
 from abound.server.http.service import Service
+from abound.store.journal import Origin
 
 RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 
@@ -29,16 +30,41 @@ class Encoded(NamedTuple):
     body: bytes
 
 
+class Caller(NamedTuple):
+    """Who sends a request and what it may do; `who` is the name of a key or of a person, None if it is not known."""
+
+    scope: Scope
+    who: str | None = None
+
+
+ANYONE = Caller(Scope.ADMIN)
+
+
 class Call(Generic[RequestT]):
-    """A validated request: the service, the parsed request, and the idempotency key."""
+    """A validated request: the service, the parsed request, the idempotency key, the caller and its program."""
 
-    __slots__ = ("endpoints", "key", "request", "service")
+    __slots__ = ("caller", "endpoints", "key", "request", "service", "source")
 
-    def __init__(self, service: Service, request: RequestT, key: str | None, endpoints: "tuple[Endpoint, ...]") -> None:
+    def __init__(
+        self,
+        service: Service,
+        request: RequestT,
+        key: str | None,
+        endpoints: "tuple[Endpoint, ...]",
+        caller: Caller = ANYONE,
+        source: str = "api",
+    ) -> None:
         self.service = service
         self.request = request
         self.key = key
         self.endpoints = endpoints
+        self.caller = caller
+        self.source = source
+
+    @property
+    def origin(self) -> Origin:
+        """Who sends a record, and from where."""
+        return Origin(self.caller.who, self.source)
 
 
 @dataclass(frozen=True)

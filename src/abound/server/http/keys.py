@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from abound.errors import JournalError
-from abound.server.http.endpoints import Scope
+from abound.server.http.endpoints import ANYONE, Caller, Scope
 from abound.server.http.problems import Problem
 from abound.store.directory import sync_directory
+from abound.store.journal.rows import MAX_ORIGIN
 from abound.store.locks import FileLock
 
 FILE = "keys.json"
@@ -69,6 +70,8 @@ class KeyFile:
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         with self._changing():
             keys = self.read()
+            if len(name) > MAX_ORIGIN or not name.isprintable():
+                raise ValueError(f"the name of a key must have at most {MAX_ORIGIN} printable characters, got {name!r}")
             if not name or any(key.name == name for key in keys):
                 raise ValueError(f"a key needs a unique name, got {name!r}")
             self._write([*keys, Key(name, scope, _hash(secret.encode()), created)])
@@ -137,16 +140,16 @@ class KeyAuthenticator:
         if version != self._version:
             self._keys, self._version = self._file.read(), version
 
-    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> None:
-        """Raise Problem if a request has no key, or a key whose scope is too low."""
+    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> Caller:
+        """Return the name of a request's key; raise Problem if it has none, or one whose scope is too low."""
         if needed == Scope.OPEN:
-            return
+            return Caller(Scope.OPEN)
         self._refresh()
         kind, _, secret = headers.get(b"authorization", b"").partition(b" ")
-        given, allowed = _hash(secret.strip()), Scope.OPEN
+        given, allowed, name = _hash(secret.strip()), Scope.OPEN, None
         for key in self._keys:  # all of them, so that the time reveals nothing
             if hmac.compare_digest(given, key.sha256):
-                allowed = SCOPES[key.scope]
+                allowed, name = SCOPES[key.scope], key.name
         if kind.lower() != b"bearer" or allowed == Scope.OPEN:
             challenge = {b"www-authenticate": b'Bearer realm="abound"'}
             raise Problem(401, "send a key of this server, as Authorization: Bearer KEY", challenge)
@@ -154,6 +157,7 @@ class KeyAuthenticator:
             raise Problem(
                 403, f"this needs a key of scope {needed.name.lower()}; this key has scope {allowed.name.lower()}"
             )
+        return Caller(allowed, name and name[:MAX_ORIGIN])
 
 
 class LoopbackAuthenticator:
@@ -172,10 +176,10 @@ class LoopbackAuthenticator:
         self._trust_proxy = trust_proxy
         self._known: set[bytes] = set()  # accepted hosts: parsing an address takes a while
 
-    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> None:
-        """Raise Problem if a request has another Host, or was forwarded by a proxy."""
+    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> Caller:
+        """Return an unknown caller; raise Problem if a request has another Host, or was forwarded by a proxy."""
         if needed == Scope.OPEN:
-            return
+            return ANYONE
         if not self._trust_proxy and any(map(_is_forwarded, headers)):
             raise Problem(
                 403,
@@ -184,13 +188,45 @@ class LoopbackAuthenticator:
             )
         host = headers.get(b"host")
         if host in self._known or host is None:
-            return
+            return ANYONE
         name = host.decode("latin-1")
         name = name[: name.index("]") + 1] if name.startswith("[") and "]" in name else name.partition(":")[0]
         if not is_loopback(name):
             raise Problem(403, "a server without keys answers only to localhost")
         if len(self._known) < MAX_HOSTS:
             self._known.add(host)
+        return ANYONE
+
+
+class UserHeader:
+    """Take the name of a person from a header that a proxy sets; without it, the caller stays the same.
+
+    Parameters
+    ----------
+    authenticator : Authenticator
+        What the request may do.
+    header : str
+        The name of the header. The proxy must remove it from the requests of clients.
+    """
+
+    def __init__(self, authenticator: "KeyAuthenticator | LoopbackAuthenticator", header: str) -> None:
+        self._authenticator = authenticator
+        self._name = header
+        self._header = header.lower().encode("ascii")
+
+    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> Caller:
+        """Return who sends a request; raise Problem if it may not, or if the name is not valid."""
+        caller = self._authenticator.check(headers, needed)
+        raw = headers.get(self._header)
+        if raw is None:
+            return caller
+        try:
+            who = raw.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            raise Problem(400, f"{self._name} must be a name in UTF-8") from None
+        if not 1 <= len(who) <= MAX_ORIGIN or not who.isprintable():
+            raise Problem(400, f"{self._name} must be a name of 1 to {MAX_ORIGIN} printable characters")
+        return caller._replace(who=who)
 
 
 def _is_forwarded(header: bytes) -> bool:

@@ -27,6 +27,8 @@ class Submit(msgspec.Struct, tag=True):
     number: int
     record: bytes
     key: str | None
+    who: str | None
+    source: str | None
 
 
 class Starting(msgspec.Struct, tag=True):
@@ -77,11 +79,12 @@ class Known(msgspec.Struct, tag=True):
 class Applied(msgspec.Struct, tag=True):
     """The sequence of the last record; sent at least every second, as a sign that the writer is alive.
 
-    `refusal` is why nothing can be learned until the server is started again, or None.
+    `refusal` is why nothing can be learned until the server is started again, or None; `token` is that of the journal.
     """
 
     sequence: int
     refusal: str | None
+    token: str
 
 
 FromWorker: TypeAlias = Submit | Starting | Report

@@ -5,13 +5,14 @@ import os
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import Protocol
 
 from abound.server.http.metrics import Counts, Facts, WorkerState
 from abound.server.http.problems import Problem, busy
 from abound.server.replica import Replica
 from abound.server.writer import Writer
-from abound.store.journal import Receipt
+from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import EditLabels, Learn, Record
 from abound.texts import n_characters
 
@@ -21,6 +22,7 @@ EDIT_BYTES = 500  # of a label edit, approximately
 MAX_BATCHES = 4  # that are ranked concurrently; their answers are large
 MAX_WAITING_BATCHES = 32
 MAX_EXTRACTIONS = 2  # files that are read concurrently, in a process each
+MAX_LISTINGS = 2  # requests for records that read the journal concurrently
 MAX_FILES = 8  # that arrive, wait or are read
 MAX_WAIT_SECONDS = 5.0  # for a sequence, or for an answer of the writer
 MAX_WRITE_SECONDS = 30.0
@@ -28,15 +30,17 @@ WRITER_SILENT = "the writer process does not answer"
 
 
 class JournalClient(Protocol):
-    """Access to the journal."""
+    """Access to the journal; `path` is its file, and `token` distinguishes it from all others."""
 
     closed: bool
+    path: Path
+    token: str
 
     @property
     def refusal(self) -> str | None:
         """Why nothing can be learned until the server is started again, or None."""
 
-    def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
+    def submit(self, record: Record, key: str | None, origin: Origin) -> Awaitable[Receipt]:
         """Write a record."""
 
     async def last(self) -> int:
@@ -62,6 +66,7 @@ class Service:
         self.replica = replica
         self.journal_client = journal_client
         self.closed = journal_client.closed
+        self.token = journal_client.token
         self.version = version("abound")
         self.draining = False
         self.waiting = 0
@@ -71,6 +76,7 @@ class Service:
         self._n_batches = 0
         self.extractions = asyncio.Semaphore(MAX_EXTRACTIONS)
         self._n_files = 0
+        self.listings = asyncio.Semaphore(MAX_LISTINGS)
         self._hashing = asyncio.Lock()
         self._hashed: tuple[str, int] | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
@@ -93,7 +99,7 @@ class Service:
         async with _timeout(MAX_WAIT_SECONDS, WRITER_SILENT):
             return await self.journal_client.facts(self.state())
 
-    async def learn(self, record: Record, key: str | None) -> Receipt:
+    async def learn(self, record: Record, key: str | None, origin: Origin) -> Receipt:
         """Write a record, and wait until this process has applied it."""
         size = n_characters(record.text) if isinstance(record, Learn) else 0
         if isinstance(record, EditLabels):
@@ -105,7 +111,7 @@ class Service:
         try:
             message = f"nothing was written for {MAX_WRITE_SECONDS:g} seconds; send the same request and key again"
             async with _timeout(MAX_WRITE_SECONDS, message):
-                receipt = await self.journal_client.submit(record, key)
+                receipt = await self.journal_client.submit(record, key, origin)
             await self._applied(receipt.sequence)
             return receipt
         finally:
@@ -200,15 +206,17 @@ class LocalJournalClient:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self.closed = writer.closed
+        self.path = writer.journal.path
+        self.token = writer.journal.token
 
     @property
     def refusal(self) -> str | None:
         """Why nothing can be learned until the server is started again, or None."""
         return None if self._writer.refusal is None else str(self._writer.refusal)
 
-    def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
+    def submit(self, record: Record, key: str | None, origin: Origin) -> Awaitable[Receipt]:
         """Write a record."""
-        return asyncio.wrap_future(self._writer.submit(record, key))
+        return asyncio.wrap_future(self._writer.submit(record, key, origin))
 
     async def last(self) -> int:
         """Return the sequence of the last record."""

@@ -1,11 +1,14 @@
 """The server's settings, and the authentication that follows from them."""
 
+import re
 from dataclasses import dataclass
 
 from abound.server.http.app import Authenticator
 from abound.server.http.connections import MAX_PER_CLIENT
-from abound.server.http.keys import KeyAuthenticator, KeyFile, LoopbackAuthenticator, is_loopback
+from abound.server.http.keys import KeyAuthenticator, KeyFile, LoopbackAuthenticator, UserHeader, is_loopback
 from abound.server.writer import SNAPSHOT_EVERY
+
+HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 
 @dataclass(frozen=True)
@@ -21,10 +24,23 @@ class Settings:
     trust_proxy: bool = False
     client_connections: int = MAX_PER_CLIENT
     quality: str | None = None
+    user_header: str | None = None
 
 
 def authenticator_of(settings: Settings) -> Authenticator:
     """Return the authenticator: by keys if there are any, otherwise for this machine only."""
+    authenticator = _without_users(settings)
+    header = settings.user_header
+    if header is None:
+        return authenticator
+    if not HEADER_NAME.fullmatch(header):
+        raise ValueError(f"--user-header must be the name of a header, such as X-Remote-User, got {header!r}")
+    if isinstance(authenticator, LoopbackAuthenticator) and not settings.trust_proxy:
+        raise ValueError("--user-header needs keys, or --trust-proxy; otherwise every local program could use any name")
+    return UserHeader(authenticator, header)
+
+
+def _without_users(settings: Settings) -> KeyAuthenticator | LoopbackAuthenticator:
     file = KeyFile(settings.home)
     if file.path.exists():
         return KeyAuthenticator(file)

@@ -25,7 +25,7 @@ from abound.server.http.settings import Settings
 from abound.server.http.starting import Opening
 from abound.server.replay import Progress
 from abound.server.writer import Writer
-from abound.store.journal import Receipt
+from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import decode_record
 
 LOG = logging.getLogger(__name__)
@@ -198,7 +198,9 @@ class Supervisor:
         try:
             if self._writer is None:
                 raise JournalUnavailable("the home is still being opened")
-            answer = self._writer.submit(decode_record(message.record), message.key)
+            answer = self._writer.submit(
+                decode_record(message.record), message.key, Origin(message.who, message.source)
+            )
         except Exception as error:
             link.send(Refused.of(message.number, error))
             return
@@ -228,4 +230,5 @@ class Supervisor:
 
 
 def _applied(writer: Writer) -> Applied:
-    return Applied(writer.replica.sequence, None if writer.refusal is None else str(writer.refusal))
+    refusal = None if writer.refusal is None else str(writer.refusal)
+    return Applied(writer.replica.sequence, refusal, writer.journal.token)

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ from abound.server.http.service import Service
 from abound.server.http.settings import Settings, authenticator_of
 from abound.server.http.starting import Gate, Opening, warm
 from abound.server.replay import Progress
-from abound.store.journal import Receipt
+from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import Record, encode_record
 from abound.tagger.label_quality import read_quality
 
@@ -49,9 +50,11 @@ class RemoteJournalClient:
         The sequence of the last record, as last reported by the writer.
     refusal : str or None
         Why nothing can be learned until the server is started again, as last reported by the writer.
+    token : str
+        That of the journal, as reported by the writer; "" until it has opened the home.
     """
 
-    def __init__(self, link: Link, *, closed: bool) -> None:
+    def __init__(self, link: Link, path: Path, *, closed: bool) -> None:
         self._link = link
         self._numbers = itertools.count()
         self._receipts: dict[int, asyncio.Future[Receipt]] = {}
@@ -62,6 +65,8 @@ class RemoteJournalClient:
         self.journal_end = 0
         self.refusal: str | None = None
         self.closed = closed
+        self.path = path
+        self.token = ""
 
     def check(self) -> None:
         """Raise JournalUnavailable if the writer has been silent for a while, or receives nothing."""
@@ -71,12 +76,12 @@ class RemoteJournalClient:
         if self._link.unsent > MAX_UNSENT:
             raise JournalUnavailable("the writer process does not read its messages")
 
-    def submit(self, record: Record, key: str | None) -> Awaitable[Receipt]:
+    def submit(self, record: Record, key: str | None, origin: Origin) -> Awaitable[Receipt]:
         """Write a record."""
         self.check()
         raw, number = encode_record(record), next(self._numbers)
         future = self._receipts[number] = asyncio.get_running_loop().create_future()
-        self._link.send(Submit(number, raw, key))
+        self._link.send(Submit(number, raw, key, *origin))
         return future
 
     async def last(self) -> int:
@@ -116,7 +121,7 @@ class RemoteJournalClient:
             message = FROM_WRITER.decode(raw)
             match message:
                 case Applied():
-                    self.journal_end, self.refusal = message.sequence, message.refusal
+                    self.journal_end, self.refusal, self.token = message.sequence, message.refusal, message.token
                     self._writer_open.set()
                     applied(message.sequence)
                 case Written():
@@ -205,7 +210,7 @@ class Worker:
         self._settings = settings
         self._quiet = quiet
         self._link = link
-        self._journal_client = RemoteJournalClient(link, closed=settings.closed)
+        self._journal_client = RemoteJournalClient(link, Home(settings.home).journal_path, closed=settings.closed)
         self._gate = Gate()
         self._server = HttpServer(self._gate, listener, settings.client_connections)
         self._follower: FollowerThread | None = None

@@ -43,7 +43,7 @@ async function request(method, path, { query, body, file, type = "application/js
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null) address.searchParams.set(name, value);
   }
-  const headers = { Accept: "application/json" };
+  const headers = { Accept: "application/json", "X-Abound-Source": "page" };
   if (body !== undefined || file) headers["Content-Type"] = type;
   if (key) headers["Idempotency-Key"] = key;
   if (seen) headers["X-Abound-Sequence"] = String(seen);

@@ -1,0 +1,127 @@
+"""The endpoint of the journal's records."""
+
+import asyncio
+import json
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
+from abound.server.http.problems import Problem
+from abound.server.introspection import find_label
+from abound.server.listing import Filter, Page, find_records, microseconds
+from abound.server.replica import Replica
+from abound.store.journal import Journal
+from abound.store.journal.records import KINDS
+
+MAX_LIMIT = 1000
+Words = Annotated[str, Meta(min_length=1, max_length=1000)]
+Moment = Annotated[
+    str, Meta(min_length=1, max_length=40, description="Such as `2026-03-01` or `2026-03-01T12:00:00Z`.")
+]
+
+
+class RecordsRequest(Struct, forbid_unknown_fields=True):
+    """Which records to return; all conditions must hold."""
+
+    after: Annotated[int, Meta(ge=0, le=1 << 60, description="Only records after this one.")] = 0
+    before: Annotated[int, Meta(ge=1, le=1 << 60, description="Only records before this one.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_LIMIT)] = 50
+    oldest_first: bool = False
+    who: Annotated[Words, Meta(description="Who taught it; a key of scope learn sees its own records only.")] | None = (
+        None
+    )
+    source: (
+        Annotated[Words, Meta(description="From where it was sent: `page`, `client`, `command line` or `api`.")] | None
+    ) = None
+    kind: Annotated[str, Meta(max_length=100, description=f"One of {', '.join(KINDS)}.")] | None = None
+    label: Annotated[Words, Meta(description="A label that the record names, under any of its names.")] | None = None
+    text: Annotated[Words, Meta(description="A part of the record's text.")] | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+
+
+class TaughtRecord(Struct, omit_defaults=True):
+    """A record: when, by whom and from where it was sent, whether it counts, and its content by its kind."""
+
+    sequence: int
+    time: str
+    kind: str
+    status: Annotated[str, Meta(description="live, undone, forgotten or skipped.")]
+    by: Annotated[int, Meta(description="The record that undid or forgot it.")] | UnsetType = UNSET
+    who: str | None = None
+    source: str | None = None
+    key: Annotated[str, Meta(description="Its idempotency key.")] | None = None
+    text: str | dict[str, str] | UnsetType = UNSET
+    accepted: list[str | int | float] | UnsetType = UNSET
+    rejected: list[str | int | float] | UnsetType = UNSET
+    added: list[str | int | float] | UnsetType = UNSET
+    label: str | int | float | UnsetType = UNSET
+
+
+class Records(Struct, omit_defaults=True):
+    """Records, and where the next request continues, unless all were read.
+
+    A request reads a limited number of records, so that a page may have fewer of them than asked for, or none.
+    """
+
+    sequence: Annotated[int, Meta(ge=0)]
+    records: list[TaughtRecord]
+    next: (
+        Annotated[int, Meta(description="The next request's `before`, or its `after` with `oldest_first`.")] | UnsetType
+    ) = UNSET
+
+
+async def records(call: Call[RecordsRequest]) -> Encoded:
+    """Return records of the journal, the newest first."""
+    replica = call.service.replica
+    with replica.reading() as sequence:
+        wanted = _filter(call, replica)
+    async with call.service.listings:
+        return await asyncio.to_thread(_found, call, wanted, sequence)
+
+
+def _filter(call: Call[RecordsRequest], replica: Replica) -> Filter:
+    request = call.request
+    who = request.who
+    if call.caller.scope < Scope.ADMIN:
+        if call.caller.who is None or who not in (None, call.caller.who):
+            raise Problem(403, "the records of others need a key of scope admin; this key has scope learn")
+        who = call.caller.who
+    if request.kind is not None and request.kind not in KINDS:
+        raise Problem(422, f"kind must be one of {', '.join(KINDS)}, got {request.kind!r}")
+    labels = None if request.label is None else _all_names(replica, request.label)
+    try:
+        since, until = (None if one is None else microseconds(one) for one in (request.since, request.until))
+    except (ValueError, OverflowError) as error:
+        raise Problem(422, str(error)) from None
+    return Filter(who, request.source, request.kind, labels, request.text, since, until)
+
+
+def _all_names(replica: Replica, name: str) -> frozenset[str]:
+    """Return the names under which a label may have been taught: its own, former ones and those merged into it."""
+    label, table = find_label(replica, name), replica.labels
+    former = () if label is None else (alias for alias in table.aliases if table.resolve(alias) == label)
+    return frozenset({name, *([] if label is None else [str(label)]), *map(str, former)})
+
+
+def _found(call: Call[RecordsRequest], wanted: Filter, sequence: int) -> Encoded:
+    """Read and encode a page, in a thread; the standard library's JSON can represent lone surrogates."""
+    request = call.request
+    with Journal(call.service.journal_client.path) as journal:
+        page: Page = find_records(
+            journal,
+            wanted,
+            after=request.after,
+            before=request.before,
+            limit=request.limit,
+            oldest_first=request.oldest_first,
+        )
+    following = {} if page.next is None else {"next": page.next}
+    found = {"sequence": sequence, "records": [one.describe() for one in page.records], **following}
+    return Encoded(sequence, json.dumps(found, separators=(",", ":")).encode())
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/v1/records", records, RecordsRequest, Records, "List the records of the journal", Scope.LEARN),
+)
