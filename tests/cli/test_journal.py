@@ -138,7 +138,7 @@ def test_learn_takes_wrong_labels_of_a_file(run, home, tmp_path):
     for target in (home, model):  # in a home, and in a model directory
         assert run("learn", target, file).json["rows"] == 1
         assert run("rank", target, "old and red", "-k", 1).json["labels"][0]["label"] != before
-    assert run("journal", "show", home, "-n", 1).json["rejected"] == [before]
+    assert run("journal", "log", home, "-n", 1).json["rejected"] == [before]
     other = tmp_path / "other.jsonl"
     other.write_text('{"text": "a", "labels": ["b"], "rejected": ["b"]}\n', encoding="utf-8")
     assert "both right and wrong" in run("learn", home, other, "--wrong-field", "rejected").err
@@ -174,3 +174,15 @@ def test_a_record_is_skipped_and_that_is_shown(run, home):
     refused = run("journal", "skip", home, 8)
     assert refused.code == 1
     assert "no record is kept" in refused.err
+
+
+def test_diff_compares_two_states(run, home):
+    found = run("journal", "diff", home, 0, 20, "-n", 3).json
+    assert [len(found[name]) for name in ("labels", "words")] == [3, 3]
+    assert (found["first"], found["second"], found["partial"]) == (0, 20, False)
+    assert [edit["sequence"] for edit in found["edits"]] == [5, 8, 10, 15, 18, 20]
+    assert found["corrections"] == [{"who": None, "count": 13}]
+    assert "climate" in found["added"]
+    shown = run("journal", "diff", home, 0, 20, "--table").out
+    assert all(words in shown for words in ("label edits", "rename label", "corrections"))
+    assert "the earlier one first" in run("journal", "diff", home, 20, 2).err

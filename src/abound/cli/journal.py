@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import JsonOption, emit, note, wants_json
-from abound.cli.records import log
+from abound.cli.records import diff, log
 
 if TYPE_CHECKING:
     from abound.server import Home
@@ -167,4 +167,4 @@ def _show_facts(values: dict[str, Any], as_json: bool | None) -> None:
     facts(values["home"], [(name, ", ".join(map(str, v)) if isinstance(v, list) else v) for name, v in rows])
 
 
-COMMANDS = [(command, None) for command in (verify, log, compact, export, skip)]
+COMMANDS = [(command, None) for command in (verify, log, diff, compact, export, skip)]

@@ -1,13 +1,16 @@
-"""`abound journal log`: list what a served model was taught."""
+"""`abound journal log` and `diff`: list what a served model was taught, and what that changed."""
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from abound.cli.common import JsonOption, emit, wants_json
+from abound.cli.common import JsonOption, emit, note, wants_json
 from abound.cli.remote import SOURCE, KeyOption, ServerOption
+
+if TYPE_CHECKING:
+    from abound.server.differences import Change, Difference
 
 SHOWN = 60  # characters of a text in a table
 PAGE = 200  # records per request
@@ -100,6 +103,64 @@ def _show(title: str, found: Iterator[dict[str, Any]], as_json: bool | None) -> 
         for one in found
     ]
     table(title, ("sequence", "time", "who", "from", "what", "status"), rows, "r")
+
+
+def diff(
+    home: Annotated[str, typer.Argument(metavar="HOME", help="The home of a served model.")],
+    first: Annotated[int, typer.Argument(min=0, metavar="A", help="A record, or 0 for the state before all records.")],
+    second: Annotated[int, typer.Argument(min=1, metavar="B", help="A later record.")],
+    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Maximum number of labels and words.")] = 20,
+    as_json: JsonOption = None,
+) -> None:
+    """Compare the states at two records: labels and words whose votes changed most, label edits, and who taught."""
+    from abound.server import Home
+    from abound.server.differences import compare_states
+
+    found = compare_states(Home(home), first, second, most=n)
+    if found.is_partial:
+        note("abound: there are too many labels or words to compare; the most frequent ones are compared")
+    if wants_json(as_json):
+        emit(
+            {
+                "first": first,
+                "second": second,
+                "labels": [_as_json("label", "word", one, found.texts.get(one.name)) for one in found.labels],
+                "words": [_as_json("word", "label", one, None) for one in found.words],
+                "added": found.added,
+                "edits": found.edits,
+                "corrections": [{"who": who, "count": count} for who, count in found.corrections.most_common()],
+                "compared": {"labels": found.n_compared[0], "words": found.n_compared[1]},
+                "partial": found.is_partial,
+            }
+        )
+        return
+    _show_difference(found, f"{home}: record {first} to {second}")
+
+
+def _as_json(name: str, other: str, change: "Change", texts: tuple[int, int] | None) -> dict[str, Any]:
+    votes = [{other: vote.name, "before": vote.before, "after": vote.after} for vote in change.votes]
+    counts = {} if texts is None else {"texts_before": texts[0], "texts_after": texts[1]}
+    return {name: change.name, "change": change.amount, **counts, "votes": votes}
+
+
+def _show_difference(found: "Difference", title: str) -> None:
+    from abound.cli.tables import table
+
+    labels = [
+        (str(one.name), *map(str, found.texts[one.name]), f"{one.amount:.3f}", _votes(one)) for one in found.labels
+    ]
+    table(title, ("label", "texts before", "after", "change", "words"), labels, " rrr")
+    words = [(str(one.name), f"{one.amount:.3f}", _votes(one)) for one in found.words]
+    table("words", ("word", "change", "labels"), words, " r")
+    edits = [(str(edit["sequence"]), what(edit)) for edit in found.edits]
+    edits += [("", f"new label {label}") for label in found.added]
+    table("label edits", ("sequence", "what"), edits, "r")
+    people = [(who or "", str(count)) for who, count in found.corrections.most_common()]
+    table("corrections", ("who", "number"), people, " r")
+
+
+def _votes(change: "Change") -> str:
+    return ", ".join(f"{vote.name} {vote.change:+.3f}" for vote in change.votes)
 
 
 def what(record: dict[str, Any]) -> str:
