@@ -112,14 +112,15 @@ class JournalFile(Closing):
         except (sqlite3.Error, UnicodeDecodeError):
             return True  # damaged: opening will report it
 
-    def make(self, key_life: int) -> None:
-        """Create an empty journal in an empty file, and read its state."""
+    def make(self, key_life: int, meta: Meta | None = None) -> None:
+        """Create an empty journal in an empty file, with a new or a given description, and read its state."""
         if self._commit_marker.path.exists():
             raise JournalError(f"{self._commit_marker.path} belongs to an older journal; remove it to create a new one")
         with self._translate_errors():
             identity, now = secrets.token_hex(8), wall_time()
             first = digest_of(identity.encode())
-            self._make_tables(Meta(identity, key_life, 0, first, now, now, timeline=secrets.token_hex(4)))
+            new = Meta(identity, key_life, 0, first, now, now, timeline=secrets.token_hex(4))
+            self._make_tables(new if meta is None else meta)
             self._read_state()
 
     def _make_tables(self, meta: Meta) -> None:

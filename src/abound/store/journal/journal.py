@@ -78,7 +78,7 @@ class Journal(JournalReader):
             with self._translate_errors():
                 self._read_state()
             if write and verify:
-                for problem in self.damage(structure=False):
+                for problem in self.damage(structure=False, archived=False):
                     raise DamagedJournal(problem)
             if write:
                 with self._translate_errors():
@@ -100,6 +100,34 @@ class Journal(JournalReader):
             journal.close()
             raise
         return journal
+
+    @classmethod
+    def write_copy(cls, path: str | os.PathLike[str], meta: Meta, rows: Iterable[Row], source: JournalReader) -> int:
+        """Write a new journal of rows that were verified, with the other tables of a source; return the last record."""
+        journal = cls.__new__(cls)
+        JournalFile.__init__(journal, path, write=True)
+        with journal:
+            journal.make(meta.key_life, meta)
+            return journal.copy_rows(rows, source)
+
+    def copy_rows(self, rows: Iterable[Row], source: JournalReader) -> int:
+        """Write rows that were verified to an empty journal, with the other tables of a source."""
+        with self._translate_errors(), self._writing():
+            last = self._read_meta().base
+            for row in rows:
+                self._insert([row], {})
+                last = row.sequence
+            written = {number for (number,) in self._connection.execute("SELECT sequence FROM control")}
+            for table, copies in (
+                ("key", source.intact_keys(last)),
+                ("skip", source.intact_skips(last)),
+                ("control", (row for row in source.intact_controls(last) if row.sequence not in written)),
+            ):
+                for copy in copies:
+                    marks = ", ".join("?" * len(copy))
+                    self._connection.execute(f"INSERT INTO {table} VALUES ({marks})", copy)  # noqa: S608
+        self._commit_marker.write(self.id, last)
+        return last
 
     # -- appending -----------------------------------------------------------------------------------
 

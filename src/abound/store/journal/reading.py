@@ -76,6 +76,36 @@ class JournalReader(JournalFile):
         """Identifies the journal and its timeline: with another token, sequences mean other records."""
         return f"{self.id}-{self.timeline}" if self.timeline else self.id
 
+    @property
+    def meta(self) -> Meta:
+        """The journal's description."""
+        return self._meta()
+
+    def rows(self, after: int) -> Iterator[Row]:
+        """Yield the verified rows after a record."""
+        for previous, rows in self._pages(after):
+            for row in rows:
+                self._verify(row, after + 1, previous)
+                assert isinstance(row, Row)  # of the current version
+                yield row
+                after, previous = row.sequence, row.checksum
+
+    def intact_keys(self, upto: int) -> Iterator[KeyRow]:
+        """Yield the intact idempotency keys of the records up to a sequence."""
+        with self._translate_errors():
+            rows = self._connection.execute("SELECT * FROM key ORDER BY key").fetchall()
+        yield from (row for row in map(KeyRow._make, rows) if row.is_intact() and row.sequence <= upto)
+
+    def intact_skips(self, upto: int) -> Iterator[SkipRow]:
+        """Yield the intact skips of the records up to a sequence."""
+        yield from (row for row in self._skip_rows() if row.is_intact(self.id) and row.sequence <= upto)
+
+    def intact_controls(self, upto: int) -> Iterator[ControlRow]:
+        """Yield the intact copies of the records about other records, up to a sequence."""
+        with self._translate_errors():
+            rows = self._connection.execute("SELECT * FROM control ORDER BY sequence").fetchall()
+        yield from (row for row in map(ControlRow._make, rows) if row.is_intact(self.id) and row.sequence <= upto)
+
     def _meta(self) -> Meta:
         with self._translate_errors(), self._reading():
             return self._read_meta()
@@ -152,16 +182,20 @@ class JournalReader(JournalFile):
             raise DamagedJournal(f"record {row.sequence} of {self.path}: {error}") from None
         return StoredRecord(row.sequence, row.time, key, record, *origin)
 
-    def damage(self, *, structure: bool = True) -> Iterator[str]:
+    def damage(self, *, structure: bool = True, archived: bool = True) -> Iterator[str]:
         """Yield a message for each damage; an intact journal yields none.
 
-        With `structure`, this includes SQLite's integrity check.
+        With `structure`, this includes SQLite's integrity check. Without `archived`, the archive is only checked for
+        missing segments.
         """
         try:
-            yield from self._damaged_records()
+            meta = self._meta()
+            self.archive.chain(meta.archive_base, meta.base)
+            start = meta.archive_base if archived else meta.base
+            yield from self._damaged_records(start)
             yield from self._damaged_keys()
             yield from self._damaged_skips()
-            yield from self._damaged_controls()
+            yield from self._damaged_controls(start)
             acknowledged = self._commit_marker.read(self.id)  # before the last record, because a writer may continue
             if acknowledged > self.last:
                 yield self._lost(self.last, acknowledged)
@@ -173,8 +207,8 @@ class JournalReader(JournalFile):
         except DamagedJournal as error:
             yield str(error)
 
-    def _damaged_records(self) -> Iterator[str]:
-        after, forgotten = self.start, self._forgotten()
+    def _damaged_records(self, after: int) -> Iterator[str]:
+        forgotten = self._forgotten()
         for previous, rows in self._pages(after):
             meta = self._meta()
             for row in rows:
@@ -225,14 +259,13 @@ class JournalReader(JournalFile):
             if record is not None and record != (row.record,):
                 yield f"the skip of record {row.sequence} of {self.path} refers to another record"
 
-    def _damaged_controls(self) -> Iterator[str]:
+    def _damaged_controls(self, start: int) -> Iterator[str]:
         try:
             controls = self.controls()
         except DamagedJournal as error:
             yield str(error)
             return
-        for previous, rows in self._pages(self.start):
-            del previous
+        for _, rows in self._pages(start):
             for row in rows:
                 known = controls.pop(row.sequence, None)
                 try:
@@ -241,7 +274,7 @@ class JournalReader(JournalFile):
                     continue  # reported with the record
                 if record != known:
                     yield f"the copy of record {row.sequence} of {self.path}, about other records, is lost or wrong"
-        if any(self.start < sequence <= self.last for sequence in controls):
+        if any(start < sequence <= self.last for sequence in controls):
             yield f"{self.path} has copies of records that do not exist"
 
     def _damaged_keys(self) -> Iterator[str]:
