@@ -414,6 +414,27 @@ class Client(Closing):
                 return
             bounds["after" if oldest_first else "before"] = answer["next"]
 
+    def undo(self, records: Iterable[int], reason: str = "", *, key: str | None = None) -> Learned:
+        """Undo records: afterwards, the model is as if they had not been taught.
+
+        Parameters
+        ----------
+        records : iterable of int
+            Their numbers. Undoing an undo makes its records count again. A key of scope learn may undo its own records.
+        reason : str
+        key : str, optional
+            An idempotency key; by default, a new one.
+        """
+        return self._exclude("/v1/undo", records, reason, key)
+
+    def forget(self, records: Iterable[int], reason: str = "", *, key: str | None = None) -> Learned:
+        """Forget records: as `undo`, and their content is removed from the server's files for ever; scope admin."""
+        return self._exclude("/v1/forget", records, reason, key)
+
+    def _exclude(self, path: str, records: Iterable[int], reason: str, key: str | None) -> Learned:
+        answer = self._post(path, {"records": [*records], "reason": reason}, key or uuid.uuid4().hex)
+        return Learned(answer["sequence"], answer["repeated"])
+
     # -- the server ----------------------------------------------------------------------------------
 
     def model(self, *, state_hash: bool = False) -> dict[str, Any]:

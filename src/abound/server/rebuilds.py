@@ -11,6 +11,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -114,7 +115,10 @@ class Rebuilds:
         for change in changes:
             try:
                 known = self._journal.find(change.record, change.key)
-                if known is None:
+                same = [other for other in new if change.key is not None and other.key == change.key]
+                if same and same[0].record == change.record:
+                    same[0].answer.add_done_callback(partial(_repeat, change.answer))
+                elif known is None:
                     check_change(self._journal, self._home, change.record, [other.record for other in new])
                     new.append(change)
                 else:
@@ -180,6 +184,15 @@ class Rebuilds:
             cause = errors.decode(errors="replace").strip().splitlines()[-1:] or [f"exit {process.returncode}"]
             raise JournalUnavailable(f"the state could not be rebuilt, and nothing was changed: {cause[0]}")
         return Rebuilt(**json.loads(out))
+
+
+def _repeat(answer: "Future[Receipt]", first: "Future[Receipt]") -> None:
+    """Answer a change that was sent twice before it was made."""
+    error = first.exception()
+    if error is None:
+        answer.set_result(Receipt(first.result().sequence, True))
+    else:
+        answer.set_exception(error)
 
 
 def check_change(journal: Journal, home: Home, record: Control, pending: Sequence[Control] = ()) -> None:

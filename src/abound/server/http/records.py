@@ -1,4 +1,4 @@
-"""The endpoint of the journal's records."""
+"""Endpoints of the journal's records: list, undo and forget them."""
 
 import asyncio
 import json
@@ -6,13 +6,15 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from abound.errors import JournalError
+from abound.server.http.bodies import Learned
 from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
 from abound.server.http.problems import Problem
 from abound.server.introspection import find_label
 from abound.server.listing import Filter, Page, find_records, microseconds
 from abound.server.replica import Replica
 from abound.store.journal import Journal
-from abound.store.journal.records import KINDS
+from abound.store.journal.records import KINDS, MAX_REASON, Forget, Undo
 
 MAX_LIMIT = 1000
 Words = Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -72,6 +74,48 @@ class Records(Struct, omit_defaults=True):
     ) = UNSET
 
 
+class ExcludeRequest(Struct, forbid_unknown_fields=True):
+    """The numbers of records, and why they are undone or forgotten."""
+
+    records: Annotated[tuple[Annotated[int, Meta(ge=1, le=1 << 60)], ...], Meta(min_length=1, max_length=1000)]
+    reason: Annotated[str, Meta(max_length=MAX_REASON)] = ""
+    key: Annotated[str, Meta(min_length=1, max_length=200, description="As the header Idempotency-Key.")] | None = None
+
+
+async def undo(call: Call[ExcludeRequest]) -> Learned:
+    """Undo records: the state becomes that of a journal without them. Undoing an undo makes them count again."""
+    if call.caller.scope < Scope.ADMIN:
+        async with call.service.listings:
+            await asyncio.to_thread(_check_own, call)
+    return await _exclude(call, Undo(call.request.records, call.request.reason))
+
+
+async def forget(call: Call[ExcludeRequest]) -> Learned:
+    """Forget records: as `undo`, and their content is removed from all files for ever."""
+    return await _exclude(call, Forget(call.request.records, reason=call.request.reason))
+
+
+async def _exclude(call: Call[ExcludeRequest], record: Undo | Forget) -> Learned:
+    try:
+        receipt = await call.service.change(record, call.key or call.request.key, call.origin)
+    except JournalError as error:
+        if type(error) is JournalError:  # such as a record that is no longer kept
+            raise Problem(422, str(error)) from None
+        raise
+    return Learned(receipt.sequence, receipt.repeated)
+
+
+def _check_own(call: Call[ExcludeRequest]) -> None:
+    """Raise Problem if a record was taught by somebody else."""
+    with Journal(call.service.journal_client.path) as journal:
+        for number in call.request.records:
+            if journal.start < number <= journal.last:
+                stored = next(journal.read(number - 1))
+                if call.caller.who is None or stored.who != call.caller.who:
+                    message = f"record {number} is not yours; to undo records of others, use a key of scope admin"
+                    raise Problem(403, message)
+
+
 async def records(call: Call[RecordsRequest]) -> Encoded:
     """Return records of the journal, the newest first."""
     replica = call.service.replica
@@ -124,4 +168,6 @@ def _found(call: Call[RecordsRequest], wanted: Filter, sequence: int) -> Encoded
 
 ENDPOINTS = (
     Endpoint("GET", "/v1/records", records, RecordsRequest, Records, "List the records of the journal", Scope.LEARN),
+    Endpoint("POST", "/v1/undo", undo, ExcludeRequest, Learned, "Undo records", Scope.LEARN, keyed=True),
+    Endpoint("POST", "/v1/forget", forget, ExcludeRequest, Learned, "Forget records", Scope.ADMIN, keyed=True),
 )

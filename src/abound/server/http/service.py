@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +14,7 @@ from abound.server.http.problems import Problem, busy
 from abound.server.replica import Replica
 from abound.server.writer import Writer
 from abound.store.journal import Origin, Receipt
-from abound.store.journal.records import EditLabels, Learn, Record
+from abound.store.journal.records import CONTROLS, Control, EditLabels, Learn, Record
 from abound.texts import n_characters
 
 MAX_WAITING = 1000  # requests of a process that wait for the journal
@@ -26,6 +27,8 @@ MAX_LISTINGS = 2  # requests for records that read the journal concurrently
 MAX_FILES = 8  # that arrive, wait or are read
 MAX_WAIT_SECONDS = 5.0  # for a sequence, or for an answer of the writer
 MAX_WRITE_SECONDS = 30.0
+MAX_CHANGE_SECONDS = 25.0  # for an undo or a forgetting; less than the usual timeout of clients
+MAX_CHANGES = 100  # of a process that wait
 WRITER_SILENT = "the writer process does not answer"
 
 
@@ -76,6 +79,7 @@ class Service:
         self._n_batches = 0
         self.extractions = asyncio.Semaphore(MAX_EXTRACTIONS)
         self._n_files = 0
+        self._n_changes = 0
         self.listings = asyncio.Semaphore(MAX_LISTINGS)
         self._hashing = asyncio.Lock()
         self._hashed: tuple[str, int] | None = None
@@ -117,6 +121,22 @@ class Service:
         finally:
             self.waiting -= 1
             self.waiting_bytes -= size
+
+    async def change(self, record: Control, key: str | None, origin: Origin) -> Receipt:
+        """Undo or forget records, and wait until this process ranks without them."""
+        if self._n_changes >= MAX_CHANGES:
+            raise busy(429, f"{self._n_changes:,} changes of earlier records are waiting; try again later")
+        self._n_changes += 1
+        try:
+            message = "the model is still being rebuilt; send the same request and key again to wait for it"
+            async with _timeout(MAX_CHANGE_SECONDS, message):
+                change = asyncio.ensure_future(self.journal_client.submit(record, key, origin))
+                change.add_done_callback(_retrieve)
+                receipt = await asyncio.shield(change)  # it goes on after a timeout
+            await self._applied(receipt.sequence)
+            return receipt
+        finally:
+            self._n_changes -= 1
 
     @asynccontextmanager
     async def batches(self) -> AsyncIterator[None]:
@@ -200,6 +220,19 @@ async def _timeout(seconds: float, message: str) -> AsyncIterator[None]:
         raise busy(503, message) from None
 
 
+def submit_to(writer: Writer, record: Record, key: str | None, origin: Origin) -> "Future[Receipt]":
+    """Give a record to a writer; those about other records change the state as a whole."""
+    if isinstance(record, CONTROLS):
+        return writer.change(record, key, origin)
+    return writer.submit(record, key, origin)
+
+
+def _retrieve(answer: "asyncio.Future[Receipt]") -> None:
+    """Read the error of a change that nobody waits for any more, so that it is not reported as lost."""
+    if not answer.cancelled():
+        answer.exception()
+
+
 class LocalJournalClient:
     """Access to the writer of this process."""
 
@@ -216,7 +249,7 @@ class LocalJournalClient:
 
     def submit(self, record: Record, key: str | None, origin: Origin) -> Awaitable[Receipt]:
         """Write a record."""
-        return asyncio.wrap_future(self._writer.submit(record, key, origin))
+        return asyncio.wrap_future(submit_to(self._writer, record, key, origin))
 
     async def last(self) -> int:
         """Return the sequence of the last record."""

@@ -21,6 +21,7 @@ from abound.errors import JournalUnavailable
 from abound.server.http.link import FROM_WORKER, Applied, Known, Link, Refused, Report, Submit, Written
 from abound.server.http.listener import refuse_connections
 from abound.server.http.metrics import Counts, Facts, WorkerState
+from abound.server.http.service import submit_to
 from abound.server.http.settings import Settings
 from abound.server.http.starting import Opening
 from abound.server.replay import Progress
@@ -198,9 +199,8 @@ class Supervisor:
         try:
             if self._writer is None:
                 raise JournalUnavailable("the home is still being opened")
-            answer = self._writer.submit(
-                decode_record(message.record), message.key, Origin(message.who, message.source)
-            )
+            origin = Origin(message.who, message.source)
+            answer = submit_to(self._writer, decode_record(message.record), message.key, origin)
         except Exception as error:
             link.send(Refused.of(message.number, error))
             return

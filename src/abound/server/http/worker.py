@@ -36,6 +36,7 @@ from abound.tagger.label_quality import read_quality
 
 LOG = logging.getLogger(__name__)
 REPORT_SECONDS = 1.0
+MAX_FAILURES = 3  # to catch up, after which a worker is replaced
 SILENT_SECONDS = 5.0  # after which a silent writer counts as hung
 MAX_UNSENT = 64 << 20  # bytes that the writer has not received yet
 GONE_SECONDS = 2.0  # for which a worker continues without the writer, to finish its requests
@@ -157,12 +158,13 @@ class FollowerThread:
     Attributes
     ----------
     has_failed : bool
-        Whether the replica could not apply a record that the writer has applied.
+        Whether the replica could not apply a record that the writer has applied, or could repeatedly not catch up.
     """
 
     def __init__(self, follower: Follower) -> None:
         self.replica = follower.replica
         self.has_failed = False
+        self._failures = 0  # in a row
         self._follower = follower
         self._sequences: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="abound-follower", daemon=True)
@@ -179,11 +181,13 @@ class FollowerThread:
                 continue
             try:
                 self._follower.catch_up(sequence)
+                self._failures = 0
             except Exception as error:  # the writer announces the record again, so this thread must continue
                 is_expected = isinstance(error, AboundError | OSError)
                 LOG.error("record %d cannot be applied yet: %s", sequence, error, exc_info=not is_expected)
+                self._failures += 1  # such as a lack of memory for two states
             is_stuck = self.replica.unapplied is not None and self.replica.sequence < sequence
-            self.has_failed = is_stuck or self.replica.is_broken
+            self.has_failed = is_stuck or self.replica.is_broken or self._failures >= MAX_FAILURES
 
     def close(self) -> None:
         """Stop following."""
