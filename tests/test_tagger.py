@@ -60,7 +60,9 @@ def test_a_rejected_label_falls_and_the_text_is_no_example(few_labels):
     tagger = Tagger(ranker_params={"few_labels": few_labels}).fit(TEXTS * 3, LABELS * 3)
     rows, terms = tagger.n_rows, tagger.n_features
     before = {entry.label: entry.score for entry in tagger.rank("a red car of mine")}
-    tagger.learn("a red car of mine", [], wrong=["vehicle", "never heard of"])
+    with pytest.raises(ValueError, match="'never heard of' is not known, so there is nothing to learn"):
+        tagger.learn("a red car of mine", [], wrong=["vehicle", "never heard of"])
+    tagger.learn("a red car of mine", [], wrong=["vehicle"])
     after = {entry.label: entry.score for entry in tagger.rank("a red car of mine")}
     assert after.get("vehicle", -1.0) < before["vehicle"]
     assert after["colour"] == before["colour"]

@@ -8,6 +8,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -58,10 +59,15 @@ class Explained(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The sequence of a correction in the server's journal, and whether it had already been learned."""
+    """The sequence of a correction in the server's journal, and whether it had already been learned.
+
+    `new_labels` are the labels that it made, and `resolved` has the labels that were given by their names, by name.
+    """
 
     sequence: int
     repeated: bool
+    new_labels: Sequence[Name] = ()
+    resolved: Mapping[str, Name] = MappingProxyType({})
 
 
 class LabelMatch(NamedTuple):
@@ -285,6 +291,7 @@ class Client(Closing):
         rejected: Iterable[Name] = (),
         added: Iterable[Name] = (),
         key: str | None = None,
+        labels_are: str = "either",
     ) -> Learned:
         """Send a person's decisions on the labels of a text; they are on the server's disk when this returns.
 
@@ -297,10 +304,16 @@ class Client(Closing):
             Labels that are right and were not suggested.
         key : str, optional
             An idempotency key: the server applies the correction once, however often it is sent. By default, a new key.
+        labels_are : {"either", "ids", "names"}
+            How labels are given. With "either", a label may be given by its id, or by a name that belongs to no other
+            label.
         """
-        body = {"text": text, "accepted": [*accepted], "rejected": [*rejected], "added": [*added]}
+        body: dict[str, Any] = {"text": text, "accepted": [*accepted], "rejected": [*rejected], "added": [*added]}
+        if labels_are != "either":
+            body["labels_are"] = labels_are
         answer = self._post("/v1/learn", body, key or uuid.uuid4().hex)
-        return Learned(answer["sequence"], answer["repeated"])
+        made, resolved = answer.get("new_labels", ()), answer.get("resolved", {})
+        return Learned(answer["sequence"], answer["repeated"], made, resolved)
 
     # -- labels --------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from abound.data import Relations
 from abound.hierarchy import Hierarchy
 from abound.hierarchy.links import LabelLinks
 from abound.rankers.labels import LabelIndex
+from abound.tagger.naming import NameResolver
 
 
 def index(names):
@@ -29,7 +30,7 @@ def links():
 
 
 def selected(links, only, without=(), names=None):
-    mask = links.select(only, without, names or {})
+    mask = links.select(only, without, NameResolver(lambda: names or {}).one)
     return [name for name, is_allowed in zip(links.labels.names, mask, strict=True) if is_allowed]
 
 
@@ -42,7 +43,7 @@ def test_branches_schemes_matches_and_names(links):
     names = {"mammals": ["Mammalia", "cats"], "stones": ["Rocks"]}
     assert selected(links, ["mammalia", "rocks"], names=names) == ["cats", "mice", "mammals", "stones"]
     with pytest.raises(ValueError, match="'other:pets' is not a label"):  # it matches two concepts
-        links.select(["other:pets"], (), {})
+        selected(links, ["other:pets"])
 
 
 def test_a_selection_follows_new_and_renamed_labels(links):
@@ -61,10 +62,11 @@ def test_many_items_take_little_more_than_one():
     hierarchy = Hierarchy.from_pairs((f"{i}", f"{i // 10}") for i in range(1, n))
     links = LabelLinks(hierarchy, index([str(i) for i in range(n)]))
     names = {str(i): [f"name {i}"] for i in range(n)}
+    resolver = NameResolver(lambda: names)
 
     def seconds(only):
         started = time.perf_counter()
-        links.select(only, (), names)
+        links.select(only, (), resolver.one)
         return time.perf_counter() - started
 
     seconds(["1"])
@@ -76,4 +78,4 @@ def test_labels_without_a_concept_have_nothing_above_them(links):
     assert links.concepts().tolist() == [4, 1, 3, 2, -1, -1]
     assert links.above(4) == {}
     assert links.above(1) == {2: 1, 0: 2}
-    assert np.array_equal(links.select(["stones"], (), {}), [False] * 4 + [True, False])
+    assert np.array_equal(links.select(["stones"], (), lambda _: None), [False] * 4 + [True, False])

@@ -53,6 +53,7 @@ def test_a_rejection_counts_all_that_was_merged():
     for i in range(300):
         replica.apply(2 + 2 * i, AddLabel(f"label {i}"))
         replica.apply(3 + 2 * i, MergeLabels(f"label {i}", "target"))
+    replica.apply(602, AddLabel("other"))
     replica.check(Learn(words(2_000), rejected=["other"]))
     with pytest.raises(RecordTooLarge):
         replica.check(Learn(words(2_000), rejected=["target"]))
@@ -61,7 +62,7 @@ def test_a_rejection_counts_all_that_was_merged():
 def test_records_of_people_are_cheap():
     replica = Replica(base())
     for record in (
-        Learn(words(300), accepted=labels(5), rejected=("x", "y"), added=("z",)),
+        Learn(words(300), accepted=labels(5), rejected=("fruit", "vehicle"), added=("z",)),
         Learn(words(5_000), added=labels(5)),
         Learn("a pear", added=labels(1_000)),
         Learn("pear " * 190_000, added=["fruit"]),  # long, and of one word

@@ -73,7 +73,7 @@ def test_a_record_is_applied_once_and_in_order():
 
 def test_a_replica_that_broke_off_says_so(monkeypatch):
     replica = trained(stream(3))
-    monkeypatch.setattr(replica.tagger, "learn", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(replica.tagger, "learn_ids", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         replica.apply(4, lesson(9))
     for call in (lambda: replica.rank("red"), replica.state_hash, lambda: replica.apply(4, lesson(9))):

@@ -144,7 +144,7 @@ def test_a_full_disk_refuses_and_ranking_goes_on(home):
             writer.submit(Learn("x" * 50_000, added=["a"]), "big").result(30)
         assert writer.replica.rank("a red apple", 1)[0].label
         writer.journal._connection.execute("PRAGMA max_page_count=100000")
-        assert writer.submit(Learn("x" * 50_000, added=["a"]), "big").result(30) == Receipt(4, False)
+        assert writer.submit(Learn("x" * 50_000, added=["a"]), "big").result(30) == Receipt(4, False, ("a",))
 
 
 def test_only_so_many_may_wait_and_a_closed_writer_takes_none(home, monkeypatch):

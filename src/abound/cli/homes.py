@@ -103,7 +103,7 @@ def learn_in_home(path: str, inputs: "Inputs") -> dict[str, Any]:
                     unlabelled += 1
                 number += 1
             for answer in answers:
-                sequence, again = answer.result()
+                sequence, again = answer.result()[:2]
                 rows, repeated = rows + 1, repeated + again
             progress.update(rows)
         seconds = progress.seconds

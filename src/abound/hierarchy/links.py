@@ -1,6 +1,6 @@
 """Connect the labels of a ranker with the concepts of a hierarchy, and select labels by them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from abound.store.names import Name
 EXACTLY = "="  # before a label that is selected without the labels below it
 SELECTIONS = 32  # selections that are kept in memory, because a server gets the same ones again
 Mask = NDArray[np.bool_]
+Find = Callable[[str], str | None]  # returns the label with a name
 
 
 class Labels(Protocol):
@@ -62,27 +63,25 @@ class LabelLinks:
 
     # -- selecting -----------------------------------------------------------------------------------
 
-    def select(
-        self, only: Iterable[Any] | None, without: Iterable[Any], names: Mapping[str, Sequence[str]]
-    ) -> Mask | None:
+    def select(self, only: Iterable[Any] | None, without: Iterable[Any], find: Find) -> Mask | None:
         """Return which labels are allowed, by number; None if all are.
 
         Parameters
         ----------
         only, without : iterable of str
-            Labels, their preferred names, or schemes. A label stands for itself and all labels below it; with "="
+            Labels, their names, or schemes. A label stands for itself and all labels below it; with "="
             before it, for itself alone.
-        names : mapping
-            Display names by label.
+        find : callable
+            Returns the label with a name, or None; raises ValueError if there are several.
         """
         wanted, unwanted = None if only is None else tuple(only), tuple(without)
         if wanted is None and not unwanted:
             return None
-        key = (wanted, unwanted, len(self.labels.names), len(names))
+        key = (wanted, unwanted, len(self.labels.names))
         allowed = self._selections.get(key)
         if allowed is None:
-            allowed = np.ones(len(self.labels.names), bool) if wanted is None else self._any_of(wanted, names)
-            allowed = allowed & ~self._any_of(unwanted, names)
+            allowed = np.ones(len(self.labels.names), bool) if wanted is None else self._any_of(wanted, find)
+            allowed = allowed & ~self._any_of(unwanted, find)
             if not allowed.any():
                 raise ValueError("no label of the model is left; give other labels, branches or schemes")
             if len(self._selections) >= SELECTIONS:
@@ -90,7 +89,7 @@ class LabelLinks:
             self._selections[key] = allowed
         return allowed
 
-    def _any_of(self, items: Iterable[Any], names: Mapping[str, Sequence[str]]) -> Mask:
+    def _any_of(self, items: Iterable[Any], find: Find) -> Mask:
         """Return which labels are selected. All items are looked up together: there may be many."""
         hierarchy, chosen = self.hierarchy, np.zeros(len(self.labels.names), bool)
         branches, schemes, unknown = [], [], []
@@ -99,6 +98,10 @@ class LabelLinks:
             label = item.removeprefix(EXACTLY) if isinstance(item, str) else item
             if label in self.labels:
                 chosen[self.labels.id_of(label)] = True
+            elif exact and isinstance(label, str) and label not in hierarchy:
+                named = find(label)  # a file of labels may have unknown ones
+                if named is not None and named in self.labels:
+                    chosen[self.labels.id_of(named)] = True
             if exact:
                 continue
             number = hierarchy.number_of(label)
@@ -109,7 +112,7 @@ class LabelLinks:
                 schemes += [] if scheme is None else [scheme]
                 branches += [] if equal is None or scheme is not None else [equal]
                 unknown += [label] if scheme is None and equal is None else []
-        for label in self._named(unknown, names):
+        for label in (self._named(name, find) for name in unknown):
             number = hierarchy.number_of(label)
             branches += [] if number is None else [number]
             if label in self.labels:
@@ -120,22 +123,12 @@ class LabelLinks:
         return chosen
 
     @staticmethod
-    def _named(wanted: Sequence[str], names: Mapping[str, Sequence[str]]) -> list[str]:
-        """Return the labels with some preferred names; each must be the name of exactly one label."""
-        if not wanted:
-            return []
-        found: dict[str, list[str]] = {name.casefold(): [] for name in wanted}
-        for label, given in names.items():
-            if given and (labels := found.get(given[0].casefold())) is not None:
-                labels.append(label)
-        for name in wanted:
-            labels = found[name.casefold()]
-            if not labels:
-                raise ValueError(f"{name!r} is not a label, the name of a label, or a scheme of the model")
-            if len(labels) > 1:
-                few = ", ".join(sorted(labels)[:5])
-                raise ValueError(f"{name!r} is the name of several labels; give one of {few}")
-        return [label for labels in found.values() for label in labels]
+    def _named(name: str, find: Find) -> str:
+        """Return the label with a name; ValueError if there is none, or several."""
+        label = find(name)
+        if label is None:
+            raise ValueError(f"{name!r} is not a label, the name of a label, or a scheme of the model")
+        return label
 
 
 class Chooser:

@@ -24,7 +24,7 @@ from abound.server.history import History
 from abound.server.labels import LabelTable
 from abound.server.merged import rank_rows, rank_to_judge
 from abound.server.search import LabelSearch
-from abound.server.served_names import ServedNames
+from abound.server.served_names import Resolved, ServedNames
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source, hash_steps
 from abound.store.journal import Lineage
@@ -94,8 +94,30 @@ class Replica:
                 f"a record of kind {record.kind!r} changes the state as a whole; it is not applied alone"
             )
 
+    def resolve_names(self, record: Record) -> Resolved:
+        """Replace the names of labels in a record by their ids; RefusedRecord if one belongs to several labels."""
+        with self.reading():
+            return self.names.resolve_record(record)
+
+    def needs_earlier(self, record: Record) -> bool:
+        """Return whether a record that waits may make this one valid: it rejects a label that is not known yet."""
+        if not isinstance(record, Learn) or not record.rejected:
+            return False
+        with self._lock:
+            return any(self._is_unknown(label) for label in record.rejected)
+
+    def _is_unknown(self, label: Name) -> bool:
+        labels = self.labels
+        known = label in labels.book or label in labels.aliases
+        return not known and not (isinstance(label, str) and self.names.find(label))
+
     def _check_learn(self, record: Learn, closed: bool) -> None:
         right, wrong = self._right(record), self._wrong(record)
+        if wrong and not self.tagger.ranker.learns_wrong:
+            raise RefusedRecord(f"a {self.tagger.ranker.kind} ranker cannot learn from wrong labels; a cascade can")
+        for label in record.rejected:
+            if self.labels.resolve(label) not in self.labels.book:
+                raise RefusedRecord(f"label {label!r} is not known, so there is nothing to learn from it being wrong")
         for label in right:
             if label in self.labels.retired:
                 raise RefusedRecord(f"label {label!r} is retired; add it to use it again")
@@ -105,8 +127,6 @@ class Replica:
                 raise RefusedRecord(
                     f"label {label!r} is given as both right and wrong for the same text, because of a merge"
                 )
-        if wrong and not self.tagger.ranker.learns_wrong:
-            raise RefusedRecord(f"a {self.tagger.ranker.kind} ranker cannot learn from wrong labels; a cascade can")
 
     def _right(self, record: Learn) -> list[Name]:
         return self.labels.resolve_all((*record.accepted, *record.added))
@@ -183,7 +203,7 @@ class Replica:
             right, judge = self._right(record), not self.labels.n_hidden
             if not judge:  # a person judges labels as they are shown, not the parts of merged labels
                 self._judge(record.text, right, self.labels.resolve_all(record.rejected))
-            self.tagger.learn(record.text, right, wrong=self._wrong(record), insist=True, judge=judge)
+            self.tagger.learn_ids([record.text], [right], wrong=[self._wrong(record)], insist=True, judge=judge)
         elif isinstance(record, BandFeedback):
             pair = (record.shown, record.wanted)
             self.bands[pair] = self.bands.get(pair, 0) + 1
@@ -228,7 +248,8 @@ class Replica:
         """Return what chooses ranked labels; former names of labels are resolved. ValueError for unknown ones."""
         with self.reading():
             wanted = None if only is None else [self._current(item) for item in only]
-            return self.tagger.chooser(wanted, [self._current(item) for item in without], keep_parents=keep_parents)
+            unwanted = [self._current(item) for item in without]
+            return self.tagger.chooser(wanted, unwanted, keep_parents=keep_parents, find=self.names.one)
 
     def _current(self, item: Any) -> Any:
         if isinstance(item, str) and item.startswith(EXACTLY):
@@ -271,7 +292,7 @@ class Replica:
 
     def resolve_labels(self, labels: Sequence[Name]) -> list[Name]:
         """Return the current labels for names; raise ValueError if one is retired."""
-        names = [self.labels.resolve(label) for label in labels]
+        names = [self.names.resolve(label) for label in labels]
         for name, label in zip(names, labels, strict=True):
             if name in self.labels.retired:
                 raise ValueError(f"label {label!r} is retired")

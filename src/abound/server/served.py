@@ -21,6 +21,7 @@ from abound.store.journal.records import MergeLabels, RetireLabel
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Tagger, TextExplanation
 from abound.tagger.arguments import as_items, check_depth
+from abound.tagger.naming import LabelsAre, check_labels_are
 from abound.texts import Text
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class ServedTagger(Tagger):
         calibrated = self.ranker.calibration_.is_ready
         return Ranking(numbers, scores, self.table.book.names, likely if calibrated else None)
 
-    def chooser(self, only: Any = None, without: Any = None, *, keep_parents: bool = True) -> Chooser:
+    def chooser(self, only: Any = None, without: Any = None, *, keep_parents: bool = True, **_: Any) -> Chooser:
         """Return what chooses ranked labels; former names of labels are understood."""
         wanted, unwanted = None if only is None else as_items(only), () if without is None else as_items(without)
         return self.replica.chooser(wanted, unwanted, keep_parents=keep_parents)
@@ -120,22 +121,27 @@ class ServedTagger(Tagger):
         labels: Sequence[Iterable[Any]],
         *,
         wrong: Sequence[Iterable[Any]] | None = None,
+        labels_are: LabelsAre = "either",
         **options: Any,
     ) -> None:
         """Learn texts in order; former names of labels are understood, and retired labels are refused."""
-        right = [self._learnable(names) for names in labels]
-        unwanted = None if wrong is None else [self._parts(names) for names in wrong]
-        super().learn_many(texts, right, wrong=unwanted, **options)
+        check_labels_are(labels_are)
+        right = [self._learnable(names, labels_are) for names in labels]
+        unwanted = None if wrong is None else [self._parts(names, labels_are) for names in wrong]
+        super().learn_many(texts, right, wrong=unwanted, labels_are="ids", **options)
 
-    def _learnable(self, labels: Iterable[Any]) -> list[Name]:
-        names = self.table.resolve_all(labels)
+    def _resolved(self, labels: Iterable[Any], labels_are: LabelsAre) -> list[Name]:
+        return list(dict.fromkeys(self.replica.names.resolve(label, labels_are) for label in labels))
+
+    def _learnable(self, labels: Iterable[Any], labels_are: LabelsAre) -> list[Name]:
+        names = self._resolved(labels, labels_are)
         for name in names:
             if name in self.table.retired:
                 raise ValueError(f"label {name!r} is retired; add it to use it again")
         return names
 
-    def _parts(self, labels: Iterable[Any]) -> list[Name]:
-        return [part for label in self.table.resolve_all(labels) for part in self.table.members(label)]
+    def _parts(self, labels: Iterable[Any], labels_are: LabelsAre) -> list[Name]:
+        return [part for label in self._resolved(labels, labels_are) for part in self.table.members(label)]
 
     def fit(self, *_: Any, **__: Any) -> NoReturn:
         """Raise an error, because a served model is not trained from scratch."""

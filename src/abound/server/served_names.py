@@ -1,18 +1,27 @@
 """The names of labels for people, with those that they had before: shown names, and names that are only found."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from abound.errors import DamagedModel
+from abound.errors import DamagedModel, RefusedRecord
 from abound.server.labels import LabelTable
 from abound.store import decode_names, encode_names
 from abound.store.directory import Source
-from abound.store.journal.records import AddLabel, LabelEdit, NameLabel, RenameLabel
+from abound.store.journal.records import AddLabel, BandFeedback, LabelEdit, Learn, NameLabel, Record, RenameLabel
 from abound.store.names import Name
 from abound.tagger import Tagger
-from abound.tagger.naming import LabelsAre, NameIndex, resolve_label
+from abound.tagger.naming import LabelsAre, NameIndex, check_labels_are, label_of, only_one, resolve_label
+
+
+class Resolved(NamedTuple):
+    """A record with the ids of its labels, and the labels that were given by their names."""
+
+    record: Record
+    labels: Mapping[str, Name] = MappingProxyType({})
 
 
 class ServedNames:
@@ -56,28 +65,54 @@ class ServedNames:
 
     def resolve(self, given: Name, labels_are: LabelsAre = "either") -> Name:
         """Return the current label for an id, a former id or a name; ValueError if it is the name of several."""
-        label = resolve_label(given, labels_are, knows=self._knows, find=self._find, names_of=self.shown)
-        return self._labels.resolve(label)
+        return self._labels.resolve(self.id_of(given, labels_are))
+
+    def id_of(self, given: Name, labels_are: LabelsAre = "either") -> Name:
+        """Return the label that has a name, or the given id, which may be a former one."""
+        return resolve_label(given, labels_are, knows=self._knows, find=self.find, names_of=self.shown)
+
+    def resolve_record(self, record: Record) -> Resolved:
+        """Replace the names of labels in a record by their ids; RefusedRecord if one belongs to several labels."""
+        if not isinstance(record, Learn | BandFeedback):
+            return Resolved(record)
+        labels_are = check_labels_are(getattr(record, "labels_are", None) or "either")
+        resolved: dict[str, Name] = {}
+
+        def ids_of(labels: Iterable[Name]) -> tuple[Name, ...]:
+            found = []
+            for given in labels:
+                found.append(self.id_of(given, labels_are))
+                if found[-1] != given:
+                    resolved[str(given)] = found[-1]
+            return tuple(dict.fromkeys(found)) if resolved else tuple(found)
+
+        try:
+            if isinstance(record, BandFeedback):
+                changed: Record = replace(record, label=ids_of([record.label])[0])
+            else:
+                lists = ids_of(record.accepted), ids_of(record.rejected), ids_of(record.added)
+                changed = Learn(record.text, *lists)
+        except ValueError as error:
+            raise RefusedRecord(str(error)) from None
+        return Resolved(changed, resolved) if changed != record else Resolved(record)
 
     def _knows(self, label: Name) -> bool:
         labels = self._labels
         return label in labels.book or label in labels.aliases or str(label) in self._tagger.label_names
 
-    def _find(self, name: str) -> list[Name]:
+    def find(self, name: str) -> list[Name]:
+        """Return the labels with a name; a retired one only if there is no other."""
         labels = self._labels
         found = list(dict.fromkeys(labels.resolve(self._label_of(text)) for text in self._index.find(name)))
         return [label for label in found if label not in labels.retired] or found
 
+    def one(self, name: str) -> str | None:
+        """Return the label with a name, or None; ValueError if there are several."""
+        label = only_one(name, self.find(name), self.shown)
+        return None if label is None else str(label)
+
     def _label_of(self, text: str) -> Name:
-        """Return the label that is written as a text; names are kept by texts, and a label may be a number."""
-        for parse in (str, int, float):
-            try:
-                label: Name = parse(text)
-            except (ValueError, OverflowError):
-                continue
-            if label in self._labels.book or label in self._labels.aliases:
-                return label
-        return text
+        return label_of(text, lambda label: label in self._labels.book or label in self._labels.aliases)
 
     # -- editing -------------------------------------------------------------------------------------
 

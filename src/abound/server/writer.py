@@ -8,16 +8,17 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from abound.closing import Closing
 from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
 from abound.server.home import Home
 from abound.server.rebuilds import Prepared, Rebuilds
 from abound.server.replay import Progress, follow, unapplied_error
+from abound.server.served_names import Resolved
 from abound.server.snapshotter import start_snapshot
 from abound.store.journal import Entry, Journal, Origin, Receipt
-from abound.store.journal.records import LABEL_EDITS, Control, Forget, Record
+from abound.store.journal.records import LABEL_EDITS, Control, Forget, Learn, Record
 
 LOG = logging.getLogger(__name__)
 GROUP_SIZE = 64  # records per commit
@@ -30,11 +31,18 @@ BYTES_PER_COST = 200  # a large model takes long to load and to write, so it may
 NOBODY = Origin()
 
 
-class _Request(NamedTuple):
-    record: Record
+@dataclass(slots=True)
+class _Request:
+    record: Record  # as it was sent
     key: str | None
     origin: Origin
     answer: "Future[Receipt]"
+    resolved: Resolved
+
+    def entry(self) -> Entry:
+        """Return what is written: the record with the ids of its labels."""
+        record = self.resolved.record
+        return Entry(record, self.key, self.origin, None if record is self.record else self.record)
 
 
 class Writer(Closing):
@@ -148,7 +156,7 @@ class Writer(Closing):
         JournalUnavailable
             If the writer is closed.
         """
-        request = _Request(record, key, origin, Future())
+        request = _Request(record, key, origin, Future(), Resolved(record))
         with self._closing:
             if self._closed:
                 raise JournalUnavailable("the writer is closed")
@@ -250,6 +258,9 @@ class Writer(Closing):
                 # The records before it must be applied first, to tell whether it is valid or a repetition.
                 self._commit(group)
                 group = []
+            if group and self.replica.needs_earlier(request.record):
+                self._commit(group)
+                group = []
             if self._is_new(request):
                 group.append(request)
                 if is_label_edit:
@@ -265,7 +276,8 @@ class Writer(Closing):
             self.replica.check_usable()
             sequence = self.journal.find(request.record, request.key)
             if sequence is None:
-                self.replica.check(request.record, closed=self.closed)
+                request.resolved = self.replica.resolve_names(request.record)
+                self.replica.check(request.resolved.record, closed=self.closed)
                 return True
             request.answer.set_result(Receipt(sequence, True))
         except Exception as error:
@@ -276,16 +288,19 @@ class Writer(Closing):
         if not group:
             return
         try:
-            receipts = self.journal.append([Entry(request.record, request.key, request.origin) for request in group])
+            receipts = self.journal.append([request.entry() for request in group])
         except Exception as error:
             for request in group:
                 request.answer.set_exception(error)
             return
         for request, receipt in zip(group, receipts, strict=True):
+            resolved, book = request.resolved, self.replica.labels.book
+            n_known = len(book)
             if self._refusal is None:
-                self._apply(receipt.sequence, request.record)
+                self._apply(receipt.sequence, resolved.record)
             if self._refusal is None:
-                request.answer.set_result(receipt)
+                made = tuple(book.names[n_known:]) if isinstance(resolved.record, Learn) else ()
+                request.answer.set_result(receipt._replace(new_labels=made, resolved=resolved.labels))
             else:  # it is committed, but comes after a record that could not be applied
                 request.answer.set_exception(self._refusal)
 

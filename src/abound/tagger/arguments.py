@@ -1,6 +1,6 @@
 """Validate the arguments of a tagger before anything is learned."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,18 @@ def validate_examples(texts: Sequence[Text], labels: Sequence[Iterable[Any]]) ->
             if type(name) is not str:
                 plain_name(name)
     return list(texts), names_of
+
+
+def check_wrong_are_known(
+    right: Sequence[Iterable[Any]], wrong: Sequence[Iterable[Any]], known: Container[Any]
+) -> None:
+    """Raise ValueError if a wrong label is neither known nor learned before: nothing would be learned from it."""
+    learned: set[Any] = set()
+    for labels, rejected in zip(right, wrong, strict=True):
+        for label in rejected:
+            if label not in known and label not in learned:
+                raise ValueError(f"label {label!r} is not known, so there is nothing to learn from it being wrong")
+        learned.update(labels)
 
 
 def as_texts(texts: Iterable[Text]) -> list[Text]:

@@ -1,7 +1,7 @@
 """Find labels by their names for people: a name that belongs to exactly one label stands for that label."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
 
 from abound.store.names import Name
 
@@ -109,13 +109,97 @@ def resolve_label(
     if labels_are == "ids" or not isinstance(given, str) or (labels_are == "either" and knows(given)):
         return given
     found = find(given)
-    if len(found) == 1:
-        return found[0]
-    if not found or knows(given):
+    if len(found) > 1 and knows(given):
         return given
+    label = only_one(given, found, names_of)
+    return given if label is None else label
+
+
+def only_one(given: str, found: Sequence[Name], names_of: Callable[[Name], Sequence[str]]) -> Name | None:
+    """Return the only label that a name belongs to, or None if there is none; ValueError if there are several."""
+    if len(found) < 2:
+        return found[0] if found else None
     choices = ", ".join(_described(label, names_of(label)) for label in found[:SHOWN_CHOICES])
     more = f" and {len(found) - SHOWN_CHOICES:,} more" if len(found) > SHOWN_CHOICES else ""
     raise ValueError(f"{given!r} is the name of {len(found):,} labels: {choices}{more}; give one of these")
+
+
+class NameResolver:
+    """Resolve the labels of texts, which may be given by their names.
+
+    Parameters
+    ----------
+    names : callable
+        Returns the names by label, the preferred one first.
+    knows : callable
+        Returns whether an id is known, besides those that have names.
+    """
+
+    def __init__(
+        self, names: Callable[[], Mapping[str, Sequence[str]]], knows: Callable[[Any], bool] = lambda _: False
+    ) -> None:
+        self._names = names
+        self._also_knows = knows
+        self._n_indexed = 0
+        self._index = self._new_index()
+
+    def _new_index(self) -> NameIndex:
+        return NameIndex(self._names, lambda label: self._names().get(label, ()))
+
+    def update(self, labels: Iterable[str]) -> None:
+        """Note the names of labels that were named since."""
+        self._index.update(labels)
+        self._n_indexed = len(self._names())
+
+    def find(self, name: str) -> list[str]:
+        """Return the labels with a name: those that match best."""
+        names = self._names()
+        if not names:
+            return []
+        if len(names) != self._n_indexed:  # the caller has changed the names
+            self._index, self._n_indexed = self._new_index(), len(names)
+        return self._index.find(name)
+
+    def one(self, name: str) -> str | None:
+        """Return the label with a name, or None; ValueError if there are several."""
+        label = only_one(name, self.find(name), self._names_of)
+        return None if label is None else str(label)
+
+    def knows(self, label: Name) -> bool:
+        """Return whether an id is known."""
+        return self._also_knows(label) or str(label) in self._names()
+
+    def resolve(self, given: Name, labels_are: LabelsAre = "either") -> Name:
+        """Return the label that was given by its id or its name; see `resolve_label`."""
+        return resolve_label(given, labels_are, knows=self.knows, find=self._labels, names_of=self._names_of)
+
+    def _labels(self, name: str) -> list[Name]:
+        return [self._label_of(label) for label in self.find(name)]
+
+    def _label_of(self, text: str) -> Name:
+        return label_of(text, self._also_knows)
+
+    def _names_of(self, label: Name) -> Sequence[str]:
+        return self._names().get(str(label), ())
+
+    def rows(self, lists: Iterable[Iterable[Any]], labels_are: LabelsAre = "either") -> list[list[Any]]:
+        """Return the labels of each text by their ids."""
+        check_labels_are(labels_are)
+        if labels_are == "ids" or not self._names():
+            return [list(row) for row in lists]
+        return [[self.resolve(given, labels_are) for given in row] for row in lists]
+
+
+def label_of(text: str, knows: Callable[[Name], bool]) -> Name:
+    """Return the known label that is written as a text: names are kept by texts, and a label may be a number."""
+    for parse in (str, int, float):
+        try:
+            label: Name = parse(text)
+        except (ValueError, OverflowError):
+            continue
+        if knows(label):
+            return label
+    return text
 
 
 def _described(label: Name, names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """The parts of a tagger: text encoder, ranker, label names, hierarchy and bands, in memory and in a directory."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,7 @@ from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
 from abound.tagger.arguments import as_items, check_depth
 from abound.tagger.choosing import rank_chosen
+from abound.tagger.naming import NameResolver
 from abound.tagger.settings import TaggerSettings
 from abound.text.language import AUTO
 from abound.texts import Text
@@ -58,6 +59,7 @@ class TaggerParts(Stored):
         self._field_weights: dict[str, float] | None = None
         self.set_language(settings.language)
         self._label_names: dict[str, list[str]] | None = {}
+        self._resolver: NameResolver | None = None
         self._saved_names: tuple[NDArray[Any], ...] = ()
         self._bands: Bands | None = None
         self._hierarchy: Hierarchy | None = None
@@ -119,11 +121,20 @@ class TaggerParts(Stored):
             self._links = LabelLinks(self._hierarchy or Hierarchy.empty(), self.ranker.labels_)
         return self._links
 
-    def chooser(self, only: Any = None, without: Any = None, *, keep_parents: bool = True) -> Chooser:
-        """Return what chooses ranked labels; see `Tagger.rank`."""
+    def chooser(
+        self,
+        only: Any = None,
+        without: Any = None,
+        *,
+        keep_parents: bool = True,
+        find: Callable[[str], str | None] | None = None,
+    ) -> Chooser:
+        """Return what chooses ranked labels; see `Tagger.rank`. `find` returns the label with a name."""
         wanted, unwanted = (None if given is None else as_items(given) for given in (only, without))
         allowed = (
-            self.links.select(wanted, unwanted or (), self.label_names) if wanted is not None or unwanted else None
+            self.links.select(wanted, unwanted or (), find or self.resolver.one)
+            if wanted is not None or unwanted
+            else None
         )
         return Chooser(self.links, allowed, keep_parents=keep_parents)
 
@@ -146,6 +157,15 @@ class TaggerParts(Stored):
         """Return the display names of the labels on `path_of`."""
         return [self.name_of(one) for one in self.path_of(label)]
 
+    # -- names ---------------------------------------------------------------------------------------
+
+    @property
+    def resolver(self) -> NameResolver:
+        """What finds labels by their names."""
+        if self._resolver is None:
+            self._resolver = NameResolver(lambda: self.label_names, lambda label: label in self.ranker.labels_)
+        return self._resolver
+
     # -- content -------------------------------------------------------------------------------------
 
     @property
@@ -161,6 +181,7 @@ class TaggerParts(Stored):
     @label_names.setter
     def label_names(self, names: Mapping[str, Sequence[str]]) -> None:
         self._label_names = {str(label): list(given) for label, given in names.items()}
+        self._resolver = None
 
     def use_saved_names(self, arrays: tuple[NDArray[Any], ...]) -> None:
         """Validate the label names of a model directory and keep them; they are decoded on first use."""
@@ -169,7 +190,7 @@ class TaggerParts(Stored):
         check_texts(names, name_offsets)
         if len(label_offsets) != len(name_offsets):
             raise ValueError("the number of labels differs from the number of names")
-        self._saved_names, self._label_names = arrays, None
+        self._saved_names, self._label_names, self._resolver = arrays, None, None
 
     def name_of(self, label: Any) -> str:
         """Return the display name of a label: the first of its names, or the label itself."""

@@ -23,6 +23,7 @@ from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_o
 from abound.tagger.arguments import (
     as_list,
     check_depth,
+    check_wrong_are_known,
     validate_examples,
     validate_labels,
     validate_names,
@@ -31,6 +32,7 @@ from abound.tagger.arguments import (
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.estimator import TextEstimator
 from abound.tagger.label_lists import warn_of_labels
+from abound.tagger.naming import LabelsAre, NameResolver
 from abound.tagger.pruning import prune
 from abound.tagger.training import Training
 from abound.tagger.votes import TextVotes
@@ -86,6 +88,7 @@ class Tagger(TextEstimator):
         label_names: Mapping[Any, str | Sequence[str]] | None = None,
         hierarchy: Hierarchy | None = None,
         sample_weight: Any = None,
+        labels_are: LabelsAre = "either",
     ) -> Self:
         """Train from scratch, on texts in any order.
 
@@ -109,6 +112,8 @@ class Tagger(TextEstimator):
             A weight per text, from 0 to 1,000. The words of a text are counted once. Then the text is learned twice
             for a weight of 2; a fraction scales the update. A text of weight 0 is ignored. The calibration takes each
             text once. Training on Spark takes no weights.
+        labels_are : {"either", "ids", "names"}
+            Whether labels are given by their ids or by their names in `label_names`; see `learn`.
 
         Returns
         -------
@@ -117,6 +122,8 @@ class Tagger(TextEstimator):
         lists, form = validate_targets(labels)
         texts, labels = validate_examples(as_list(texts), lists)
         names = validate_names(label_names or {})
+        shown = {str(label): given for label, given in names.items()}
+        labels = NameResolver(lambda: shown, lambda label: label in names).rows(labels, labels_are)
         weights = self._weights_to_fit(sample_weight, labels)
         warn_of_labels(labels)
         self.renew()
@@ -143,6 +150,7 @@ class Tagger(TextEstimator):
         """
         all_names = validate_names(names)
         self.label_names.update({str(label): given for label, given in all_names.items()})  # in place: may be many
+        self.resolver.update(map(str, all_names))
         self.learn_name_pairs([(label, name) for label, given in all_names.items() for name in given])
 
     def learn_name_pairs(self, pairs: Sequence[tuple[Any, str]]) -> None:
@@ -164,6 +172,7 @@ class Tagger(TextEstimator):
         insist: bool = True,
         judge: bool = True,
         sample_weight: float = 1.0,
+        labels_are: LabelsAre = "either",
     ) -> None:
         """Learn one text and its labels, which count from the next ranking on.
 
@@ -176,7 +185,8 @@ class Tagger(TextEstimator):
         labels : iterable of names
             The right labels; new ones are added.
         wrong : iterable of names
-            Labels that are known to be wrong. Other labels are not taken as wrong.
+            Labels that are known to be wrong. Other labels are not taken as wrong. A label that the tagger does not
+            have is an error.
         insist : bool
             Whether to repeat the update until the labels rank first for this text and the wrong ones do not, as a
             person who makes a correction expects. Not all rankers support it. If False, the text counts like any
@@ -186,9 +196,14 @@ class Tagger(TextEstimator):
         sample_weight : float
             The weight of the text, from 0 to 1,000. With 2, it is learned twice; a fraction scales the update, and
             with 0 the text is ignored.
+        labels_are : {"either", "ids", "names"}
+            A name in `label_names` that belongs to exactly one label stands for that label; one that belongs to
+            several is an error. With "either", a known id is never taken as a name. With "ids", names are not looked
+            up. With "names", a name wins over an id.
         """
         weights = None if sample_weight == 1.0 else [sample_weight]
-        self.learn_many([text], [labels], wrong=[wrong], insist=insist, judge=judge, sample_weight=weights)
+        how: dict[str, Any] = {"insist": insist, "judge": judge, "sample_weight": weights, "labels_are": labels_are}
+        self.learn_many([text], [labels], wrong=[wrong], **how)
 
     def learn_many(
         self,
@@ -199,11 +214,31 @@ class Tagger(TextEstimator):
         insist: bool = False,
         judge: bool = True,
         sample_weight: Any = None,
+        labels_are: LabelsAre = "either",
     ) -> None:
         """Learn texts in order; the result is the same as calling `learn` for each text with the same `insist`.
 
         All inputs are validated before any is learned.
         """
+        texts, lists = validate_examples(texts, labels)
+        right = self.resolver.rows(lists, labels_are)
+        rejected = None if wrong is None else self.resolver.rows(validate_examples(texts, wrong)[1], labels_are)
+        if rejected is not None and any(rejected):
+            self.ranker.check_wrong(right, rejected)
+            check_wrong_are_known(right, rejected, self.ranker.labels_)
+        self.learn_ids(texts, right, wrong=rejected, insist=insist, judge=judge, sample_weight=sample_weight)
+
+    def learn_ids(
+        self,
+        texts: Sequence[Text],
+        labels: Sequence[Iterable[Any]],
+        *,
+        wrong: Sequence[Iterable[Any]] | None = None,
+        insist: bool = False,
+        judge: bool = True,
+        sample_weight: Any = None,
+    ) -> None:
+        """Learn texts as `learn_many` does, with labels by their ids; wrong labels that are not known are ignored."""
         texts, labels = validate_examples(texts, labels)
         rejected = None if wrong is None else validate_examples(texts, wrong)[1]
         if rejected is not None and not any(rejected):
@@ -288,9 +323,9 @@ class Tagger(TextEstimator):
         k : int
             Maximum number of labels.
         only, without : str or iterable of str, optional
-            Labels to rank, or not to rank. Each is a label or its preferred name, with all labels below it in the
-            hierarchy; "=" and a label, for this label alone; or a scheme. The k best labels that are left keep the
-            scores and probabilities that they have among all labels.
+            Labels to rank, or not to rank. Each is a label or its name, with all labels below it in the hierarchy; "="
+            and a label, for this label alone; or a scheme. The k best labels that are left keep the scores and
+            probabilities that they have among all labels.
         keep_parents : bool
             Whether a label may be ranked together with one above it in the hierarchy. If False, only the better of them
             is returned.
@@ -458,7 +493,7 @@ class Tagger(TextEstimator):
 
     def _number_of(self, label: Any) -> int:
         try:
-            return self.ranker.labels_.id_of(label)
+            return self.ranker.labels_.id_of(self.resolver.resolve(label))
         except KeyError:
             raise ValueError(f"label {label!r} is unknown; learn it first") from None
 

@@ -89,7 +89,7 @@ def test_a_correction_is_learnt_before_the_next_request(home):
         return learnt, ranked
 
     learnt, ranked = talk(home, conversation)
-    assert learnt.json() == {"sequence": 1, "repeated": False}
+    assert learnt.json() == {"sequence": 1, "repeated": False, "new_labels": ["dessert"]}
     assert ranked.json()["sequence"] == 1
     assert ranked.json()["labels"][0]["label"] == "dessert"
 
@@ -104,7 +104,7 @@ def test_a_repeated_key_is_applied_once(home):
         return first, again, other, client.writer.replica.tagger.n_rows
 
     first, again, other, rows = talk(home, conversation)
-    assert first.json() == {"sequence": 1, "repeated": False}
+    assert first.json() == {"sequence": 1, "repeated": False, "new_labels": ["dessert"]}
     assert again.json() == {"sequence": 1, "repeated": True}
     check_problem(other, 409, "belongs to record 1")
     assert rows == 3

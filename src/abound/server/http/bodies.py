@@ -1,6 +1,6 @@
 """The types of requests and responses; they parse, encode, and define the OpenAPI document."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -180,6 +180,13 @@ class LearnRequest(_Request):
     accepted: Labels = ()
     rejected: Labels = ()
     added: Labels = ()
+    labels_are: Annotated[
+        Literal["ids", "names"] | None,
+        Meta(
+            description="How labels are given. By default, a label may be given by its id or by a name that belongs to "
+            "no other label; with `names`, a name wins over an id."
+        ),
+    ] = None
     key: Annotated[str, Meta(min_length=1, max_length=200, description="As the header Idempotency-Key.")] | None = None
 
 
@@ -188,6 +195,10 @@ class Learned(_Response):
 
     sequence: Sequence
     repeated: bool
+    new_labels: Annotated[list[str | int | float], Meta(description="The labels that this record made.")] = []
+    resolved: Annotated[
+        dict[str, str | int | float], Meta(description="The labels that were given by their names, by name.")
+    ] = {}
 
 
 class FeedbackRequest(_Request):

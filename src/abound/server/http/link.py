@@ -15,6 +15,7 @@ import msgspec
 from abound import errors
 from abound.errors import AboundError, JournalError
 from abound.server.http.metrics import Facts, WorkerState
+from abound.store.journal import Receipt
 from abound.store.journal.records import MAX_BYTES
 
 MAX_MESSAGE_BYTES = 2 * MAX_BYTES
@@ -48,6 +49,17 @@ class Written(msgspec.Struct, tag=True):
     number: int
     sequence: int
     repeated: bool
+    new_labels: tuple[str | int | float, ...] = ()
+    resolved: dict[str, str | int | float] = {}
+
+    def receipt(self) -> Receipt:
+        """Return the writer's receipt."""
+        return Receipt(self.sequence, self.repeated, self.new_labels, self.resolved)
+
+    @classmethod
+    def of(cls, number: int, receipt: Receipt) -> "Written":
+        """Return the message of a receipt."""
+        return cls(number, receipt.sequence, receipt.repeated, receipt.new_labels, dict(receipt.resolved))
 
 
 class Refused(msgspec.Struct, tag=True):

@@ -209,11 +209,7 @@ class Supervisor:
     def _written(self, link: Link, number: int, answer: "Future[Receipt]") -> None:
         """Answer a worker; this is called in the writer's thread."""
         error = answer.exception()
-        reply = (
-            Written(number, answer.result().sequence, answer.result().repeated)
-            if error is None
-            else Refused.of(number, error)
-        )
+        reply = Written.of(number, answer.result()) if error is None else Refused.of(number, error)
         self._loop.call_soon_threadsafe(link.send, reply)
 
     def _applied(self, _: int) -> None:

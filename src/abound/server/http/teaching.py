@@ -13,9 +13,9 @@ async def learn(call: Call[LearnRequest]) -> Learned:
     request = call.request
     check_text(request.text)
     check_fields(call.service.replica.tagger, request.text)
-    record = Learn(request.text, request.accepted, request.rejected, request.added)
+    record = Learn(request.text, request.accepted, request.rejected, request.added, request.labels_are)
     receipt = await call.service.learn(record, call.key or request.key, call.origin)
-    return Learned(receipt.sequence, receipt.repeated)
+    return Learned(receipt.sequence, receipt.repeated, list(receipt.new_labels), dict(receipt.resolved))
 
 
 async def feedback(call: Call[FeedbackRequest]) -> Noted:

@@ -126,7 +126,7 @@ class RemoteJournalClient:
                     self._writer_open.set()
                     applied(message.sequence)
                 case Written():
-                    _resolve(self._receipts, message.number, Receipt(message.sequence, message.repeated))
+                    _resolve(self._receipts, message.number, message.receipt())
                 case Refused():
                     _resolve(self._receipts, message.number, message.error())
                 case Known():

@@ -34,6 +34,9 @@ class Learn:
         Labels that were suggested and are wrong.
     added : tuple of names
         Labels that are right and were not suggested.
+    labels_are : {"ids", "names"}, optional
+        How labels are given; by default, a label may be given by its id or its name. The writer replaces names by ids
+        before it writes a record, so that a written record has only ids.
     """
 
     kind: ClassVar[str] = "learn"
@@ -41,8 +44,11 @@ class Learn:
     accepted: tuple[Name, ...] = ()
     rejected: tuple[Name, ...] = ()
     added: tuple[Name, ...] = ()
+    labels_are: str | None = None
 
     def __post_init__(self) -> None:
+        if self.labels_are not in (None, "ids", "names"):
+            raise RefusedRecord(f"labels_are must be 'ids', 'names' or None, got {self.labels_are!r}")
         object.__setattr__(self, "text", _text(self.text))
         for field in ("accepted", "rejected", "added"):
             object.__setattr__(self, field, _labels(field, getattr(self, field)))

@@ -8,11 +8,14 @@ that the chain can still be verified, but nobody can test whether a text was the
 import json
 import secrets
 import struct
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from abound.errors import DamagedJournal, JournalError, RefusedRecord
 from abound.store.journal.checksums import DIGEST_BYTES, digest_of
 from abound.store.journal.records import Record
+from abound.store.names import Name
 
 FORMAT, VERSION = "abound journal", 5
 VERSIONS = (1, 2, 3, 4, VERSION)  # that can be read; see `old_rows.py`
@@ -68,10 +71,19 @@ class Entry(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """The sequence of a record, and whether it had already been written under the same key."""
+    """The sequence of a record, and whether it had already been written under the same key.
+
+    `new_labels` are the labels that it made, and `resolved` the labels that were given by their names, if a writer has
+    applied it.
+    """
 
     sequence: int
     repeated: bool
+    new_labels: tuple[Name, ...] = ()
+    resolved: Mapping[str, Name] = MappingProxyType({})
+
+    def __repr__(self) -> str:
+        return f"Receipt(sequence={self.sequence}, repeated={self.repeated})"
 
 
 class StoredRecord(NamedTuple):
