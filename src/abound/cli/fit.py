@@ -14,6 +14,7 @@ import typer
 from abound.cli import memory
 from abound.cli.choosing import ReplaceOption, replace_labels
 from abound.cli.common import STANDARD, JsonOption, emit, note, parse_size, show_size, wants_json
+from abound.cli.label_names import FileLabels, LabelsAreOption, check_option, note_labels
 from abound.cli.reading import WeightedReading
 from abound.cli.targets import lock_target
 
@@ -173,6 +174,7 @@ def fit(
     max_memory: MaxMemoryOption = None,
     force: ForceOption = False,
     as_json: JsonOption = None,
+    labels_are: LabelsAreOption = "either",
     *,
     setting: NamedSetting,
     reading: WeightedReading,
@@ -195,6 +197,7 @@ def fit(
     tagger = make_tagger(**params)
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
     names, relations = vocabulary_of(label_names, hierarchy, setting.language, documents)
+    named = read_by_names([documents, *([] if apart is None else [apart])], names, labels_are)
     if replace_deprecated:
         replace_labels([documents] if apart is None else [documents, apart], relations)
     if STANDARD in inputs and passes is None:  # a stream may not end, so it is learned row by row
@@ -209,6 +212,7 @@ def fit(
         raise ValueError(f"all {stats.rows:,} rows of {', '.join(inputs)} have weight 0, so there is nothing to learn")
     documents.check_labels(needed=not tagger.n_labels)
     tagger.hierarchy = relations
+    note_labels(named.resolved, ())
     note_deprecated(tagger)
     tagger.save(model)
     report(tagger, stats, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
@@ -239,6 +243,17 @@ def vocabulary_of(
     if found.excluded.cyclic:
         note(f"{found.excluded.cyclic:,} relations to broader concepts that form a cycle were ignored")
     return names, found
+
+
+def read_by_names(inputs: Iterable["Inputs"], names: dict[str, list[str]], labels_are: str) -> FileLabels:
+    """Read the labels of rows by their ids from now on, whether they are given by ids or by names."""
+    from abound.tagger.naming import NameResolver
+
+    how, resolver = check_option(labels_are), NameResolver(lambda: names)
+    named = FileLabels(lambda label: resolver.resolve(label, how))
+    for documents in inputs if names else ():
+        documents.label_of = named
+    return named
 
 
 def names_of(path: str, language: str | None, documents: "Inputs") -> "Vocabulary":

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abound.cli.common import note
+from abound.cli.label_names import note_labels
 from abound.cli.rank_changes import DEPTH, compare, ranks_of
 from abound.cli.remote import SOURCE, key_of_row
 from abound.texts import Text
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
     from abound.server import Home, Writer
 
+TEACH = "teach the server with --server URL instead of a home"
 WAITING = 256  # rows that wait for a commit
 
 
@@ -67,24 +69,26 @@ def note_other_origin(model: str, home: "Home") -> None:
         )
 
 
-def teach_home(path: str, text: Text, labels: list[str], wrong: list[str]) -> dict[str, Any]:
+def teach_home(path: str, text: Text, labels: list[str], wrong: list[str], labels_are: str) -> dict[str, Any]:
     """Teach a home that is not being served one text, and return the ranks of its labels before and after."""
     from abound.store.journal import Origin
     from abound.store.journal.records import Learn
 
-    with _open_writer(path) as writer:
+    with open_writer(path, TEACH) as writer:
         replica = writer.replica
         before = ranks_of(replica.rank(text, DEPTH)) if replica.tagger.n_rows else {}
         started = time.perf_counter()
-        record = Learn(text, added=tuple(labels), rejected=tuple(wrong))
+        record = Learn(text, (), tuple(wrong), tuple(labels), None if labels_are == "either" else labels_are)
         receipt = writer.submit(record, origin=Origin(source=SOURCE)).result()
         seconds = time.perf_counter() - started
-        shown = map(str, replica.labels.resolve_all(labels + wrong))
+        note_labels(receipt.resolved, receipt.new_labels)
+        given = [receipt.resolved.get(label, label) for label in labels + wrong]
+        shown = map(str, replica.labels.resolve_all(given))
         taught = compare(shown, before, ranks_of(replica.rank(text, DEPTH)))
     return {"rows": 1, "seconds": round(seconds, 6), "sequence": receipt.sequence, "taught": taught}
 
 
-def learn_in_home(path: str, inputs: "Inputs") -> dict[str, Any]:
+def learn_in_home(path: str, inputs: "Inputs", labels_are: str) -> dict[str, Any]:
     """Write every row of a file to the journal of a home; rows that were written before are not learned again."""
     from abound.cli.inputs import chunks
     from abound.cli.progress import Progress
@@ -92,31 +96,41 @@ def learn_in_home(path: str, inputs: "Inputs") -> dict[str, Any]:
     from abound.store.journal.records import Learn
 
     rows = repeated = unlabelled = sequence = number = 0
-    with _open_writer(path) as writer, Progress("learning", inputs.share) as progress:
+    how = None if labels_are == "either" else labels_are
+    resolved: dict[str, Any] = {}
+    made: list[Any] = []
+    with (
+        open_writer(path, TEACH) as writer,
+        Progress("learning", inputs.share) as progress,
+    ):
         for chunk in chunks(inputs.training_rows(), WAITING):
             answers = []
             for document in chunk:
                 if document.labels or document.wrong:
-                    record = Learn(document.text, added=document.labels, rejected=document.wrong)
+                    record = Learn(document.text, (), document.wrong, document.labels, how)
                     answers.append(writer.submit(record, key_of_row(number, document), Origin(source=SOURCE)))
                 else:
                     unlabelled += 1
                 number += 1
             for answer in answers:
-                sequence, again = answer.result()[:2]
-                rows, repeated = rows + 1, repeated + again
+                receipt = answer.result()
+                resolved |= receipt.resolved
+                made += receipt.new_labels
+                rows, repeated, sequence = rows + 1, repeated + receipt.repeated, receipt.sequence
             progress.update(rows)
         seconds = progress.seconds
     inputs.note_skipped()
+    note_labels(resolved, made)
     counts = {"rows": rows, "rows_without_label": unlabelled, "learnt_before": repeated, "skipped": inputs.n_skipped}
     return {**counts, "seconds": round(seconds, 3), "sequence": sequence}
 
 
-def _open_writer(path: str) -> "Writer":
+def open_writer(path: str, remedy: str) -> "Writer":
+    """Open the journal of a home for writing; if it is being served, an error says what to do instead."""
     from abound.errors import JournalInUse
     from abound.server import Home, Writer
 
     try:
         return Writer(Home(path), report=note)
     except JournalInUse:
-        raise ValueError(f"{path} is being served; teach the server with --server URL instead of {path}") from None
+        raise ValueError(f"{path} is being served; {remedy}") from None

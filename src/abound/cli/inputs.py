@@ -1,7 +1,7 @@
 """The rows of a command's input files, numbered across all files."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -55,6 +55,7 @@ class Inputs:
         self._labels = LabelWatch()
         self._warned = "label_separator" in options  # a given separator is deliberate
         self.replacements: Mapping[str, str] = {}  # labels that are read as others
+        self.label_of: Callable[[str], str] | None = None  # returns the id of a label that may be given by its name
 
     @property
     def is_stream(self) -> bool:
@@ -80,7 +81,18 @@ class Inputs:
             self._at = at
             for document in reader:
                 self.rows += 1
-                yield self._replaced(document) if self.replacements else document
+                named = document if self.label_of is None else self._by_ids(document, self.label_of)
+                yield self._replaced(named) if self.replacements else named
+
+    def _by_ids(self, document: Document, label_of: Callable[[str], str]) -> Document:
+        """Return a document with the ids of its labels; an ambiguous name is an error."""
+        try:
+            labels, wrong = tuple(map(label_of, document.labels)), tuple(map(label_of, document.wrong))
+        except ValueError as error:
+            raise ValueError(f"row {self.rows:,}: {error}") from None
+        if (labels, wrong) == (document.labels, document.wrong):
+            return document
+        return document._replace(labels=tuple(dict.fromkeys(labels)), wrong=tuple(dict.fromkeys(wrong)))
 
     def _replaced(self, document: Document) -> Document:
         """Return a document with other labels instead of those in `replacements`."""

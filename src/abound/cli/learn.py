@@ -7,6 +7,7 @@ import typer
 
 from abound.cli.common import JsonOption, emit, load_tagger, wants_json
 from abound.cli.homes import is_home, learn_in_home, teach_home
+from abound.cli.label_names import FileLabels, LabelsAreOption, check_option, note_labels
 from abound.cli.rank_changes import DEPTH, compare, ranks_of
 from abound.cli.reading import FieldOption, WeightedReading, parse_fields
 from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, model_and_input, teach_server
@@ -15,6 +16,7 @@ from abound.texts import Text, joined
 
 if TYPE_CHECKING:
     from abound.tagger import Tagger
+    from abound.tagger.naming import LabelsAre
 
 EPILOG = """\b
 Example:
@@ -43,6 +45,7 @@ def learn(
     as_json: JsonOption = None,
     server: ServerOption = None,
     key: KeyOption = None,
+    labels_are: LabelsAreOption = "either",
     *,
     reading: WeightedReading,
 ) -> None:
@@ -58,6 +61,7 @@ def learn(
         raise typer.BadParameter("--text and --field need --label or --wrong, and these need a text")
     if server is not None and reading.weight_field:
         raise typer.BadParameter("a server learns every row once; omit --weight-field with --server")
+    how = check_option(labels_are)
     right_and_wrong = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
     if given is not None:
         check_example(given, *right_and_wrong)
@@ -67,29 +71,33 @@ def learn(
         inputs = Inputs([str(input_)], reading)
     if server is not None:
         if given is None:
-            result = learn_on_server(server, key, inputs)
+            result = learn_on_server(server, key, inputs, how)
         else:
-            result = teach_server(server, key, given, *right_and_wrong)
+            result = teach_server(server, key, given, *right_and_wrong, how)
         report(server, result, as_json)
         return
     model = str(model)
     if is_home(model):
         if reading.weight_field:
             raise typer.BadParameter("a served model learns every row once; omit --weight-field")
-        result = learn_in_home(model, inputs) if given is None else teach_home(model, given, *right_and_wrong)
+        taught = None if given is None else teach_home(model, given, *right_and_wrong, how)
+        result = learn_in_home(model, inputs, how) if taught is None else taught
         report(model, result, as_json)
         return
     lock_model(ctx, model)
     if given is not None:
         tagger = load_tagger(model)
-        result = teach(tagger, given, *right_and_wrong)
+        result = teach(tagger, given, *right_and_wrong, how)
     else:
         from abound.cli.learning import learn_stream
 
         tagger = load_tagger(model)
         known = tagger.n_labels
+        names = FileLabels(lambda label: tagger.label_of(label, how))
+        inputs.label_of = names
         stats = learn_stream(tagger, inputs)
         inputs.check_labels()
+        note_labels(names.resolved, tagger.ranker.labels_.names[known:] if tagger.label_names else ())
         result = {**stats.as_dict(), "skipped": inputs.n_skipped, "new_labels": tagger.n_labels - known}
     tagger.save(model)
     report(model, {**result, "rows_in_all": tagger.n_rows, "labels_in_all": tagger.n_labels}, as_json)
@@ -108,12 +116,15 @@ def check_example(text: Text, labels: list[str], wrong: list[str]) -> None:
             raise ValueError(f"{option} must not be empty")
 
 
-def teach(tagger: "Tagger", text: Text, labels: list[str], wrong: list[str]) -> dict[str, Any]:
+def teach(tagger: "Tagger", text: Text, labels: list[str], wrong: list[str], how: "LabelsAre") -> dict[str, Any]:
     """Learn one text, and return the ranks of its labels and of the wrong ones before and after."""
+    names = FileLabels(lambda label: tagger.label_of(label, how))
+    labels, wrong = list(dict.fromkeys(map(names, labels))), list(dict.fromkeys(map(names, wrong)))
     known, before = tagger.n_labels, ranks_of(tagger.rank(text, DEPTH)) if tagger.n_rows else {}
     started = time.perf_counter()
-    tagger.learn(text, labels, wrong=wrong)
+    tagger.learn(text, labels, wrong=wrong, labels_are="ids")
     seconds = time.perf_counter() - started
+    note_labels(names.resolved, tagger.ranker.labels_.names[known:])
     taught = compare(labels + wrong, before, ranks_of(tagger.rank(text, DEPTH)))
     return {"rows": 1, "seconds": round(seconds, 6), "new_labels": tagger.n_labels - known, "taught": taught}
 

@@ -145,8 +145,22 @@ def _is_correction(document: "Document") -> bool:
 def learn_rows(tagger: "Tagger", rows: Sequence["Document"], is_correction: bool) -> None:
     """Learn rows in order, as examples or as corrections with wrong labels, which the ranking must show."""
     if rows:
-        wrong = [document.wrong for document in rows] if is_correction else None
-        tagger.learn_many(*_examples(rows), wrong=wrong, insist=is_correction, sample_weight=_weights(rows))
+        wrong = _known_wrong(tagger, rows) if is_correction else None
+        how: dict[str, Any] = {"insist": is_correction, "sample_weight": _weights(rows), "labels_are": "ids"}
+        tagger.learn_many(*_examples(rows), wrong=wrong, **how)
+
+
+def _known_wrong(tagger: "Tagger", rows: Sequence["Document"]) -> list[list[str]]:
+    """Return the wrong labels of rows without those that are not known: nothing can be learned from them."""
+    learned: set[str] = set()
+    kept: list[list[str]] = []
+    for document in rows:
+        kept.append([label for label in document.wrong if label in learned or tagger.has_label(label)])
+        learned.update(document.labels)
+    n_unknown = sum(len(document.wrong) for document in rows) - sum(map(len, kept))
+    if n_unknown:
+        note(f"{n_unknown:,} wrong labels are not known to the model, and were ignored")
+    return kept
 
 
 def _weights(chunk: Sequence["Document"]) -> list[float] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from abound.cli.label_names import note_labels
 from abound.cli.rank_changes import DEPTH, compare, ranks_of
 from abound.closing import Closing
 from abound.texts import Text
@@ -101,37 +102,46 @@ def model_and_input(model: str | None, what: str | None, server: str | None) -> 
     return None, model
 
 
-def teach_server(url: str, key: str | None, text: Text, labels: list[str], wrong: list[str]) -> dict[str, Any]:
+def teach_server(
+    url: str, key: str | None, text: Text, labels: list[str], wrong: list[str], labels_are: str
+) -> dict[str, Any]:
     """Teach a server one text, and return the ranks of its labels before and after."""
     from abound.client import Client
 
     with Client(url, key=key, source=SOURCE) as client:
         before = ranks_of(client.rank(text, DEPTH))
         started = time.perf_counter()
-        learned = client.learn(text, added=labels, rejected=wrong)
+        learned = client.learn(text, added=labels, rejected=wrong, labels_are=labels_are)
         seconds = time.perf_counter() - started
         after = ranks_of(client.rank(text, DEPTH))
-    taught = compare(labels + wrong, before, after)
+    note_labels(learned.resolved, learned.new_labels)
+    shown = [str(learned.resolved.get(label, label)) for label in labels + wrong]
+    taught = compare(shown, before, after)
     return {"rows": 1, "seconds": round(seconds, 6), "sequence": learned.sequence, "taught": taught}
 
 
-def learn_on_server(url: str, key: str | None, inputs: "Inputs") -> dict[str, Any]:
+def learn_on_server(url: str, key: str | None, inputs: "Inputs", labels_are: str) -> dict[str, Any]:
     """Send every row of a file to a server. Rows that were sent before are not learned again."""
     from abound.cli.progress import Progress
     from abound.client import Client
 
     rows = repeated = unlabelled = sequence = 0
+    resolved: dict[str, Any] = {}
+    made: list[Any] = []
     with Client(url, key=key, source=SOURCE) as client, Progress("learning", inputs.share) as progress:
         for number, document in enumerate(inputs.training_rows()):
             if not document.labels and not document.wrong:
                 unlabelled += 1
                 continue
-            decisions = {"added": document.labels, "rejected": document.wrong}
+            decisions: dict[str, Any] = {"added": document.labels, "rejected": document.wrong, "labels_are": labels_are}
             learned = client.learn(document.text, **decisions, key=key_of_row(number, document))
+            resolved |= learned.resolved
+            made += learned.new_labels
             rows, repeated, sequence = rows + 1, repeated + learned.repeated, learned.sequence
             progress.update(rows)
         seconds = progress.seconds
     inputs.note_skipped()
+    note_labels(resolved, made)
     return {
         "rows": rows,
         "rows_without_label": unlabelled,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import STANDARD, JsonOption, emit, note, show_size, wants_json
-from abound.cli.fit import LabelNamesOption
+from abound.cli.fit import LabelNamesOption, read_by_names
 from abound.cli.reading import LabelledReading
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def tune(
     names = {} if label_names is None else data.read_label_names(label_names)
     limit = _affordable(Inputs(inputs, reading, rule), names, seconds) or reading.limit
     documents = Inputs(inputs, replace(reading, limit=limit), rule)
+    read_by_names([documents], names, "either")
     with Progress("tuning", lambda: min((time.monotonic() - started) / seconds, 1.0)) as progress:
         learned, held_out = split(documents)
         tuning = find_setting(

@@ -1,7 +1,7 @@
 """The state of a served model as a tagger: it ranks as the server does."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from abound.tagger import BandedEntry, Tagger, TextExplanation
 from abound.tagger.arguments import as_items, check_depth
 from abound.tagger.naming import LabelsAre, check_labels_are
 from abound.texts import Text
-
-if TYPE_CHECKING:
-    import scipy.sparse as sp
 
 
 class ServedTagger(Tagger):
@@ -89,11 +86,15 @@ class ServedTagger(Tagger):
     def shown_labels(self, lists: Iterable[Sequence[Any]]) -> list[list[Any]]:
         """Return labels as they are shown: by their current names, and without retired ones."""
         retired = self.table.retired
-        return [[name for name in self.table.resolve_all(names) if name not in retired] for names in lists]
+        return [[name for name in self._resolved(names, "either") if name not in retired] for names in lists]
 
-    def truth(self, labels: Sequence[Iterable[Any]]) -> "sp.csr_array[Any]":
-        """Return true labels as an indicator matrix over label numbers, by their current names."""
-        return super().truth(self.shown_labels([list(names) for names in labels]))
+    def has_label(self, label: Any) -> bool:
+        """Return whether a label is known, under its current id or a former one."""
+        return self.table.resolve(label) in self.table.book
+
+    def label_of(self, given: Any, labels_are: LabelsAre = "either") -> Any:
+        """Return the label that is given by its id, a former id or a name; ValueError if it is ambiguous."""
+        return self.replica.names.resolve(given, labels_are)
 
     @property
     def n_shown(self) -> int:

@@ -19,7 +19,7 @@ from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
 from abound.tagger.arguments import as_items, check_depth
 from abound.tagger.choosing import rank_chosen
-from abound.tagger.naming import NameResolver
+from abound.tagger.naming import LabelsAre, NameResolver
 from abound.tagger.settings import TaggerSettings
 from abound.text.language import AUTO
 from abound.texts import Text
@@ -146,8 +146,12 @@ class TaggerParts(Stored):
         return rank_chosen(self.ranker.rank_rows, rows, k, chooser, self.n_labels)
 
     def shown_labels(self, lists: Iterable[Sequence[Any]]) -> list[list[Any]]:
-        """Return the labels of texts as they are ranked; a served model may have renamed or merged some."""
-        return [list(names) for names in lists]
+        """Return the labels of texts as they are ranked: by their ids. A served model may have merged some."""
+        return self.resolver.rows(lists)
+
+    def has_label(self, label: Any) -> bool:
+        """Return whether a label is known, under its current id or, in a served model, a former one."""
+        return label in self.ranker.labels_
 
     def path_of(self, label: Any) -> list[str]:
         """Return the shortest path from a top concept to a label, both included; empty if it is in no hierarchy."""
@@ -165,6 +169,10 @@ class TaggerParts(Stored):
         if self._resolver is None:
             self._resolver = NameResolver(lambda: self.label_names, lambda label: label in self.ranker.labels_)
         return self._resolver
+
+    def label_of(self, given: Any, labels_are: LabelsAre = "either") -> Any:
+        """Return the label that is given by its id or its name; ValueError if it is the name of several labels."""
+        return self.resolver.resolve(given, labels_are)
 
     # -- content -------------------------------------------------------------------------------------
 

@@ -456,8 +456,10 @@ class Tagger(TextEstimator):
         rejected: Sequence[Iterable[Any]] | None = None,
     ) -> None:
         """Update the bands with several texts, in order; see `feedback`."""
-        right = [set(validate_labels(names)) for names in accepted]
-        wrong = None if rejected is None else [set(validate_labels(names)) for names in rejected]
+        right = [set(names) for names in self.shown_labels([validate_labels(names) for names in accepted])]
+        wrong = None
+        if rejected is not None:
+            wrong = [set(names) for names in self.shown_labels([validate_labels(names) for names in rejected])]
         if len(right) != len(texts) or (wrong is not None and len(wrong) != len(texts)):
             raise ValueError(f"give one list of accepted and of rejected labels for each of the {len(texts)} texts")
         if self.bands is None:
@@ -499,7 +501,7 @@ class Tagger(TextEstimator):
 
     def truth(self, labels: Sequence[Iterable[Any]]) -> "sp.csr_array[Any]":
         """Return true labels as an indicator matrix over label numbers; see `Ranker.truth`."""
-        return self.ranker.truth([validate_labels(names) for names in labels])
+        return self.ranker.truth(self.shown_labels([validate_labels(names) for names in labels]))
 
     def evaluate(
         self,
