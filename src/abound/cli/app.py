@@ -22,6 +22,7 @@ from abound.cli import (
     serve,
     spark,
     tune,
+    vocabulary,
 )
 from abound.cli.common import note, sentence
 from abound.cli.option_groups import expand_groups
@@ -98,7 +99,7 @@ def _abound(
 for _module in (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert, serve):
     _name = _module.__name__.rpartition(".")[2]
     app.command(cls=Command, epilog=_module.EPILOG)(expand_groups(getattr(_module, _name)))
-for _group in (rerank, journal, keys, spark):
+for _group in (rerank, journal, keys, vocabulary, spark):
     _commands = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help=_group.HELP, epilog=_group.EPILOG)
     for _function, _epilog in _group.COMMANDS:
         _commands.command(_function.__name__.strip("_"), cls=Command, epilog=_epilog)(expand_groups(_function))

@@ -122,7 +122,7 @@ def _relations(graph: Any, rdflib: Any) -> Relations:
         schemes=schemes,
         tops=tops,
         scheme_names=_scheme_names(graph, rdflib, {scheme for _, scheme in schemes}),
-        replaced=_replaced(graph, rdflib, deprecated),
+        replaced=_replaced(graph, rdflib, deprecated, known),
     )
 
 
@@ -155,9 +155,9 @@ def _scheme_names(graph: Any, rdflib: Any, schemes: Iterable[str]) -> dict[str, 
     return names
 
 
-def _replaced(graph: Any, rdflib: Any, deprecated: set[str]) -> list[tuple[str, str]]:
-    """Return deprecated concepts with their replacements; an empty replacement where there is none."""
-    pairs = {pair for pair in _links(graph, rdflib, rdflib.DCTERMS.isReplacedBy) if pair[0] in deprecated}
-    pairs |= {(old, new) for new, old in _links(graph, rdflib, rdflib.DCTERMS.replaces) if old in deprecated}
+def _replaced(graph: Any, rdflib: Any, deprecated: set[str], known: set[str]) -> list[tuple[str, str]]:
+    """Return concepts that are deprecated or gone with their replacements; an empty one where there is none."""
+    pairs = {pair for pair in _links(graph, rdflib, rdflib.DCTERMS.isReplacedBy) if pair[0] not in known}
+    pairs |= {(old, new) for new, old in _links(graph, rdflib, rdflib.DCTERMS.replaces) if old not in known}
     with_one = {old for old, _ in pairs}
     return sorted({*pairs, *((old, "") for old in deprecated - with_one)})

@@ -85,7 +85,7 @@ def _set(value: float | None) -> float | UnsetType:
 
 async def change(call: Call[LabelEditRequest]) -> Changed:
     """Apply one label edit, or several as one record, or only report what they would affect."""
-    record = _record(call.request)
+    record = record_of(call.request)
     replica = call.service.replica
     if call.request.dry_run:
         with replica.reading():
@@ -114,7 +114,8 @@ def _names(replica: Replica, record: LabelEdit | EditLabels) -> list[str] | Unse
         return list(replica.names.shown(replica.labels.resolve(label))) or UNSET
 
 
-def _record(request: LabelEditRequest) -> LabelEdit | EditLabels:
+def record_of(request: LabelEditRequest) -> LabelEdit | EditLabels:
+    """Return the record of a request; Problem if it has no label edit, or several in the place of one."""
     single = _edits(request)
     if isinstance(request.edits, list):
         several: list[LabelEdit] = []
