@@ -10,7 +10,7 @@ import typer
 
 from abound.cli.common import JsonOption, emit, note, wants_json
 from abound.cli.homes import open_writer
-from abound.cli.remote import KeyOption
+from abound.cli.remote import SOURCE, KeyOption
 
 if TYPE_CHECKING:
     from abound.data import Vocabulary
@@ -29,7 +29,6 @@ Example:
 """
 EXAMPLES = 3  # changes of each kind that are shown before an update
 SHOWN = 200  # changes of a table
-SOURCE = "command line"
 REMEDY = "add --server URL to send the changes to its server"
 MEANINGS = {
     "added": "new concepts",
@@ -139,7 +138,7 @@ def _send(edits: Sequence[Any], server: str | None, key: str | None) -> int:
     from abound.client import Client
     from abound.server.vocabulary import as_request
 
-    with Client(str(server), key=key, timeout=120.0) as client:
+    with Client(str(server), key=key, timeout=120.0, source=SOURCE) as client:
         sequence = client.edit_labels(as_request(edits)).sequence
     assert sequence is not None
     return sequence
