@@ -60,7 +60,7 @@ def served(path, vocabulary):
 
 
 def found(replica, prefix):
-    return [match.label for match in replica.search.find(prefix, 10)[1]]
+    return [match.label for match in replica.search.find(prefix, 200)[1]]
 
 
 def check_update(path, n_labels, each):
@@ -83,8 +83,11 @@ def check_update(path, n_labels, each):
         assert counts["added"] == 3 * each
         assert Update(replica, new).edits() == ()  # nothing is left
         assert replica.rank(f"special{100 + each}", 1)[0].label == uri((100 + each) % 100)
-        assert found(replica, f"idea {100 + each}")[:1] == [uri((100 + each) % 100)]
-        assert sorted(found(replica, f"concept {100 + 2 * each}")) == [uri(f"{part}{100 + 2 * each}") for part in "xy"]
+        merged, split = 100 + each, 100 + 2 * each
+        assert found(replica, f"idea {merged}")[:1] == [uri(merged % 100)]
+        parts = [uri(f"{part}{split}") for part in "xy"]
+        assert sorted(replica.names.find(f"concept {split}")) == parts
+        assert set(parts) <= set(found(replica, f"concept {split}"))
         assert replica.tagger.path_of(uri("n5")) == [uri(5), uri("n5")]
         moved = 100 + 5 * each
         assert replica.tagger.path_of(uri(moved))[0] == uri((moved + 1) % 100)

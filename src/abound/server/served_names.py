@@ -102,9 +102,14 @@ class ServedNames:
 
     def find(self, name: str) -> list[Name]:
         """Return the labels with a name; a retired one only if there is no other."""
-        labels = self._labels
-        found = list(dict.fromkeys(labels.resolve(self._label_of(text)) for text in self._index.find(name)))
-        return [label for label in found if label not in labels.retired] or found
+        found = self._index.find(name, self._is_used) or self._index.find(name)
+        return list(dict.fromkeys(map(self._current, found)))
+
+    def _current(self, text: str) -> Name:
+        return self._labels.resolve(self._label_of(text))
+
+    def _is_used(self, text: str) -> bool:
+        return self._current(text) not in self._labels.retired
 
     def one(self, name: str) -> str | None:
         """Return the label with a name, or None; ValueError if there are several."""

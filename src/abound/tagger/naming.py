@@ -49,8 +49,8 @@ class NameIndex:
                 if label not in labels_of:
                     found[folded] = (*labels_of, label)
 
-    def find(self, name: str) -> list[str]:
-        """Return the labels with a name: those that match best.
+    def find(self, name: str, is_wanted: Callable[[str], bool] = lambda _: True) -> list[str]:
+        """Return the labels with a name: the wanted ones that match best.
 
         An equal name is better than one that differs in case, and a preferred name is better than another one.
         """
@@ -61,7 +61,7 @@ class NameIndex:
         known = self._found.get(folded, ())
         best: list[str] = []
         lowest = 4
-        for label in known if isinstance(known, tuple) else (known,):
+        for label in filter(is_wanted, known if isinstance(known, tuple) else (known,)):
             ranks = (
                 2 * (given != name) + (place > 0)
                 for place, given in enumerate(self._names_of(label))
