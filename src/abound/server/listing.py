@@ -10,10 +10,10 @@ from abound.store.journal import Journal, StoredRecord
 from abound.store.journal.records import EditLabels, Forget, Record, Undo, describe
 from abound.texts import joined
 
-MAX_SCANNED = 5000  # records that one call reads
+MAX_SCANNED = 2000  # records that one call reads
 MAX_SCANNED_CHARACTERS = 8_000_000  # of their texts
 MAX_FOUND_CHARACTERS = 2_000_000  # of the texts that one call returns, unless a single one is longer
-STEP = 100  # records that are read before their order is reversed
+STEP, FILTERED_STEP = 100, 500  # records that are first read before their order is reversed
 LABEL_FIELDS = ("label", "to", "into", "broader", "accepted", "rejected", "added")
 
 
@@ -114,7 +114,8 @@ def find_records(
     statuses = excluded_records(journal)
     found: list[Listed] = []
     scanned = characters = returned = 0
-    for stored in _forwards(journal, first, last) if oldest_first else _backwards(journal, first, last):
+    step = STEP if wanted == Filter() else FILTERED_STEP
+    for stored in _forwards(journal, first, last) if oldest_first else _backwards(journal, first, last, step):
         scanned, size = scanned + 1, len(_text_of(stored))
         characters += size
         if wanted.accepts(stored):
@@ -148,19 +149,15 @@ def _forwards(journal: Journal, first: int, last: int) -> Iterator[StoredRecord]
     return takewhile(lambda stored: stored.sequence <= last, journal.read(first - 1))
 
 
-def _backwards(journal: Journal, first: int, last: int) -> Iterator[StoredRecord]:
+def _backwards(journal: Journal, first: int, last: int, step: int) -> Iterator[StoredRecord]:
+    """Yield records in reverse order, in growing steps: each step into the archive reads a segment again."""
     while last >= first:
-        start = max(first, _step_start(journal, last))
-        yield from reversed(list(_forwards(journal, start, last)))
+        start = max(first, last - step + 1)
+        stored = list(_forwards(journal, start, last))
+        yield from reversed(stored)
         last = start - 1
-
-
-def _step_start(journal: Journal, last: int) -> int:
-    """Return the first of the records that are read together; a segment of the archive is read as a whole."""
-    base = journal.base
-    if last > base:
-        return max(base + 1, last - STEP + 1)
-    return next(one.first for one in journal.archive.chain(journal.start, base) if one.first <= last <= one.last)
+        if 2 * sum(len(_text_of(one)) for one in stored) <= MAX_SCANNED_CHARACTERS:
+            step = min(2 * step, MAX_SCANNED)
 
 
 def _text_of(stored: StoredRecord) -> str:

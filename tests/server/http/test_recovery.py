@@ -8,6 +8,7 @@ import pytest
 
 from abound.server import Home
 from abound.store.journal import Journal
+from abound.store.journal.records import Learn
 from tests.server.http.running import ROOT, Running
 from tests.server.streams import base, lesson, trained
 
@@ -41,6 +42,7 @@ if is_worker == (os.environ["FAULTY"] == "worker") and "abound.server.snapshotte
 
     failing(Replica, "_apply", "apply")
     failing(Home, "load_replica", "load")
+    failing(Home, "_switch", "switch")
 """
 
 
@@ -131,3 +133,26 @@ def test_a_worker_that_failed_is_replaced(tmp_path, faults):
         records = [stored.record for stored in journal.read(0)]
     assert states == {trained(records[:2]).state_hash()}
     assert any("failed after record 1, and ends" in line for line in server.said)
+
+
+def test_a_worker_that_has_no_memory_for_two_states_is_replaced(tmp_path):
+    home = Home.create(tmp_path / "home", base())
+    with Faulty(tmp_path, home, "worker", "--workers", 2) as server, server.client() as client:
+        for number in (1, 2, 3):
+            client.learn(f"text {number}", added=[f"label {number}"])
+        before = set(server.workers())
+        server.fail(*(f"switch {number}" for number in range(100)))
+        assert client.undo([2]).sequence == 4
+        until(lambda: len(server.workers()) == 2 and not before & set(server.workers()))
+        states = {}
+
+        def both_have_answered():
+            answer = httpx.get(server.url + "/v1/model?hash=1", headers={"X-Abound-Sequence": "4"}, timeout=30)
+            if answer.status_code == 200:
+                states[int(answer.headers["x-abound-worker"])] = answer.json()["state_hash"]
+            return set(states) == set(server.workers())
+
+        until(both_have_answered)
+        assert server.stop() == 0
+    lessons = [Learn(f"text {number}", added=[f"label {number}"]) for number in (1, 3)]
+    assert set(states.values()) == {trained(lessons).state_hash()}
