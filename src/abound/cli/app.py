@@ -12,6 +12,7 @@ from abound.cli import (
     explain,
     feedback,
     fit,
+    forget,
     info,
     journal,
     keys,
@@ -96,7 +97,7 @@ def _abound(
     """Rank labels for texts, and learn from every correction."""
 
 
-for _module in (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert, serve):
+for _module in (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert, serve, forget):
     _name = _module.__name__.rpartition(".")[2]
     app.command(cls=Command, epilog=_module.EPILOG)(expand_groups(getattr(_module, _name)))
 for _group in (rerank, journal, keys, vocabulary, spark):

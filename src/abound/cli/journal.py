@@ -1,4 +1,4 @@
-"""`abound journal`: inspect, verify, compact and export the journal of a served model, or skip a record."""
+"""`abound journal`: inspect, verify, compact, export and salvage the journal of a served model; undo records."""
 
 import json
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ import typer
 
 from abound.cli.common import JsonOption, emit, note, wants_json
 from abound.cli.records import diff, log
+from abound.cli.undo import EPILOG as UNDO_EPILOG
+from abound.cli.undo import undo
 
 if TYPE_CHECKING:
     from abound.server import Home
@@ -38,7 +40,7 @@ def compact(
     snapshot: Annotated[bool, typer.Option("--snapshot", help="First write a snapshot at the last record.")] = False,
     as_json: JsonOption = None,
 ) -> None:
-    """Drop old snapshots, and records that no snapshot or process needs. The server must be stopped."""
+    """Drop old snapshots, and move the records before the others to the archive. The server must be stopped."""
     from abound.server.snapshotter import write_snapshot
     from abound.store.journal import Journal
 
@@ -100,6 +102,27 @@ def skip(
     note(f"abound: record {sequence} is skipped from now on")
     for snapshot in removed:
         note(f"abound: snapshot {snapshot} included the record and was removed")
+
+
+def salvage(home: HomeArgument, as_json: JsonOption = None) -> None:
+    """Keep the records of a damaged journal up to the damage, and say what is lost. The server must be stopped.
+
+    The damaged files are moved to a directory of the home, with the snapshots that include lost records.
+    """
+    from abound.server import Home
+
+    result = Home(home).salvage()
+    if result is None:
+        note(f"{home} is not damaged")
+        return
+    facts = {"home": home, "first": result.first, "last": result.last, "acknowledged": result.acknowledged}
+    _show_facts({**facts, "moved_to": str(result.aside)}, as_json)
+    for problem in result.problems:
+        note(f"abound: {problem}")
+    if result.acknowledged > result.last:
+        note(f"abound: records {result.last + 1} to {result.acknowledged} are lost")
+    if result.first > 1:
+        note(f"abound: records before {result.first} are no longer kept; the model still includes them")
 
 
 def _corrections(journal: "Journal", after: int, texts: bool) -> Iterator[dict[str, Any]]:
@@ -167,4 +190,5 @@ def _show_facts(values: dict[str, Any], as_json: bool | None) -> None:
     facts(values["home"], [(name, ", ".join(map(str, v)) if isinstance(v, list) else v) for name, v in rows])
 
 
-COMMANDS = [(command, None) for command in (verify, log, diff, compact, export, skip)]
+COMMANDS: list[tuple[Any, str | None]] = [(command, None) for command in (verify, log, diff, compact, export, skip, salvage)]
+COMMANDS.append((undo, UNDO_EPILOG))

@@ -50,8 +50,16 @@ def log(
     given: dict[str, Any] = {"who": who, "source": source, "kind": kind, "label": label, "text": text}
     given |= {"since": since, "until": until}
     bounds: dict[str, Any] = {"after": after, "before": before, "oldest_first": oldest_first}
-    found = _of_home(home, given, bounds) if home is not None else _of_server(str(server), key, given, bounds)
-    _show(home or str(server), islice(found, n), as_json)
+    _show(home or str(server), islice(matching(home, server, key, bounds, **given), n), as_json)
+
+
+def matching(
+    home: str | None, server: str | None, key: str | None, bounds: dict[str, Any] | None = None, **given: Any
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of a home or of a server that match what is given, the newest first."""
+    wanted = {**dict.fromkeys(("who", "source", "kind", "label", "text", "since", "until")), **given}
+    limits = {"after": 0, "before": None, "oldest_first": False, **(bounds or {})}
+    return _of_home(home, wanted, limits) if home is not None else _of_server(str(server), key, wanted, limits)
 
 
 def _of_home(home: str, given: dict[str, Any], bounds: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -58,6 +58,10 @@ class Calibrated(Composed):
             labels, scores, probabilities = labels[:, :k].copy(), scores[:, :k].copy(), probabilities[:, :k].copy()
         return Ranking(labels, scores, self.labels_.names, probabilities)
 
+    def rank_scores(self, rows: Rows, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Rank the best labels of rows that were validated, without probabilities."""
+        return self._ranked(rows, k, len(self.labels_))
+
     def _ranked(self, rows: Rows, k: int, n_labels: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         labels, scores = empty_ranking(rows.n_rows, min(k, max(1, n_labels)))
         self.head.rank(rows, n_labels, labels, scores)

@@ -297,7 +297,7 @@ class CascadeRanker(Ranker):
         learning = Batch(row, one.targets)
         for done in range(_rounds(row, len(labels))):
             best = self._first_labels(row, len(labels))
-            behind, others = np.setdiff1d(labels, best), np.setdiff1d(best, labels)
+            behind, others = _difference(labels, best), _difference(best, labels)
             if not len(behind):
                 break
             self.configure()
@@ -320,7 +320,7 @@ class CascadeRanker(Ranker):
         """Reject labels of a row repeatedly until none of them ranks first, unless there is no other label."""
         for _ in range(_rounds(row, len(rejected)) if len(rejected) else 0):
             best = self._first_labels(row, len(rejected) + 1)
-            if not len(best) or best[0] not in rejected or not len(np.setdiff1d(best, rejected)):
+            if not len(best) or best[0] not in rejected or not len(_difference(best, rejected)):
                 break
             for component in self.components:
                 component.learn(self._rejection(row, rejected), len(self.labels_))
@@ -392,6 +392,11 @@ class CascadeRanker(Ranker):
         if votes is not None:
             votes.cut_to(self.d_max, model.content["params"].get("d_max"))
         self._n_learned = n_learned
+
+
+def _difference(some: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the sorted labels of one array that another one does not have; numpy's own takes longer for few."""
+    return np.array(sorted({*some.tolist()} - {*others.tolist()}), np.int32)
 
 
 def _rounds(row: Rows, n_labels: int) -> int:

@@ -34,6 +34,7 @@ from abound.store.directory import (
     write_file,
 )
 from abound.store.journal import KEY_LIFE, Journal, Lineage
+from abound.store.journal.copying import Salvaged, salvage
 from abound.store.locks import FileLock
 from abound.tagger import Tagger
 
@@ -342,6 +343,16 @@ class Home:
     def remove_rebuilt(self) -> None:
         """Remove what interrupted rebuilds left."""
         shutil.rmtree(self.path / "rebuilt", ignore_errors=True)
+
+    def salvage(self) -> Salvaged | None:
+        """Salvage a damaged journal; move the snapshots that include lost records to the directory of its old files."""
+        result = salvage(self.journal_path)
+        if result is not None:
+            for sequence in self.snapshots():
+                if sequence > result.last:
+                    self.snapshot_path(sequence).rename(result.aside / f"snapshot-{sequence}")
+            sync_directory(self._snapshots)
+        return result
 
     # -- compaction ----------------------------------------------------------------------------------
 

@@ -17,6 +17,8 @@ from abound.server.replica import Replica
 from abound.store.journal import Journal, Lineage, StoredRecord
 from abound.store.journal.records import LABEL_EDITS
 
+ENDLESS = 1 << 62
+
 
 class Rebuilt(NamedTuple):
     """The result: the sequence of the state, and label edits that cannot be applied to it, with the first reason."""
@@ -54,6 +56,7 @@ def _replay(home: Home, journal: Journal, lineage: Lineage) -> tuple[Replica, di
         return True  # it is applied as far as possible, so that edits that depend on it are found, too
 
     replica = home.load_replica(journal, lineage=lineage)
+    replica.history.since = ENDLESS  # nobody asks this replica how right it was
     if journal.start > replica.sequence:
         raise AboundError(
             f"the records {replica.sequence + 1} to {journal.start} are no longer kept, and are needed for this"

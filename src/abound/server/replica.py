@@ -354,9 +354,9 @@ class Replica:
             write_model(path, content, self.arrays())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
         """Load a snapshot, or a tagger that was never served; it is at sequence 0 of no journal."""
-        model = read_model(path)
+        model = read_model(path, verify=verify)
         if model.content.get("kind") != Tagger.kind:
             raise UnknownFormat(f"{path} contains a {model.content.get('kind')!r}; only a tagger can be served")
         return cls.from_model(model)

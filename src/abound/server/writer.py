@@ -386,7 +386,9 @@ class Writer(Closing):
     def _snapshot_until_done(self) -> None:
         """Write snapshots until none is due: many records may arrive during a snapshot, and none for long after it."""
         while self._is_due() and not self._is_switching:
-            self._snapshots_tried, self._cost_tried = self.replica.sequence, self.replica.cost
+            self._cost_tried = self.replica.cost
+            # Not further, so that the records between two snapshots can be undone quickly.
+            self._snapshots_tried = min(self.replica.sequence, self._snapshots_tried + (self.snapshot_every or 0))
             self.snapshot(self._snapshots_tried)
 
     def snapshot(self, sequence: int) -> bool:

@@ -267,8 +267,8 @@ class Tagger(TextEstimator):
     def _judge(self, text: Text, right: Sequence[Any], wrong: Sequence[Any]) -> None:
         """Teach calibration and bands by a text that is about to be learned."""
         if self.bands is not None or self.ranker.calibrates:
-            ranking, known = self.rank_arrays([text], N_COMPARED), self.ranker.labels_.known
-            self.judge_ranking(ranking.indices, ranking.scores, known([right])[1], known([wrong])[1])
+            ranking, known = self.ranker.rank_scores(self.rows_of([text]), N_COMPARED), self.ranker.labels_.known
+            self.judge_ranking(*ranking, known([right])[1], known([wrong])[1])
 
     def judge_ranking(
         self,
