@@ -20,6 +20,7 @@ from abound.errors import (
     ReusedKey,
 )
 from abound.server import Follower, Home, Writer
+from abound.server.children import Outcome
 from abound.server.home import Lease
 from abound.server.snapshotter import write_snapshot
 from abound.store.journal import Journal, Receipt
@@ -231,14 +232,19 @@ def test_compaction_stops_at_what_somebody_needs(home):
 
 def test_closing_gives_up_a_snapshot_under_way(home, monkeypatch):
     words = []
-    sleeping = [sys.executable, "-c", "import time; time.sleep(600)"]
-    monkeypatch.setattr(
-        "abound.server.writer.start_snapshot", lambda *_: subprocess.Popen(sleeping, stderr=subprocess.PIPE)
-    )
+    sleeping = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+
+    class Sleeper:
+        kill = sleeping.kill
+
+        def wait(self):
+            return Outcome(sleeping.wait(), b"", "")
+
+    monkeypatch.setattr("abound.server.writer.start_snapshot", lambda *_: Sleeper())
     with Writer(home, snapshot_every=3, report=words.append) as writer:
         send(writer, stream(3))
         until(lambda: writer._snapshot_process is not None)
-    assert writer._snapshot_process.returncode < 0
+    assert sleeping.returncode < 0
     assert words == []
     assert not writer.snapshot(3)
 

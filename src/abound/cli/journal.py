@@ -190,5 +190,5 @@ def _show_facts(values: dict[str, Any], as_json: bool | None) -> None:
     facts(values["home"], [(name, ", ".join(map(str, v)) if isinstance(v, list) else v) for name, v in rows])
 
 
-COMMANDS: list[tuple[Any, str | None]] = [(command, None) for command in (verify, log, diff, compact, export, skip, salvage)]
-COMMANDS.append((undo, UNDO_EPILOG))
+_PLAIN = (verify, log, diff, compact, export, skip, salvage)
+COMMANDS: list[tuple[Any, str | None]] = [*((command, None) for command in _PLAIN), (undo, UNDO_EPILOG)]

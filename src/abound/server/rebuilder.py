@@ -5,12 +5,12 @@ the snapshots. The writer goes on meanwhile, and then switches to it.
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 from abound.errors import AboundError, RefusedRecord
+from abound.server.children import Child, receive_task
 from abound.server.home import Home
 from abound.server.replay import follow
 from abound.server.replica import Replica
@@ -65,25 +65,17 @@ def _replay(home: Home, journal: Journal, lineage: Lineage) -> tuple[Replica, di
     return replica, failed
 
 
-def start_rebuild(home: Home, lineage: Lineage, path: Path, *, strict: bool) -> "subprocess.Popen[bytes]":
+def start_rebuild(home: Home, lineage: Lineage, path: Path, *, strict: bool) -> Child:
     """Start a process that rebuilds a state; it prints the result, or an error on its stderr."""
-    task = json.dumps({"base": lineage.base, "excluded": lineage.excluded, "strict": strict})
-    command = [sys.executable, "-m", "abound.server.rebuilder", str(home.path), str(path)]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=False
-    )
-    assert process.stdin is not None
-    process.stdin.write(task.encode())
-    process.stdin.close()
-    process.stdin = None  # `communicate` would flush it
-    return process
+    task = {"home": str(home.path), "path": str(path), "strict": strict}
+    return Child("abound.server.rebuilder", {**task, "base": lineage.base, "excluded": lineage.excluded})
 
 
-def _main(home: str, path: str) -> int:
-    task = json.loads(sys.stdin.read())
+def _main() -> int:
+    task = receive_task()
     lineage = Lineage(task["base"], tuple(task["excluded"]))
     try:
-        result = rebuild(Home(home), lineage, Path(path), strict=task["strict"])
+        result = rebuild(Home(task["home"]), lineage, Path(task["path"]), strict=task["strict"])
     except (AboundError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -92,4 +84,4 @@ def _main(home: str, path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_main(*sys.argv[1:]))
+    sys.exit(_main())

@@ -7,7 +7,6 @@ old state ranks and learns. The writer then applies the records that came meanwh
 import json
 import queue
 import shutil
-import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from abound.errors import AboundError, JournalError, JournalUnavailable, RefusedRecord
+from abound.server.children import Child
 from abound.server.home import Home
 from abound.server.rebuilder import Rebuilt, start_rebuild
 from abound.server.replay import follow, restore_history
@@ -67,7 +67,7 @@ class Rebuilds:
         self._deliver = deliver
         self._waiting: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
         self._closed = False
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -87,10 +87,10 @@ class Rebuilds:
         """End a running rebuild; the changes that wait fail, and may be sent again."""
         with self._starting:
             self._closed = True
-            process = self._process
+            child = self._child
         self._waiting.put(None)
-        if process is not None:
-            process.kill()
+        if child is not None:
+            child.kill()
         if self._thread is not None:
             self._thread.join()
 
@@ -176,14 +176,12 @@ class Rebuilds:
         with self._starting:
             if self._closed:
                 raise JournalUnavailable("the writer is closed")
-            process = self._process = start_rebuild(self._home, lineage, path, strict=strict)
-        with process:
-            out, errors = process.communicate()
-        self._process = None
-        if process.returncode != 0:
-            cause = errors.decode(errors="replace").strip().splitlines()[-1:] or [f"exit {process.returncode}"]
-            raise JournalUnavailable(f"the state could not be rebuilt, and nothing was changed: {cause[0]}")
-        return Rebuilt(**json.loads(out))
+            child = self._child = start_rebuild(self._home, lineage, path, strict=strict)
+        outcome = child.wait()
+        self._child = None
+        if outcome.code != 0:
+            raise JournalUnavailable(f"the state could not be rebuilt, and nothing was changed: {outcome.error}")
+        return Rebuilt(**json.loads(outcome.output))
 
 
 def _repeat(answer: "Future[Receipt]", first: "Future[Receipt]") -> None:

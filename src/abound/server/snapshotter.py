@@ -4,11 +4,10 @@ The writer therefore does not stop and needs no second copy of its state. Each s
 snapshot and the journal can be read.
 """
 
-import subprocess
 import sys
-from pathlib import Path
 
 from abound.errors import AboundError
+from abound.server.children import Child, receive_task
 from abound.server.home import Home
 from abound.server.replay import follow
 from abound.store.journal import Journal
@@ -22,15 +21,15 @@ def write_snapshot(home: Home, sequence: int) -> None:
         home.write_snapshot(replica)
 
 
-def start_snapshot(home: Home, sequence: int) -> "subprocess.Popen[bytes]":
+def start_snapshot(home: Home, sequence: int) -> Child:
     """Start a process that writes a snapshot; it reports errors on its stderr."""
-    command = [sys.executable, "-m", "abound.server.snapshotter", str(home.path), str(sequence)]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return Child("abound.server.snapshotter", {"home": str(home.path), "sequence": sequence})
 
 
-def _main(path: str, sequence: str) -> int:
+def _main() -> int:
+    task = receive_task()
     try:
-        write_snapshot(Home(Path(path)), int(sequence))
+        write_snapshot(Home(task["home"]), task["sequence"])
     except (AboundError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -38,4 +37,4 @@ def _main(path: str, sequence: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_main(*sys.argv[1:]))
+    sys.exit(_main())

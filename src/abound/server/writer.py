@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import queue
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 
 from abound.closing import Closing
 from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
+from abound.server.children import Child
 from abound.server.home import Home
 from abound.server.rebuilds import Prepared, Rebuilds
 from abound.server.replay import Progress, follow, unapplied_error
@@ -120,7 +120,7 @@ class Writer(Closing):
         self._cost_tried = 0  # `replica.cost` at that time
         self._snapshot: threading.Thread | None = None
         self._is_switching = False
-        self._snapshot_process: subprocess.Popen[bytes] | None = None
+        self._snapshot_process: Child | None = None
         self._recovery_pause, self._recovery_due = RECOVERY_SECONDS, 0.0
         self._rebuilds = Rebuilds(home, self.journal, self._deliver)
         self._thread = threading.Thread(target=self._run, name="abound-writer", daemon=True)
@@ -398,16 +398,14 @@ class Writer(Closing):
                 if self._closed or self._is_switching:
                     return False
                 process = self._snapshot_process = start_snapshot(self.home, sequence)
-            with process:
-                _, errors = process.communicate()
+            outcome = process.wait()
             if self._closed or self._is_switching:
                 return False
-            if process.returncode != 0:
-                cause = errors.decode(errors="replace").strip().splitlines()[-1:] or [f"exit {process.returncode}"]
-                self._report(f"the snapshot of record {sequence} failed: {cause[0]}")
+            if outcome.code != 0:
+                self._report(f"the snapshot of record {sequence} failed: {outcome.error}")
                 return False
             self.home.compact(self.journal)
-        except (AboundError, OSError, subprocess.SubprocessError) as error:
+        except (AboundError, OSError) as error:
             self._report(f"the snapshot of record {sequence} failed: {error}")
             return False
         return True
