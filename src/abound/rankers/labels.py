@@ -1,6 +1,7 @@
 """Label names and their numbers in the kernels."""
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -170,7 +171,7 @@ class LabelIndex:
     def known(self, rows: Sequence[Iterable[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the numbers of the known labels of each row."""
         numbers = [sorted({self._ids[plain] for plain in map(plain_name, row) if plain in self._ids}) for row in rows]
-        indptr = np.cumsum([0, *map(len, numbers)]).astype(np.int64)
+        indptr = np.array([*accumulate(map(len, numbers), initial=0)], np.int64)
         return indptr, np.array([number for row in numbers for number in row], np.int32)
 
     def count(self, targets: Targets, copies: NDArray[np.int64] | None = None) -> None:

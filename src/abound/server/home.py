@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -179,15 +180,21 @@ class Home:
                 shutil.rmtree(path)
 
     def load_replica(
-        self, journal: Journal, problems: list[str] | None = None, lineage: Lineage | None = None
+        self,
+        journal: Journal,
+        problems: list[str] | None = None,
+        lineage: Lineage | None = None,
+        upto: int | None = None,
     ) -> Replica:
         """Load the newest intact snapshot of a lineage, by default of the journal's, or its base model.
 
-        Append to `problems` why newer snapshots were not used.
+        Append to `problems` why newer snapshots were not used. `upto` is the latest snapshot that may be used.
         """
         rejected: list[str] = []
         lineage = journal.lineage() if lineage is None else lineage
         for sequence in reversed(self.snapshots()):
+            if upto is not None and sequence > upto:
+                continue
             path = self.snapshot_path(sequence)
             try:
                 if _lineage_of(path) != lineage.upto(sequence):
@@ -212,6 +219,14 @@ class Home:
             replica.journal, replica.lineage = journal.id, Lineage(lineage.base)
             return replica
         raise ModelError(f"{self.path} has no intact snapshot" + "".join(f"; {reason}" for reason in rejected))
+
+    def missing_snapshot(self, last: int, every: int, undo_records: int = UNDO_RECORDS) -> int | None:
+        """Return the first record that should have a snapshot so that each of the last ones can be undone quickly."""
+        snapshots, floor = self.snapshots(), last - undo_records
+        for before, after in pairwise(snapshots):
+            if after > floor and after - before > every:
+                return max(before + every, min(floor, after - every))
+        return None
 
     def base_path(self, name: str) -> Path:
         """Return the path of the model of a refit."""

@@ -16,8 +16,8 @@ from abound.store.journal import Journal
 def write_snapshot(home: Home, sequence: int) -> None:
     """Load a replica, replay the journal to a sequence and write its snapshot, in this process."""
     with Journal(home.journal_path) as journal:
-        replica = home.load_replica(journal)
-        follow(replica, journal, sequence)
+        replica = home.load_replica(journal, upto=sequence)
+        follow(replica, journal, sequence, lineage=journal.lineage())
         home.write_snapshot(replica)
 
 

@@ -120,6 +120,7 @@ class Writer(Closing):
         self._cost_tried = 0  # `replica.cost` at that time
         self._snapshot: threading.Thread | None = None
         self._is_switching = False
+        self._may_have_gaps = True  # between snapshots
         self._snapshot_process: Child | None = None
         self._recovery_pause, self._recovery_due = RECOVERY_SECONDS, 0.0
         self._rebuilds = Rebuilds(home, self.journal, self._deliver)
@@ -343,7 +344,7 @@ class Writer(Closing):
             self.home.adopt_rebuilt(prepared.path, prepared.sequence, self.journal)
             self._refusal = self.replica.unapplied = None
             self.replica.replace_state(fresh)
-            self._snapshots_tried, self._cost_tried = prepared.sequence, 0
+            self._snapshots_tried, self._cost_tried, self._may_have_gaps = prepared.sequence, 0, True
             if before:
                 self.journal.erase()
             for change, done in zip(prepared.changes, receipts, strict=True):
@@ -366,6 +367,8 @@ class Writer(Closing):
     def _is_due(self) -> bool:
         if self.snapshot_every is None or not self.journal.writes or self._closed:
             return False
+        if self._may_have_gaps:
+            return True
         costly = max(SNAPSHOT_COST, self.replica.tagger.nbytes // BYTES_PER_COST)
         return (
             self.replica.sequence - self._snapshots_tried >= self.snapshot_every
@@ -386,10 +389,15 @@ class Writer(Closing):
     def _snapshot_until_done(self) -> None:
         """Write snapshots until none is due: many records may arrive during a snapshot, and none for long after it."""
         while self._is_due() and not self._is_switching:
-            self._cost_tried = self.replica.cost
-            # Not further, so that the records between two snapshots can be undone quickly.
-            self._snapshots_tried = min(self.replica.sequence, self._snapshots_tried + (self.snapshot_every or 0))
-            self.snapshot(self._snapshots_tried)
+            every = self.snapshot_every or 0
+            missing = self.home.missing_snapshot(self.journal.last, every)  # for example after an undo
+            self._may_have_gaps = missing is not None
+            if missing is None and self._is_due():
+                self._cost_tried = self.replica.cost
+                # Not further, so that the records between two snapshots can be undone quickly.
+                missing = self._snapshots_tried = min(self.replica.sequence, self._snapshots_tried + every)
+            if missing is not None and not self.snapshot(missing):
+                self._may_have_gaps = False  # until the next change
 
     def snapshot(self, sequence: int) -> bool:
         """Write a snapshot of a sequence in another process, then compact; return whether it was written."""

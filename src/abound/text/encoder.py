@@ -27,6 +27,7 @@ WEIGHT_STEP = 1 / 16  # the weights of fields are rounded to multiples of it
 HEAVIEST_FIELD = 100.0
 MAX_TEXTS = 1 << 53  # counted texts, and counted terms
 SIGHTINGS_BYTES = 1 << 24  # counters for terms below min_count; terms that share a counter are admitted early
+ENDLESS = 2**63 - 1  # terms
 
 
 TermCounts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint16]]  # indptr, terms, occurrences
@@ -168,7 +169,7 @@ class TextEncoder:
             min_count=1 if counts_all else self.min_count,
             pivoted=self.weighting == "pivoted",
             slope=self.slope,
-            max_terms=np.iinfo(np.int64).max if self.max_terms is None or counts_all else self.max_terms,
+            max_terms=ENDLESS if self.max_terms is None or counts_all else self.max_terms,
             counted=self.counted,
             kinds=KINDS[self.tokenizer](),
             stems=self._stems,
