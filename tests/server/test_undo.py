@@ -8,7 +8,7 @@ import pytest
 from abound import Tagger
 from abound.errors import RefusedRecord, ReusedKey
 from abound.server import Follower, Home, Writer
-from abound.store.journal import Journal, Lineage, Origin
+from abound.store.journal import Journal, Lineage, Origin, Receipt
 from abound.store.journal.records import Forget, Learn, Refit, Undo
 from tests.server.streams import base, lesson, stream, trained
 
@@ -51,9 +51,9 @@ def test_the_state_after_an_undo_is_that_of_a_journal_without_the_record(home, n
             assert writer.replica.state_hash() == before
             return
         receipt = writer.change(Undo([number], "a mistake"), "key", Origin("ann", "page")).result(60)
-        assert receipt == (41, False)
+        assert receipt == Receipt(41, False)
         assert writer.replica.state_hash() == without(RECORDS, number) != before
-        assert writer.change(Undo([number], "a mistake"), "key").result(60) == (41, True)
+        assert writer.change(Undo([number], "a mistake"), "key").result(60) == Receipt(41, True)
         with pytest.raises(RefusedRecord, match=f"record {number} does not count already; record 41 undid it"):
             writer.change(Undo([number])).result(60)
         with Follower(home) as follower:
@@ -148,7 +148,7 @@ def test_forgotten_content_is_nowhere(home, is_archived):
         assert b"bob" in found
         before = writer.replica.state_hash()
         receipt = writer.change(Forget([21], reason="asked by letter"), "forget", Origin("ann")).result(60)
-        assert receipt == (42, False)
+        assert receipt == Receipt(42, False)
         records = [*RECORDS[:20], *RECORDS[20:]]
         assert writer.replica.state_hash() == without(records)
         found = all_bytes(home)
