@@ -45,6 +45,21 @@ def serve(
         int | None,
         typer.Option("--snapshot-every", min=1, metavar="N", help="Write a snapshot after this many records."),
     ] = None,
+    undo_records: Annotated[
+        int | None,
+        typer.Option(
+            "--undo-records",
+            min=0,
+            metavar="N",
+            help="Keep snapshots so that each of the last N records can be undone within seconds. Default: 10000.",
+        ),
+    ] = None,
+    keep_days: Annotated[
+        float | None,
+        typer.Option(
+            "--keep-days", min=0, metavar="DAYS", help="Remove archived records that are older. Default: keep all."
+        ),
+    ] = None,
     trust_proxy: Annotated[
         bool,
         typer.Option(
@@ -77,7 +92,12 @@ def serve(
     serving = load_server()
     home = serving.open_home(model, state)
     note_other_origin(model, home)
-    given = {"snapshot_every": snapshot_every, "client_connections": client_connections, "quality": quality}
+    given: dict[str, Any] = {
+        "snapshot_every": snapshot_every,
+        "client_connections": client_connections,
+        "quality": quality,
+    }
+    given |= {"undo_records": undo_records, "keep_days": keep_days}
     given["user_header"] = user_header
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **chosen)

@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -384,6 +385,16 @@ class Home:
         with contextlib.suppress(FileNotFoundError):
             (path / MANIFEST).unlink()  # first, so that a partly removed snapshot counts as incomplete
         shutil.rmtree(path, ignore_errors=True)
+
+    def drop_old(self, journal: Journal, seconds: float) -> int:
+        """Remove the segments of the archive whose records are all older than this; return the number of records."""
+        limit, dropped = (time.time() - seconds) * 1e6, 0
+        for segment in journal.archive.chain(journal.start, journal.base):
+            _, rows = journal.archive.read(segment)
+            if rows[-1].time > limit:
+                break
+            dropped += journal.retain(segment.last)
+        return dropped
 
     def compact(self, journal: Journal, needed: int | None = None, undo_records: int = UNDO_RECORDS) -> int:
         """Remove old snapshots, and archive the records before the others; return the number of records archived.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from abound.closing import Closing
 from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
 from abound.server.children import Child
-from abound.server.home import Home
+from abound.server.home import UNDO_RECORDS, Home
 from abound.server.rebuilds import Prepared, Rebuilds
 from abound.server.replay import Progress, follow, unapplied_error
 from abound.server.served_names import Resolved
@@ -62,6 +62,10 @@ class Writer(Closing):
     snapshot_every : int or None
         Number of records after which a snapshot is written in the background and the journal is compacted. This
         happens earlier if their replay would take a few seconds. None means never.
+    undo_records : int
+        So many of the last records can be undone within seconds: their snapshots are kept.
+    keep_seconds : float, optional
+        How long records are kept in the archive; by default, for ever.
     report : callable, optional
         Called with a message for the operator, such as a failed or a damaged snapshot. By default, messages go to the
         log.
@@ -87,12 +91,15 @@ class Writer(Closing):
         *,
         closed: bool = False,
         snapshot_every: int | None = SNAPSHOT_EVERY,
+        undo_records: int = UNDO_RECORDS,
+        keep_seconds: float | None = None,
         report: Callable[[str], None] | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.home = home
         self.closed = closed
         self.snapshot_every = snapshot_every
+        self._undo_records, self._keep_seconds = undo_records, keep_seconds
         self._report = report or LOG.warning
         self._refusal: JournalUnavailable | None = None  # why nothing can be learned
         problems: list[str] = []
@@ -141,9 +148,17 @@ class Writer(Closing):
     def _compact(self, problems: list[str]) -> None:
         """Remove what dead processes left behind, so that repeated crashes do not fill the disk."""
         try:
-            self.home.compact(self.journal, needed=self.replica.snapshot)
+            self._tidy(needed=self.replica.snapshot)
         except (AboundError, OSError) as error:
             problems.append(f"old snapshots and records could not be removed: {error}")
+
+    def _tidy(self, needed: int | None = None) -> None:
+        """Remove old snapshots, archive the records before the others, and drop those that are too old."""
+        self.home.compact(self.journal, needed, self._undo_records)
+        if self._keep_seconds is not None:
+            dropped = self.home.drop_old(self.journal, self._keep_seconds)
+            if dropped:
+                self._report(f"{dropped:,} records are older than they are kept, and were removed from the archive")
 
     # -- called by other threads ---------------------------------------------------------------------
 
@@ -390,7 +405,9 @@ class Writer(Closing):
         """Write snapshots until none is due: many records may arrive during a snapshot, and none for long after it."""
         while self._is_due() and not self._is_switching:
             every = self.snapshot_every or 0
-            missing = self.home.missing_snapshot(self.journal.last, every)  # for example after an undo
+            missing = self.home.missing_snapshot(
+                self.journal.last, every, self._undo_records
+            )  # for example after an undo
             self._may_have_gaps = missing is not None
             if missing is None and self._is_due():
                 self._cost_tried = self.replica.cost
@@ -412,7 +429,7 @@ class Writer(Closing):
             if outcome.code != 0:
                 self._report(f"the snapshot of record {sequence} failed: {outcome.error}")
                 return False
-            self.home.compact(self.journal)
+            self._tidy()
         except (AboundError, OSError) as error:
             self._report(f"the snapshot of record {sequence} failed: {error}")
             return False

@@ -21,6 +21,8 @@ from abound.store.directory import MANIFEST, is_home, read_manifest
 from abound.tagger import Tagger
 from abound.tagger.label_quality import read_quality
 
+DAY = 24 * 3600  # seconds
+
 
 def open_home(model: str, state: str | None = None) -> Home:
     """Return the home of a model: the directory itself if it is a home, otherwise one beside it, created if needed."""
@@ -51,7 +53,13 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
 
     def open_writer(progress: Progress) -> Writer:
         writer = Writer(
-            home, closed=settings.closed, snapshot_every=settings.snapshot_every, report=report, progress=progress
+            home,
+            closed=settings.closed,
+            snapshot_every=settings.snapshot_every,
+            undo_records=settings.undo_records,
+            keep_seconds=None if settings.keep_days is None else settings.keep_days * DAY,
+            report=report,
+            progress=progress,
         )
         warm(writer.replica)
         n_unknown = len(quality) - (writer.replica.rate_labels(quality) if quality else 0)

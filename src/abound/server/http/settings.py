@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from abound.server.home import UNDO_RECORDS
 from abound.server.http.app import Authenticator
 from abound.server.http.connections import MAX_PER_CLIENT
 from abound.server.http.keys import KeyAuthenticator, KeyFile, LoopbackAuthenticator, UserHeader, is_loopback
@@ -13,7 +14,10 @@ HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a server; `quality` is a file that `abound evaluate --per-label-csv` wrote."""
+    """The settings of a server; `quality` is a file that `abound evaluate --per-label-csv` wrote.
+
+    `undo_records` and `keep_days` are those of a `Writer`.
+    """
 
     home: str
     host: str = "127.0.0.1"
@@ -21,6 +25,8 @@ class Settings:
     workers: int = 1
     closed: bool = False
     snapshot_every: int | None = SNAPSHOT_EVERY
+    undo_records: int = UNDO_RECORDS
+    keep_days: float | None = None
     trust_proxy: bool = False
     client_connections: int = MAX_PER_CLIENT
     quality: str | None = None

@@ -1,0 +1,105 @@
+"""`abound journal undo`, `abound forget` and `abound journal salvage`."""
+
+import gzip
+import sqlite3
+
+import pytest
+
+from abound.server import Home, Writer
+from abound.store.journal import Origin
+from abound.store.journal.records import Learn
+from tests.server.streams import base, stream, trained
+
+RECORDS = stream(12)
+SECRETS = [Learn(f"a quiet {word}", added=["fruit"]) for word in ("xylophone", "yak")]
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home.create(tmp_path / "served", base())
+    with Writer(home) as writer:
+        for record in RECORDS:
+            writer.submit(record).result(60)
+        for record in SECRETS:
+            writer.submit(record, origin=Origin("anna", "page")).result(60)
+    return home.path
+
+
+def state(home):
+    with Writer(Home(home), snapshot_every=None) as writer:
+        return writer.replica.state_hash()
+
+
+def all_bytes(home):
+    raw = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    return b"".join(gzip.decompress(one) if path.suffix == ".gz" else one for path, one in raw.items())
+
+
+def test_a_record_is_undone_and_the_undo_too(run, home):
+    before = state(home)
+    result = run("journal", "undo", home, 13, 2, "--reason", "a slip")
+    assert (result.code, result.json) == (0, {"sequence": 15, "records": [13, 2]})
+    assert f"to redo: abound journal undo {home} 15" in result.err
+    kept = [record for number, record in enumerate([*RECORDS, *SECRETS], 1) if number not in (13, 2)]
+    assert state(home) == trained(kept).state_hash()
+    assert run("journal", "log", home, "-n", 3).lines[2]["status"] == "undone"
+    assert run("journal", "undo", home, 15).code == 0
+    assert state(home) == before
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ([99], "there is no record 99; the last one is 14"),
+        (["x"], "records are whole numbers"),
+        ([], "give the numbers of the records"),
+        ([5], "undo them first: records 10"),
+    ],
+)
+def test_what_cannot_be_undone_says_why(run, home, args, words):
+    result = run("journal", "undo", home, *args)
+    assert result.code != 0
+    assert words in result.err
+
+
+def test_a_served_home_is_changed_through_its_server(run, home):
+    with Writer(Home(home)):
+        result = run("journal", "undo", home, 3)
+        assert result.code == 1
+        assert "is being served; name the server with --server URL" in result.err
+
+
+def test_a_person_is_forgotten(run, home):
+    assert b"xylophone" in all_bytes(home)
+    result = run("forget", home, "--who", "anna")
+    assert result.code == 1
+    assert "2 records would be forgotten for ever" in result.err
+    result = run("forget", home, "--who", "anna", "--yes", "--reason", "by letter")
+    assert result.code == 0
+    assert result.json["records"] == [13, 14]
+    assert result.json["after"] == trained(RECORDS).state_hash() == state(home)
+    assert "backups and exports that were made before still have them" in result.err
+    for word in (b"xylophone", b"yak", b"anna"):
+        assert word not in all_bytes(home)
+    assert "no record matches" in run("forget", home, "--who", "anna", "--yes").err
+    assert run("journal", "verify", home).code == 0
+    assert [line["status"] for line in run("journal", "log", home, "-n", 3).lines] == ["live", "forgotten", "forgotten"]
+
+
+def test_texts_are_forgotten_by_their_words(run, home):
+    result = run("forget", home, "--text-matching", "xylophone", "--yes")
+    assert result.json["records"] == [13]
+    assert b"xylophone" not in all_bytes(home)
+    assert b"yak" in all_bytes(home)
+    assert "give --who, --record or --text-matching" in run("forget", home).err
+
+
+def test_a_damaged_journal_is_salvaged(run, home):
+    assert "is not damaged" in run("journal", "salvage", home).err
+    with sqlite3.connect(home / "journal.sqlite") as connection:
+        connection.execute("UPDATE record SET payload = x'00' WHERE sequence = 9")
+    connection.close()
+    result = run("journal", "salvage", home)
+    assert (result.json["last"], result.json["acknowledged"]) == (8, 14)
+    assert "records 9 to 14 are lost" in result.err
+    assert state(home) == trained(RECORDS[:8]).state_hash()
