@@ -24,7 +24,9 @@ def lesson(number: int, seed: int = 0) -> Learn:
     chance = random.Random(f"{seed}-{number}")
     text = " ".join(chance.choices(WORDS, k=5)) + f" word{number}"
     right = chance.choice(LABELS)
-    wrong = chance.choice([label for label in LABELS[:3] if label != right])  # the first model has these
+    wrong = chance.choice([label for label in LABELS[:4] if label != right])  # the others will be one
+    if wrong not in LABELS[:3]:  # a label that is rejected must be known, and the first model has these
+        wrong = next(label for label in LABELS if label != right)
     rejected = [wrong] if chance.random() < 0.4 else []
     if chance.random() < 0.2:
         return Learn(text, added=[f"label{number}"], rejected=rejected)

@@ -9,7 +9,7 @@ from abound.data import Relations, Vocabulary
 from abound.hierarchy import Hierarchy
 from abound.server import Home, Replica, Writer
 from abound.server.vocabulary import Update, as_request, vocabulary_of
-from abound.store.journal.records import EditLabels, Learn, MergeLabels, RetireLabel
+from abound.store.journal.records import EditLabels, Learn, MergeLabels, RetireLabel, Undo
 
 EACH = 500  # changes of each kind
 KINDS = {"added", "renamed", "merged", "split", "deprecated", "removed", "moved", "names"}
@@ -92,6 +92,9 @@ def check_update(path, n_labels, each):
         moved = 100 + 5 * each
         assert replica.tagger.path_of(uri(moved))[0] == uri((moved + 1) % 100)
         after = replica.state_hash()
+        writer.change(Undo([4])).result(120)
+        assert writer.replica.state_hash() == before
+        assert sorted(change.kind for change in Update(writer.replica, new).changes).count("split") == each
     without = Replica.load(home.snapshot_path(0))
     for number, i in enumerate((150, 100 + each, 100 + 2 * each), 1):
         without.apply(number, Learn(f"special{i} text", added=[uri(i)]))
