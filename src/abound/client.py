@@ -315,6 +315,25 @@ class Client(Closing):
         made, resolved = answer.get("new_labels", ()), answer.get("resolved", {})
         return Learned(answer["sequence"], answer["repeated"], made, resolved)
 
+    def refit(self, base: str, *, seconds: float = 3600.0) -> Learned:
+        """Switch the server to a base model that `abound refit` wrote to its home, and wait until it is done.
+
+        Parameters
+        ----------
+        base : str
+            The name of the model in the home's directory `bases`.
+        seconds : float
+            How long to wait; all corrections are replayed on the model. The server ranks and learns meanwhile.
+        """
+        key, end = uuid.uuid4().hex, time.monotonic() + seconds
+        while True:
+            try:
+                answer = self._post("/v1/refit", {"base": base}, key)
+                return Learned(answer["sequence"], answer["repeated"])
+            except ServerError as error:
+                if error.status != 503 or time.monotonic() > end:
+                    raise
+
     # -- labels --------------------------------------------------------------------------------------
 
     def labels(self, prefix: str = "", limit: int = 20, *, worst_first: bool = False) -> list[LabelMatch]:

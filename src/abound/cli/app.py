@@ -19,6 +19,7 @@ from abound.cli import (
     learn,
     merge,
     rank,
+    refit,
     rerank,
     serve,
     spark,
@@ -97,7 +98,8 @@ def _abound(
     """Rank labels for texts, and learn from every correction."""
 
 
-for _module in (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert, serve, forget):
+_MODELS = (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert)
+for _module in (*_MODELS, serve, refit, forget):
     _name = _module.__name__.rpartition(".")[2]
     app.command(cls=Command, epilog=_module.EPILOG)(expand_groups(getattr(_module, _name)))
 for _group in (rerank, journal, keys, vocabulary, spark):

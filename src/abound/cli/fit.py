@@ -65,6 +65,14 @@ LabelNamesOption = Annotated[
         "also gives the hierarchy.",
     ),
 ]
+HierarchyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="FILE",
+        help="How labels are related: a table of child and parent (.tsv, .csv), or a SKOS vocabulary.",
+    ),
+]
 HoldoutOption = Annotated[
     str | None,
     typer.Option(
@@ -161,14 +169,7 @@ def fit(
     inputs: InputsArgument,
     model: ModelOption = None,
     label_names: LabelNamesOption = None,
-    hierarchy: Annotated[
-        str | None,
-        typer.Option(
-            "--hierarchy",
-            metavar="FILE",
-            help="How labels are related: a table of child and parent (.tsv, .csv), or a SKOS vocabulary.",
-        ),
-    ] = None,
+    hierarchy: HierarchyOption = None,
     replace_deprecated: ReplaceOption = False,
     holdout: HoldoutOption = None,
     max_memory: MaxMemoryOption = None,

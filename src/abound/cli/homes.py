@@ -47,7 +47,10 @@ def note_served(model: str) -> None:
     if is_home(beside):
         from abound.server import Home
 
-        note(f"{beside} keeps serving the old model with {_corrections(Home(beside))}")
+        note(
+            f"{beside} keeps serving the old model with {_corrections(Home(beside))}; run `abound refit {beside} DATA` "
+            "to move them to a new model"
+        )
 
 
 def note_other_origin(model: str, home: "Home") -> None:
@@ -65,7 +68,7 @@ def note_other_origin(model: str, home: "Home") -> None:
     if origin is not None and origin.state_hash != current:
         note(
             f"{home.path} was created from another model than {model} has now; it keeps serving its own model with "
-            f"{_corrections(home)}"
+            f"{_corrections(home)}; run `abound refit {home.path} DATA` to move them to a new model"
         )
 
 

@@ -61,17 +61,21 @@ def _described(path: str, tagger: "Tagger") -> dict[str, Any]:
     if not is_home(path):
         return _manifest(path)
     from abound.server import Home
+    from abound.server.refitting import fitted_model
     from abound.server.served import ServedTagger
     from abound.store.journal import Journal
 
     home = Home(path)
     origin, snapshots = home.origin(), home.snapshots()
+    rows = None if origin is None else origin.rows
     with Journal(home.journal_path) as journal:
-        skipped, last = sorted(journal.skips()), journal.last
+        skipped, last, base = sorted(journal.skips()), journal.last, journal.lineage().base
+    if base:
+        rows = fitted_model(home).n_rows
     return {
         **_manifest(str(home.snapshot_path(snapshots[-1]))),
         "state_hash": tagger.state_hash(),
-        "fitted_rows": None if origin is None else origin.rows,
+        "fitted_rows": rows,
         "corrections": count_corrections(home),
         "served_at": tagger.sequence if isinstance(tagger, ServedTagger) else None,
         "last_record": last,

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from abound.server.http import about, files, introspection, labels, ranking, records, teaching
+from abound.server.http import about, files, introspection, labels, ranking, records, refitting, teaching
 from abound.server.http.bodies import FileRequest
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import ANYONE, Call, Caller, Encoded, Endpoint, Scope
@@ -32,6 +32,7 @@ SEQUENCE = "abound.sequence"  # key of a request's scope: the replica's sequence
 ENDPOINTS: tuple[Endpoint, ...] = (
     *ranking.ENDPOINTS,
     *teaching.ENDPOINTS,
+    *refitting.ENDPOINTS,
     *labels.ENDPOINTS,
     *records.ENDPOINTS,
     *about.ENDPOINTS,

@@ -190,6 +190,12 @@ class LearnRequest(_Request):
     key: Annotated[str, Meta(min_length=1, max_length=200, description="As the header Idempotency-Key.")] | None = None
 
 
+class RefitRequest(_Request):
+    """The name of a base model in the home's directory `bases`."""
+
+    base: Annotated[str, Meta(min_length=1, max_length=64)]
+
+
 class Learned(_Response):
     """The sequence of a record in the journal, and whether it had already been written."""
 
