@@ -132,6 +132,10 @@ def test_a_stopped_home_is_updated_by_one_record(home: Home, new: Path, run: Run
     again = run("vocabulary", "apply", home.path, new, "--yes")
     assert again.json["edits"] == 0
     assert f"the model has all changes of {new}" in again.err
+    undone = run("journal", "undo", home.path, "1")
+    assert undone.code == 0, undone.err
+    assert run("rank", home.path, "frozen lake", "-k", "1").json["labels"][0]["label"] == uri("skates")
+    assert run("vocabulary", "apply", home.path, new, "--dry-run").json["changes"] == COUNTS
 
 
 @pytest.mark.skipif(os.name == "nt", reason="servers are stopped by a signal")
@@ -143,6 +147,7 @@ def test_a_running_server_is_updated(home: Home, new: Path, run: Run) -> None:
         done = run("vocabulary", "apply", home.path, new, "--yes", "--server", server.url)
         assert done.code == 0, done.err
         assert done.json["sequence"] == 1
+        assert f"abound journal undo --server {server.url} 1" in done.err
         check_ranked(["--server", server.url], run)
         assert sorted(found.label for found in client.labels("mail")) == [uri("email"), uri("letters")]
         assert client.learn("snow", added=["ice skating"]).resolved == {"ice skating": uri("skate")}

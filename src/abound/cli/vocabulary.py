@@ -105,7 +105,8 @@ def apply(
         if edits and not dry_run and (yes or typer.confirm(f"Apply {len(edits):,} label edits?")):
             sequence = _send(edits, server, key) if writer is None else _write(writer, edits)
             result["sequence"] = sequence
-            note(f"applied as record {sequence}; undo it with `abound journal undo {home} {sequence}`")
+            where = home if server is None else f"--server {server}"
+            note(f"applied as record {sequence}; undo it with `abound journal undo {where} {sequence}`")
         elif not edits:
             note(f"the model has all changes of {new}")
     if wants_json(as_json):
