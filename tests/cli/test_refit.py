@@ -89,6 +89,14 @@ def test_a_worse_model_is_refused_and_leaves_nothing(home: Home, docs: Path, run
     assert open_state(home).state_hash() != before
 
 
+def test_rows_that_are_held_out_by_a_rule_do_not_decide_and_are_learned(home: Home, docs: Path, run: Run) -> None:
+    done = run("refit", home.path, docs)
+    assert (done.code, done.json["switched"]) == (0, True)
+    assert done.json["rows"] < 60
+    assert run("info", home.path).json["fitted_rows"] == 60
+    assert "so they do not decide" in done.err
+
+
 def test_settings_and_names_of_the_served_model_are_kept(docs: Path, run: Run, tmp_path: Path) -> None:
     names = tmp_path / "names.tsv"
     names.write_text("fruit\tFruit of all kinds\n", encoding="utf-8")

@@ -138,6 +138,13 @@ def _examples(chunk: Sequence["Document"]) -> tuple[list[Text], list[tuple[str, 
     return [document.text for document in chunk], [document.labels for document in chunk]
 
 
+def learn_held_out(tagger: "Tagger", inputs: Inputs) -> None:
+    """Learn the rows that were held out, in order and in one pass."""
+    for chunk in chunks(inputs.held_out(), *_sizes(inputs)):
+        for is_correction, rows in groupby(chunk, _is_correction):
+            learn_rows(tagger, list(rows), is_correction)
+
+
 def _is_correction(document: "Document") -> bool:
     return bool(document.wrong)
 
