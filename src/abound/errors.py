@@ -77,6 +77,10 @@ class JournalError(AboundError):
     """A journal cannot be used."""
 
 
+class BackupError(AboundError):
+    """A backup cannot be written or restored."""
+
+
 class DamagedJournal(JournalError):  # noqa: N818
     """The content of a journal is not what was written to it."""
 

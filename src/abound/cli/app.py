@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from abound.cli import (
+    backup,
     convert,
     evaluate,
     explain,
@@ -21,6 +22,7 @@ from abound.cli import (
     rank,
     refit,
     rerank,
+    restore,
     serve,
     spark,
     tune,
@@ -99,7 +101,7 @@ def _abound(
 
 
 _MODELS = (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert)
-for _module in (*_MODELS, serve, refit, forget):
+for _module in (*_MODELS, serve, refit, forget, backup, restore):
     _name = _module.__name__.rpartition(".")[2]
     app.command(cls=Command, epilog=_module.EPILOG)(expand_groups(getattr(_module, _name)))
 for _group in (rerank, journal, keys, vocabulary, spark):
