@@ -1,7 +1,7 @@
 """The recent corrections of a replica: whether its ranking was right before, and the decisions on each label.
 
 The history is in memory and not part of the state. A replica that is opened again restores what the journal still has:
-the decisions and texts of all its records. Whether the first label was right is known only for records after the
+the decisions and texts of its last records. Whether the first label was right is known only for records after the
 snapshot, since it takes the state before each record.
 """
 
@@ -14,6 +14,7 @@ from abound.store.journal.records import Learn, Record
 from abound.store.names import Name
 from abound.texts import Text, joined, n_characters
 
+REMEMBERED = 10_000  # records whose decisions are restored when a home is opened
 WINDOW = 1000  # corrections whose outcome is kept
 SMOOTHED = 50  # corrections that are averaged in a point of the curve
 WARM_UP = 10  # corrections at the beginning of the curve that are not shown
@@ -133,3 +134,13 @@ class History:
         better = [trend for trend in trends if trend.after > trend.before][:most]
         worse = [trend for trend in reversed(trends) if trend.after < trend.before][:most]
         return better, worse
+
+
+class NoHistory(History):
+    """The history of a replica that nobody asks for one: it remembers nothing, which saves time at a replay."""
+
+    def evaluate(self, sequence: int, record: Record, rank: Callable[[Text, int], Sequence[Name]]) -> None:
+        """Do nothing."""
+
+    def note(self, sequence: int, record: Record) -> None:
+        """Do nothing."""

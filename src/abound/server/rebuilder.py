@@ -4,6 +4,7 @@ The process loads the newest snapshot of the lineage, or the base model, replays
 the snapshots. The writer goes on meanwhile, and then switches to it.
 """
 
+import gc
 import json
 import sys
 from pathlib import Path
@@ -11,13 +12,12 @@ from typing import NamedTuple
 
 from abound.errors import AboundError, RefusedRecord
 from abound.server.children import Child, receive_task
+from abound.server.history import NoHistory
 from abound.server.home import Home
 from abound.server.replay import follow
 from abound.server.replica import Replica
 from abound.store.journal import Journal, Lineage, StoredRecord
 from abound.store.journal.records import LABEL_EDITS
-
-ENDLESS = 1 << 62
 
 
 class Rebuilt(NamedTuple):
@@ -56,7 +56,7 @@ def _replay(home: Home, journal: Journal, lineage: Lineage) -> tuple[Replica, di
         return True  # it is applied as far as possible, so that edits that depend on it are found, too
 
     replica = home.load_replica(journal, lineage=lineage)
-    replica.history.since = ENDLESS  # nobody asks this replica how right it was
+    replica.history = NoHistory()
     if journal.start > replica.sequence:
         raise AboundError(
             f"the records {replica.sequence + 1} to {journal.start} are no longer kept, and are needed for this"
@@ -73,6 +73,7 @@ def start_rebuild(home: Home, lineage: Lineage, path: Path, *, strict: bool) -> 
 
 def _main() -> int:
     task = receive_task()
+    gc.disable()  # a replay makes no cycles
     lineage = Lineage(task["base"], tuple(task["excluded"]))
     try:
         result = rebuild(Home(task["home"]), lineage, Path(task["path"]), strict=task["strict"])

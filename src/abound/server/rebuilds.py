@@ -16,9 +16,10 @@ from typing import NamedTuple, TypeAlias
 
 from abound.errors import AboundError, JournalError, JournalUnavailable, RefusedRecord
 from abound.server.children import Child
+from abound.server.history import History
 from abound.server.home import Home
 from abound.server.rebuilder import Rebuilt, start_rebuild
-from abound.server.replay import follow, restore_history
+from abound.server.replay import follow, history_start, note_records
 from abound.server.replica import Replica
 from abound.store.journal import Journal, Lineage, Origin, Receipt
 from abound.store.journal.reading import lineage_of
@@ -150,14 +151,14 @@ class Rebuilds:
         path = self._home.rebuilding_path()
         strict = not any(isinstance(change.record, Refit) for change in changes)
         try:
-            rebuilt = self._rebuild(lineage, path, strict)
+            rebuilt, history = self._rebuild(lineage, path, strict)
             if rebuilt.dependent:
                 numbers = ", ".join(map(str, rebuilt.dependent))
                 raise RefusedRecord(
                     f"later label edits depend on it, undo them first: records {numbers} ({rebuilt.reason})"
                 )
             replica = Replica.load(path, verify=False)  # it was just written
-            restore_history(replica, self._journal)
+            replica.history = history
             while self._journal.last - replica.sequence > NEAR:
                 follow(replica, self._journal, lineage=lineage)
             self._deliver(Prepared(replica, lineage, changes, path, rebuilt.sequence))
@@ -172,16 +173,21 @@ class Rebuilds:
         pending = {first + number: record for number, record in enumerate(records)}
         return lineage_of({**controls, **pending}, self._journal.skips())
 
-    def _rebuild(self, lineage: Lineage, path: Path, strict: bool) -> Rebuilt:
+    def _rebuild(self, lineage: Lineage, path: Path, strict: bool) -> tuple[Rebuilt, History]:
+        """Rebuild a state in another process, and its history meanwhile in this one."""
         with self._starting:
             if self._closed:
                 raise JournalUnavailable("the writer is closed")
             child = self._child = start_rebuild(self._home, lineage, path, strict=strict)
+        history, last = History(), self._journal.last  # the child replays at least as far
+        note_records(history, self._journal, history_start(self._journal), last, lineage)
         outcome = child.wait()
         self._child = None
         if outcome.code != 0:
             raise JournalUnavailable(f"the state could not be rebuilt, and nothing was changed: {outcome.error}")
-        return Rebuilt(**json.loads(outcome.output))
+        rebuilt = Rebuilt(**json.loads(outcome.output))
+        note_records(history, self._journal, last, rebuilt.sequence, lineage)
+        return rebuilt, history
 
 
 def _repeat(answer: "Future[Receipt]", first: "Future[Receipt]") -> None:

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable
 
 from abound.errors import CompactedAway, UnappliedRecord
-from abound.server.history import WINDOW
+from abound.server.history import REMEMBERED, WINDOW, History
 from abound.server.replica import Replica
 from abound.store.journal import Journal, Lineage, StoredRecord
 from abound.store.journal.records import CONTROLS
@@ -84,11 +84,21 @@ def unapplied_error(journal: Journal, sequence: int, cause: str) -> UnappliedRec
 
 
 def restore_history(replica: Replica, journal: Journal) -> None:
-    """Restore the history of the records in a replica's snapshot, as far as the journal still has them."""
-    excluded = set(replica.lineage.excluded)
+    """Restore the history of the last records in a replica's snapshot."""
+    note_records(replica.history, journal, history_start(journal), replica.sequence, replica.lineage)
+
+
+def history_start(journal: Journal) -> int:
+    """Return the record after which decisions are remembered."""
+    return max(journal.start, journal.last - REMEMBERED)
+
+
+def note_records(history: History, journal: Journal, after: int, upto: int, lineage: Lineage) -> None:
+    """Note the decisions of records, except those that do not count."""
+    excluded = set(lineage.excluded)
     with contextlib.suppress(CompactedAway):  # compacted meanwhile: the history is shorter
-        for stored in journal.read(journal.base):
-            if stored.sequence > replica.sequence:
+        for stored in journal.read(after):
+            if stored.sequence > upto:
                 return
             if stored.sequence not in excluded:
-                replica.history.note(stored.sequence, stored.record)
+                history.note(stored.sequence, stored.record)

@@ -8,6 +8,7 @@ import sys
 
 from abound.errors import AboundError
 from abound.server.children import Child, receive_task
+from abound.server.history import NoHistory
 from abound.server.home import Home
 from abound.server.replay import follow
 from abound.store.journal import Journal
@@ -17,6 +18,7 @@ def write_snapshot(home: Home, sequence: int) -> None:
     """Load a replica, replay the journal to a sequence and write its snapshot, in this process."""
     with Journal(home.journal_path) as journal:
         replica = home.load_replica(journal, upto=sequence)
+        replica.history = NoHistory()
         follow(replica, journal, sequence, lineage=journal.lineage())
         home.write_snapshot(replica)
 
