@@ -27,6 +27,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -149,7 +150,7 @@ class Bench:
         self.titles = [text for text, _ in rows[N_TRAIN:]]
         self.labels = [labels for _, labels in rows[N_TRAIN:]]
         self.home = Home.create(folder / "home", tagger)
-        answers = [len(json.dumps({"labels": [e._asdict() for e in tagger.rank(text)]})) for text in self.titles]
+        answers = [len(json.dumps({"labels": [asdict(e) for e in tagger.rank(text)]})) for text in self.titles]
         self.size = int(statistics.median(answers))
         self.rank_script = self._script("rank", [{"text": text} for text in self.titles])
 

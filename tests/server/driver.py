@@ -74,7 +74,7 @@ def main(path, point, hit, n, seed):
                 print(answer.result().sequence, flush=True)
             if start % SNAPSHOT_EVERY == 0:
                 write_snapshot(home, writer.replica.sequence)
-                home.compact(writer.journal)
+                home.compact(writer.journal, undo_records=0)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from abound.components.rows import Rows
 from abound.hierarchy.links import Chooser
+from abound.kernels.calibration import N_COMPARED
 from abound.rankers.ranking import Ranking
 from abound.server.follower import Follower
 from abound.server.home import Home
@@ -69,6 +70,11 @@ class ServedTagger(Tagger):
             likely[row, : len(entries)] = [entry.probability or 0.0 for entry in entries]
         calibrated = self.ranker.calibration_.is_ready
         return Ranking(numbers, scores, self.table.book.names, likely if calibrated else None)
+
+    def ranking_to_judge(self, text: Text) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the numbers and scores of the first labels of a text, as labels are shown."""
+        ranking = self.rank_arrays([text], N_COMPARED)
+        return ranking.indices, ranking.scores
 
     def chooser(self, only: Any = None, without: Any = None, *, keep_parents: bool = True, **_: Any) -> Chooser:
         """Return what chooses ranked labels; former names of labels are understood."""

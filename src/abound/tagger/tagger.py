@@ -267,8 +267,12 @@ class Tagger(TextEstimator):
     def _judge(self, text: Text, right: Sequence[Any], wrong: Sequence[Any]) -> None:
         """Teach calibration and bands by a text that is about to be learned."""
         if self.bands is not None or self.ranker.calibrates:
-            ranking, known = self.ranker.rank_scores(self.rows_of([text]), N_COMPARED), self.ranker.labels_.known
+            ranking, known = self.ranking_to_judge(text), self.ranker.labels_.known
             self.judge_ranking(*ranking, known([right])[1], known([wrong])[1])
+
+    def ranking_to_judge(self, text: Text) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return the numbers and scores of the first labels of a text, without probabilities."""
+        return self.ranker.rank_scores(self.rows_of([text]), N_COMPARED)
 
     def judge_ranking(
         self,
