@@ -16,20 +16,12 @@ def learn(visit, text, label):
     return run(visit, "api", "learn", batch)["sequence"]
 
 
-@pytest.fixture
-def chromium():
-    if stage.chromium_path() is None:
-        pytest.skip("no Chromium: apt-get install chromium, or name one in ABOUND_CHROMIUM")
-    pytest.importorskip("playwright", reason="the browser tests need playwright")
-    with stage.chromium() as browser:
-        yield browser
-
-
-def test_the_page_continues_with_another_home(tmp_path, chromium):
+def test_the_page_continues_with_another_home(tmp_path, browser):
     model = tmp_path / "model"
     Tagger().fit(["a red apple", "a fast car"], [["fruit"], ["vehicle"]]).save(model)
     with stage.Server(model, "--state", str(tmp_path / "one")) as server:
-        visit = Visit(chromium.new_page(), server.address)
+        page = browser.new_page()
+        visit = Visit(page, server.address)
         visit.open()
         assert [learn(visit, f"text {number}", "new") for number in range(3)] == [1, 2, 3]
     port = server.address.rpartition(":")[2]
@@ -39,3 +31,4 @@ def test_the_page_continues_with_another_home(tmp_path, chromium):
         visit.page.wait_for_function("() => document.getElementById('foot').textContent.includes('revision 1')")
         assert learn(visit, "one more text", "new") == 2
         assert [one["source"] for one in visit.get("v1/records")["records"]] == ["page", "page"]
+    page.close()
