@@ -97,7 +97,7 @@ def test_the_server_serves_it_and_keeps_corrections(toy, tmp_path):
         assert asked(address, "/v1/rank", {"text": "zorbulator", "k": 1})["labels"][0]["label"] == "machines"
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -107,7 +107,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def found_address(process: subprocess.Popen) -> str:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while time.monotonic() < end:
         line = process.stderr.readline() or process.stdout.readline()
         if found := re.search(r"http://127\.0\.0\.1:\d+", line):
@@ -119,7 +119,7 @@ def asked(address: str, path: str, body: dict) -> dict:
     request = urllib.request.Request(  # noqa: S310  our own address
         address + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=120) as answer:  # noqa: S310
         return json.loads(answer.read())
 
 

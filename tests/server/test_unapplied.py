@@ -160,15 +160,15 @@ def test_a_server_that_cannot_learn_says_so_and_ranks(home, workers):
         ready = until_ready(server)
         assert (ready.status_code, ready.json()["status"], ready.json()["sequence"]) == (200, "ranks only", 3)
         assert f"`abound journal skip {home.path} 4`" in ready.json()["detail"]
-        assert httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}).json()["sequence"] == 3
-        figures = httpx.get(server.url + "/metrics").text
+        assert httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}, timeout=120).json()["sequence"] == 3
+        figures = httpx.get(server.url + "/metrics", timeout=120).text
         assert "abound_journal_learns 0.0" in figures
         assert unapplied_of(figures) == ["4.0"] * workers
     home.skip(4, "tried to merge what nobody knows")
     with Running(home.path, "--workers", workers) as server:
         ready = until_ready(server).json()
         assert ready == {"status": "ready", "sequence": 5}
-        figures = httpx.get(server.url + "/metrics").text
+        figures = httpx.get(server.url + "/metrics", timeout=120).text
         assert "abound_journal_learns 1.0" in figures
         assert unapplied_of(figures) == ["0.0"] * workers
 
@@ -178,8 +178,8 @@ def unapplied_of(figures):
 
 
 def until_ready(server):
-    ends = time.monotonic() + 60
-    while (answer := httpx.get(server.url + "/readyz")).status_code == 503:
+    ends = time.monotonic() + 180
+    while (answer := httpx.get(server.url + "/readyz", timeout=120)).status_code == 503:
         assert time.monotonic() < ends, answer.text
         time.sleep(0.05)
     return answer

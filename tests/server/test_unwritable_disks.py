@@ -134,14 +134,14 @@ def test_every_worker_says_that_nothing_is_learnt_from_a_disk_that_may_only_be_r
     home = taught(path, "close")
     assert remount("ro")
     with Running(home.path, "--workers", workers) as server:
-        ends = time.monotonic() + 60
-        while (ready := httpx.get(server.url + "/readyz")).status_code == 503:
+        ends = time.monotonic() + 180
+        while (ready := httpx.get(server.url + "/readyz", timeout=120)).status_code == 503:
             assert time.monotonic() < ends, ready.text
             time.sleep(0.05)
         assert ready.json()["status"] == "ranks only"
         assert "the home was not writable when the server was started" in ready.json()["detail"]
-        assert "abound_journal_learns 0.0" in httpx.get(server.url + "/metrics").text
-        assert httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}).status_code == 200
+        assert "abound_journal_learns 0.0" in httpx.get(server.url + "/metrics", timeout=120).text
+        assert httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}, timeout=120).status_code == 200
 
 
 # -- whose it is -----------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_records_that_would_take_long_to_replay_are_put_into_a_snapshot(tmp_path
     with Journal(home.journal_path, write=True) as journal:
         journal.append([(lesson(i), None) for i in range(20)])
     with Writer(home) as writer:  # immediately, so that the records are not replayed again
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while home.snapshots() != [0, 20] and time.monotonic() < deadline:
             time.sleep(0.02)
         assert home.snapshots() == [0, 20]

@@ -41,7 +41,7 @@ def send(writer, records, start=0):
 
 
 def until(is_so):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -54,12 +54,12 @@ def held(writer):
 
     def waiting(requests):
         reached.set()
-        gate.wait(30)
+        gate.wait(120)
         process(requests)
 
     writer._process = waiting
     first = writer.submit(lesson(1000), "held")
-    reached.wait(30)
+    reached.wait(120)
     return gate, first
 
 

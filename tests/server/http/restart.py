@@ -56,7 +56,7 @@ def started(home, *options):
     """Start a server; return it, the wall-clock seconds until it was ready, and the CPU seconds of each process."""
     begun = time.monotonic()
     server = Running(home.path, *options)
-    while httpx.get(server.url + "/readyz").status_code != 200:
+    while httpx.get(server.url + "/readyz", timeout=120).status_code != 200:
         time.sleep(0.005)
     seconds = time.monotonic() - begun
     return server, (seconds, [processor(pid) for pid in (server.process.pid, *server.workers())])

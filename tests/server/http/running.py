@@ -58,7 +58,7 @@ class Running:
             os.killpg(self.process.pid, signal.SIGKILL)
         self._end()
 
-    def stop(self, timeout=30):
+    def stop(self, timeout=120):
         """Make it drain and exit; return its exit code."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout)
@@ -66,8 +66,8 @@ class Running:
         return self.process.returncode
 
     def _end(self):
-        self.process.wait(30)
-        self._reader.join(30)
+        self.process.wait(120)
+        self._reader.join(120)
         self.process.stderr.close()
 
     def __enter__(self):

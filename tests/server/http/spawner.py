@@ -68,7 +68,7 @@ class Spawned:
         self.log.write_bytes(b"")
         self.pid = spawner.ask({"home": str(home), "log": str(self.log), **settings})
         spawner.alive.add(self.pid)
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + 180
         while not (found := re.search(r"on (http://\S+:(\d+))", self.log.read_text())):
             assert time.monotonic() < ends, self.log.read_text()
             time.sleep(0.005)

@@ -78,14 +78,14 @@ def test_connections_with_a_request_under_way_are_not_closed(tmp_path):
     with Running(home.path, "--workers", 2) as server, contextlib.ExitStack() as stack:
         kept = []
         for _ in range(4):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=120))
             kept.append(connection)
         for number, connection in enumerate(kept):
             body = b'{"text": "word%d", "added": ["b"]}' % number
             head = HALF.replace(b"rank", b"learn") + b"Content-Type: application/json\r\n"
             connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
         for _ in range(2 * MAX_PER_CLIENT + 100):
-            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=120))
         for connection in kept:
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")
 

@@ -26,7 +26,7 @@ def correct(client, url):
             added=[label for label in right if label not in ranked],
         )
     feedback = {"label": "fruit", "score": 1.5, "shown": "suggest", "wanted": "apply", "text": TEXTS[0]}
-    answer = httpx.post(f"{url}/v1/feedback", json=feedback)
+    answer = httpx.post(f"{url}/v1/feedback", json=feedback, timeout=120)
     assert answer.status_code == 200, answer.text
     return answer.json()["sequence"]
 

@@ -92,5 +92,5 @@ def test_a_sequence_of_another_journal_is_not_waited_for(tmp_path):
 def test_all_workers_name_the_same_journal(tmp_path):
     home = Home.create(tmp_path / "home", base())
     with Running(home.path, "--workers", 2) as server:
-        answers = [httpx.get(server.url + "/v1/model") for _ in range(20)]
+        answers = [httpx.get(server.url + "/v1/model", timeout=120) for _ in range(20)]
     assert len({answer.headers["x-abound-journal"] for answer in answers}) == 1

@@ -55,7 +55,7 @@ def test_a_record_carries_who_sent_it_and_from_where(home, workers):
             {"X-Abound-Source": "a bot " * 100 + "x"},
         ):
             given = {"Authorization": f"Bearer {keys['shop']}", **headers}
-            assert httpx.post(server.url + "/v1/learn", json=body, headers=given).status_code == 200
+            assert httpx.post(server.url + "/v1/learn", json=body, headers=given, timeout=120).status_code == 200
         with server.client(key=keys["boss"]) as client:
             client.add_label("new")
             listed = [(one.sequence, one.who, one.source, one.status) for one in client.records()]

@@ -9,7 +9,7 @@ import pytest
 from abound.server import Home
 from abound.store.journal import Journal
 from abound.store.journal.records import Learn
-from tests.server.http.running import ROOT, Running
+from tests.server.http.running import Running
 from tests.server.streams import base, lesson, trained
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
@@ -54,8 +54,7 @@ class Faulty(Running):
         (tmp_path / "code" / "sitecustomize.py").write_text(FAULTS)
         self._faults = tmp_path / "faults"
         self._faults.mkdir()
-        path = f"{tmp_path / 'code'}:{ROOT / 'src'}"
-        env = {"PYTHONPATH": path, "FAULTS": str(self._faults), "FAULTY": which}
+        env = {"PYTHONPATH": str(tmp_path / "code"), "FAULTS": str(self._faults), "FAULTY": which}
         super().__init__(home.path, *arguments, env=env)
 
     def fail(self, *names):
@@ -70,7 +69,7 @@ class Faulty(Running):
 def learn(url, number):
     record = lesson(number)
     body = {"text": record.text, "accepted": record.accepted, "rejected": record.rejected, "added": record.added}
-    return httpx.post(url + "/v1/learn", json=body, headers={"Idempotency-Key": f"key {number}"}, timeout=30)
+    return httpx.post(url + "/v1/learn", json=body, headers={"Idempotency-Key": f"key {number}"}, timeout=120)
 
 
 def until(condition, seconds=60):
@@ -90,7 +89,7 @@ def test_a_single_process_loads_its_state_again(tmp_path):
         seen = []
 
         def recovered():
-            seen.append(httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}))
+            seen.append(httpx.post(server.url + "/v1/rank", json={"text": "a red apple"}, timeout=120))
             return seen[-1].status_code == 200
 
         until(recovered)
@@ -99,8 +98,8 @@ def test_a_single_process_loads_its_state_again(tmp_path):
         assert seen[-1].json()["sequence"] == 2  # the record was on disk before it failed
         assert learn(server.url, 2).json() == {"sequence": 2, "repeated": True}
         assert learn(server.url, 3).json()["sequence"] == 3
-        assert httpx.get(server.url + "/readyz").json() == {"status": "ready", "sequence": 3}
-        state = httpx.get(server.url + "/v1/model?hash=1").json()["state_hash"]
+        assert httpx.get(server.url + "/readyz", timeout=120).json() == {"status": "ready", "sequence": 3}
+        state = httpx.get(server.url + "/v1/model?hash=1", timeout=120).json()["state_hash"]
         assert (server.faults_left, server.stop()) == ([], 0)
     assert state == trained([lesson(number) for number in (1, 2, 3)]).state_hash()
     assert any("next attempt in 2 s: MemoryError" in line for line in server.said)
@@ -120,7 +119,7 @@ def test_a_worker_that_failed_is_replaced(tmp_path, faults):
         answers = {}
 
         def both_have_answered():
-            answer = httpx.get(server.url + "/v1/model?hash=1", headers={"X-Abound-Sequence": "2"}, timeout=30)
+            answer = httpx.get(server.url + "/v1/model?hash=1", headers={"X-Abound-Sequence": "2"}, timeout=120)
             answers[int(answer.headers.get("x-abound-worker", 0))] = answer
             return replacement in answers and len(answers.keys() & set(server.workers())) == 2
 
@@ -147,7 +146,7 @@ def test_a_worker_that_has_no_memory_for_two_states_is_replaced(tmp_path):
         states = {}
 
         def both_have_answered():
-            answer = httpx.get(server.url + "/v1/model?hash=1", headers={"X-Abound-Sequence": "4"}, timeout=30)
+            answer = httpx.get(server.url + "/v1/model?hash=1", headers={"X-Abound-Sequence": "4"}, timeout=120)
             if answer.status_code == 200:
                 states[int(answer.headers["x-abound-worker"])] = answer.json()["state_hash"]
             return set(states) == set(server.workers())

@@ -60,7 +60,7 @@ def ask_while_learning(url, n, n_clients):
     def ask(seed):
         chance = random.Random(seed)
         try:
-            with httpx.Client(base_url=url, timeout=30) as client:
+            with httpx.Client(base_url=url, timeout=120) as client:
                 while not done.is_set():
                     i = chance.randrange(len(QUESTIONS))
                     method, path, body = QUESTIONS[i]
@@ -73,7 +73,7 @@ def ask_while_learning(url, n, n_clients):
     for thread in threads:
         thread.start()
     try:
-        with httpx.Client(base_url=url, timeout=30) as client:
+        with httpx.Client(base_url=url, timeout=120) as client:
             for sequence in range(1, n + 1):
                 assert client.post("/v1/learn", json=requests_of(lesson(sequence))).json()["sequence"] == sequence
     finally:

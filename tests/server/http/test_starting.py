@@ -21,10 +21,10 @@ from tests.server.http.spawner import free_port
 from tests.server.streams import base, lesson
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
-NOTICED = 10.0  # seconds within which a hung process is noticed
+NOTICED = 30.0  # seconds within which a hung process is noticed
 
 
-def ask(port, path, timeout=30.0):
+def ask(port, path, timeout=120.0):
     """Return status, headers and body; None if nobody listens."""
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)) as connection:
         try:
@@ -75,7 +75,7 @@ def test_a_server_that_replays_says_how_far_it_has_come(tmp_path, workers):
             assert all(int(headers["retry-after"]) >= 1 for headers, _ in refused)
             assert any(f"of {n_records:,} is applied" in body["detail"] for _, body in refused), refused
         assert ask(port, "/readyz")[0] == 200
-        assert httpx.get(server.url + "/v1/model").json()["sequence"] == n_records
+        assert httpx.get(server.url + "/v1/model", timeout=120).json()["sequence"] == n_records
         assert server.stop() == 0
 
 
@@ -89,7 +89,7 @@ def test_a_worker_that_hangs_is_replaced(tmp_path):
         while hung in server.workers():
             assert time.monotonic() - started < NOTICED
             time.sleep(0.1)
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 180
         while len(server.workers()) < 3 or not _all_answer(server.port, 24):
             assert time.monotonic() < ends
             time.sleep(0.1)
@@ -128,7 +128,7 @@ def test_a_writer_that_hangs_is_not_ready_and_does_not_learn(tmp_path):
         while ask(server.port, "/readyz")[0] != 200:
             assert time.monotonic() < ends
             time.sleep(0.1)
-        assert httpx.post(server.url + "/v1/learn", json=lesson).status_code == 200
+        assert httpx.post(server.url + "/v1/learn", json=lesson, timeout=120).status_code == 200
         assert server.stop() == 0
 
 
@@ -158,13 +158,13 @@ def test_counts_do_not_fall_when_a_worker_dies(tmp_path):
     home = Home.create(tmp_path / "home", base())
     with Running(home.path, "--workers", 2) as server:
         for _ in range(40):
-            assert httpx.get(server.url + "/v1/model").status_code == 200
+            assert httpx.get(server.url + "/v1/model", timeout=120).status_code == 200
         time.sleep(1.5)  # workers report their counts every second
         before = counted(server.url)
         assert before >= 40
         [victim, *_] = server.workers()
         os.kill(victim, signal.SIGKILL)
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 180
         while victim in server.workers() or len(server.workers()) < 2:
             with contextlib.suppress(httpx.TransportError):
                 assert counted(server.url) >= before
@@ -175,7 +175,7 @@ def test_counts_do_not_fall_when_a_worker_dies(tmp_path):
 
 
 def counted(url):
-    lines = httpx.get(url + "/metrics", timeout=10).text.splitlines()
+    lines = httpx.get(url + "/metrics", timeout=120).text.splitlines()
     return sum(
         float(line.rpartition(" ")[2])
         for line in lines
@@ -188,7 +188,7 @@ def test_an_opening_that_fails_is_said(tmp_path, workers):
     home = Home.create(tmp_path / "home", base())
     with Writer(home):
         command = [sys.executable, "-m", "abound", "serve", str(home.path), "--port", "0", "--workers", str(workers)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 1
     assert "already has a writer" in ended.stderr
     assert "Traceback" not in ended.stderr

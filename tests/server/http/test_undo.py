@@ -29,7 +29,7 @@ def home(tmp_path):
 
 
 def rank_until(done, url, failures, answers):
-    with httpx.Client(base_url=url, timeout=30) as client:
+    with httpx.Client(base_url=url, timeout=120) as client:
         while not done.is_set():
             answer = client.post("/v1/rank", json={"text": "a red apple pie"})
             answers.append(int(answer.headers["x-abound-sequence"]))
@@ -39,11 +39,11 @@ def rank_until(done, url, failures, answers):
 
 def states(server, sequence):
     """Return the state hashes of all workers at a sequence."""
-    found, ends = {}, time.monotonic() + 60
+    found, ends = {}, time.monotonic() + 180
     while set(found) != set(server.workers() or [server.process.pid]):
         assert time.monotonic() < ends
         headers = {"X-Abound-Sequence": str(sequence)}
-        answer = httpx.get(server.url + "/v1/model?hash=1", headers=headers, timeout=30)
+        answer = httpx.get(server.url + "/v1/model?hash=1", headers=headers, timeout=120)
         if answer.status_code == 200 and answer.json()["sequence"] == sequence:
             found[int(answer.headers["x-abound-worker"])] = answer.json()["state_hash"]
     return set(found.values())
@@ -160,8 +160,10 @@ def test_a_long_rebuild_goes_on_and_is_waited_for_with_the_same_key(home, monkey
 
         early = await undo(1)
         monkeypatch.setattr(service, "MAX_CHANGE_SECONDS", 60.0)
-        waiting = [asyncio.ensure_future(undo(number)) for number in (1, 2, 2)]  # until the first is done
-        await asyncio.sleep(0.3)
+        waiting = []
+        for number in (1, 2, 2):  # in this order; they wait until the first is done
+            waiting.append(asyncio.ensure_future(undo(number)))
+            await asyncio.sleep(0.3)
         go.set()
         return early, await asyncio.gather(*waiting), client.writer.replica.state_hash()
 

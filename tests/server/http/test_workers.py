@@ -27,7 +27,7 @@ def ask_each_worker(url, pids, path, sequence=0):
     """Ask every worker the same, over as many connections as it takes; return the answers by process id."""
     answers, headers = {}, {"X-Abound-Sequence": str(sequence)}
     for _ in range(2000):
-        with httpx.Client(base_url=url, timeout=30) as client:
+        with httpx.Client(base_url=url, timeout=120) as client:
             answer = client.get(path, headers=headers)
         assert answer.status_code == 200, answer.text
         answers[int(answer.headers["x-abound-worker"])] = answer
@@ -87,7 +87,7 @@ def test_a_worker_that_dies_is_replaced_and_the_others_go_on(tmp_path):
         before = server.workers()
         os.kill(before[0], signal.SIGKILL)
         assert client.learn("apple pie", added=["dessert"]).sequence == 1
-        ends = time.monotonic() + 20
+        ends = time.monotonic() + 180
         while len(server.workers()) < 2 or set(server.workers()) == set(before):
             assert time.monotonic() < ends
             time.sleep(0.05)
@@ -95,7 +95,7 @@ def test_a_worker_that_dies_is_replaced_and_the_others_go_on(tmp_path):
         assert len({answer.json()["state_hash"] for answer in answers.values()}) == 1
         os.kill(server.process.pid, signal.SIGKILL)  # without the writer, no worker continues
         server.process.wait(10)
-        ends = time.monotonic() + 20
+        ends = time.monotonic() + 180
         while any(os.path.exists(f"/proc/{pid}") and _lives(pid) for pid in answers):
             assert time.monotonic() < ends
             time.sleep(0.05)
@@ -132,20 +132,20 @@ def test_keys_and_figures_with_workers(tmp_path):
         with pytest.raises(ServerError, match="401"):
             clients["read"].rank("apple")
         authorized = {"Authorization": f"Bearer {keys['admin']}"}
-        figures = httpx.get(server.url + "/metrics", headers=authorized).text
+        figures = httpx.get(server.url + "/metrics", headers=authorized, timeout=120).text
         assert 'abound_requests_total{endpoint="POST /v1/learn",status="403"} 1.0' in figures
         assert figures.count("abound_worker_sequence{") == 2
         assert "abound_journal_sequence 2.0" in figures
-        assert httpx.get(server.url + "/metrics").status_code == 401
-        assert httpx.get(server.url + "/healthz").status_code == 200
+        assert httpx.get(server.url + "/metrics", timeout=120).status_code == 401
+        assert httpx.get(server.url + "/healthz", timeout=120).status_code == 200
 
 
 def test_a_server_without_keys_answers_to_this_machine_only(tmp_path):
     home = Home.create(tmp_path / "home", base())
     with Running(home.path) as server:
-        foreign = httpx.get(server.url + "/v1/model", headers={"Host": "evil.example"})
+        foreign = httpx.get(server.url + "/v1/model", headers={"Host": "evil.example"}, timeout=120)
         assert foreign.status_code == 403
-        assert httpx.get(server.url + "/v1/model").status_code == 200
+        assert httpx.get(server.url + "/v1/model", timeout=120).status_code == 200
         with server.client() as client:
             assert client.learn("apple pie", added=["dessert"]).sequence == 1
         assert server.stop() == 0
@@ -161,18 +161,18 @@ FORWARDED = ["X-Forwarded-For", "x-forwarded-host", "X-Forwarded-Anything", "For
 
 def test_a_server_without_keys_refuses_what_a_proxy_forwards(tmp_path):
     home = Home.create(tmp_path / "home", base())
-    with Running(home.path) as server, httpx.Client(base_url=server.url) as client:
+    with Running(home.path) as server, httpx.Client(base_url=server.url, timeout=120) as client:
         for header in FORWARDED:
             answer = client.get("/v1/model", headers={header: "192.0.2.7"})
             assert answer.status_code == 403, header
             assert "--trust-proxy" in answer.json()["detail"]
         assert client.get("/healthz", headers={"X-Forwarded-For": "192.0.2.7"}).status_code == 200
         assert client.get("/v1/model", headers={"Host": "LOCALHOST"}).status_code == 200
-    with Running(home.path, "--trust-proxy") as server, httpx.Client(base_url=server.url) as client:
+    with Running(home.path, "--trust-proxy") as server, httpx.Client(base_url=server.url, timeout=120) as client:
         forwarded = {"X-Forwarded-For": "192.0.2.7"}
         assert client.get("/v1/model", headers=forwarded).status_code == 200
         assert client.get("/v1/model", headers={**forwarded, "Host": "evil.example"}).status_code == 403
     key = KeyFile(home.path).add("me", "read")
-    with Running(home.path) as server, httpx.Client(base_url=server.url) as client:
+    with Running(home.path) as server, httpx.Client(base_url=server.url, timeout=120) as client:
         forwarded["Authorization"] = f"Bearer {key}"
         assert client.get("/v1/model", headers=forwarded).status_code == 200
