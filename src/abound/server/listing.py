@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from abound.store.journal import Journal, StoredRecord
 from abound.store.journal.records import EditLabels, Forget, Record, Undo, describe
+from abound.store.names import Name
 from abound.texts import joined
 
 MAX_SCANNED = 2000  # records that one call reads
@@ -51,7 +52,7 @@ class Filter:
             and (self.kind is None or stored.record.kind == self.kind)
             and (self.since is None or stored.time >= self.since)
             and (self.until is None or stored.time < self.until)
-            and (self.labels is None or not self.labels.isdisjoint(_labels_of(stored.record)))
+            and (self.labels is None or not self.labels.isdisjoint(map(str, labels_of(stored.record))))
             and (self.text is None or self.text.casefold() in _text_of(stored).casefold())
         )
 
@@ -165,11 +166,12 @@ def _text_of(stored: StoredRecord) -> str:
     return "" if text is None else joined(text)
 
 
-def _labels_of(record: Record) -> Iterator[str]:
+def labels_of(record: Record) -> Iterator[Name]:
+    """Yield the labels that a record names."""
     for part in record.edits if isinstance(record, EditLabels) else (record,):
         for field in LABEL_FIELDS:
             value = getattr(part, field, ())
-            yield from map(str, value if isinstance(value, tuple) else (value,))
+            yield from value if isinstance(value, tuple) else (value,)
 
 
 def describe_stored(stored: StoredRecord) -> dict[str, Any]:

@@ -179,6 +179,15 @@ def test_records_are_listed_by_pages_and_filters(home):
     assert [answer.status_code for answer in refused] == [422] * 5
 
 
+def test_records_come_with_the_displayed_names_of_their_labels(home):
+    teach(home, stream(16))  # "weather" is named "rain and snow" and becomes "climate"; "plain" is merged into it
+
+    async def conversation(client):
+        return (await client.get("/v1/records")).json()["names"]
+
+    assert talk(home, conversation) == dict.fromkeys(("weather", "climate", "plain"), "rain and snow")
+
+
 def test_records_of_the_archive_are_listed_while_the_server_runs(home):
     with Running(home.path, "--snapshot-every", 5) as server, server.client() as client:
         for number in range(30):

@@ -11,7 +11,7 @@ from abound.server.http.bodies import Learned
 from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
 from abound.server.http.problems import Problem
 from abound.server.introspection import find_label
-from abound.server.listing import Filter, Page, find_records, microseconds
+from abound.server.listing import Filter, Page, find_records, labels_of, microseconds
 from abound.server.replica import Replica
 from abound.store.journal import Journal
 from abound.store.journal.records import KINDS, MAX_REASON, Forget, Undo
@@ -69,6 +69,7 @@ class Records(Struct, omit_defaults=True):
 
     sequence: Annotated[int, Meta(ge=0)]
     records: list[TaughtRecord]
+    names: Annotated[dict[str, str], Meta(description="The displayed names of the records' labels that have names.")]
     next: (
         Annotated[int, Meta(description="The next request's `before`, or its `after` with `oldest_first`.")] | UnsetType
     ) = UNSET
@@ -122,7 +123,10 @@ async def records(call: Call[RecordsRequest]) -> Encoded:
     with replica.reading() as sequence:
         wanted = _filter(call, replica)
     async with call.service.listings:
-        return await asyncio.to_thread(_found, call, wanted, sequence)
+        page = await asyncio.to_thread(_find, call, wanted)
+        with replica.reading():
+            names = _shown_names(replica, page)
+        return await asyncio.to_thread(_encode, page, names, sequence)
 
 
 def _filter(call: Call[RecordsRequest], replica: Replica) -> Filter:
@@ -149,11 +153,11 @@ def _all_names(replica: Replica, name: str) -> frozenset[str]:
     return frozenset({name, *([] if label is None else [str(label)]), *map(str, former)})
 
 
-def _found(call: Call[RecordsRequest], wanted: Filter, sequence: int) -> Encoded:
-    """Read and encode a page, in a thread; the standard library's JSON can represent lone surrogates."""
+def _find(call: Call[RecordsRequest], wanted: Filter) -> Page:
+    """Read a page of records, in a thread."""
     request = call.request
     with Journal(call.service.journal_client.path) as journal:
-        page: Page = find_records(
+        return find_records(
             journal,
             wanted,
             after=request.after,
@@ -161,8 +165,20 @@ def _found(call: Call[RecordsRequest], wanted: Filter, sequence: int) -> Encoded
             limit=request.limit,
             oldest_first=request.oldest_first,
         )
+
+
+def _shown_names(replica: Replica, page: Page) -> dict[str, str]:
+    """Return the displayed names of all labels that records name, by the labels as they were taught."""
+    labels = {label for one in page.records for label in labels_of(one.stored.record)}
+    shown = {str(label): replica.names.shown(replica.labels.resolve(label)) for label in labels}
+    return {label: names[0] for label, names in shown.items() if names}
+
+
+def _encode(page: Page, names: dict[str, str], sequence: int) -> Encoded:
+    """Encode a page, in a thread; the standard library's JSON can represent lone surrogates."""
     following = {} if page.next is None else {"next": page.next}
-    found = {"sequence": sequence, "records": [one.describe() for one in page.records], **following}
+    described = [one.describe() for one in page.records]
+    found = {"sequence": sequence, "records": described, "names": names, **following}
     return Encoded(sequence, json.dumps(found, separators=(",", ":")).encode())
 
 
