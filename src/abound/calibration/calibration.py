@@ -94,7 +94,7 @@ class Calibration:
         if not ranked.any():
             return
         for row in np.flatnonzero(ranked.any(axis=1)).tolist():
-            self._note_unit(scores[row, ranked[row]])
+            kernel.note_units(scores[row, ranked[row]], UNIT_ROWS, self.units)
         x, y = self._features(labels, scores)[ranked], right[ranked].astype(np.uint8)
         kernel.moments(x, self.mean, self.scale)
         self.mean[kernel.RECORD_FEATURE], self.scale[kernel.RECORD_FEATURE] = 0.0, 1.0  # no label has a record yet
@@ -105,7 +105,7 @@ class Calibration:
         kernel.fit(x, y, RIDGE, 0, self.bend, self.weights, self.precision)
         log_odds = np.zeros(len(x))
         kernel.log_odds(x, self.weights, self.bend, log_odds)
-        self._note_outcomes(log_odds, right[ranked])
+        kernel.note_outcomes(log_odds, right[ranked].astype(np.uint8), LEVELS, self.outcomes)
         self.n_rows = int(ranked.any(axis=1).sum())
         self._prepared = None
 
@@ -126,28 +126,33 @@ class Calibration:
     ) -> None:
         """Learn from one more row: which of its ranked labels were judged, and which of these are right.
 
-        All arguments have shape (1, k).
+        All arguments have shape (1, k), with at most ten labels.
         """
+        if labels.shape[1] > kernel.N_COMPARED:
+            raise ValueError(f"at most {kernel.N_COMPARED} labels of a row can be judged, got {labels.shape[1]}")
         judged = judged & (labels >= 0)
         if not judged.any():
             return
         self._ensure_labels(int(labels.max()) + 1)
-        self._note_unit(scores[labels >= 0])
-        x = self._features(labels, scores)[judged]
-        kernel.standardise(x, self.mean, self.scale)
-        log_odds, expected = np.zeros(len(x)), np.zeros(labels.shape)
-        kernel.log_odds(x, self.weights, self.bend, log_odds)
-        expected[judged] = _sigmoid(log_odds)
-        self._note_outcomes(log_odds, right[judged])
-        kept = 1.0 - 1.0 / MEMORY
-        kernel.update(x, right[judged].astype(np.uint8), kept, self.bend, self.weights, self.precision)
-        kernel.count_judgements(
-            labels,
-            judged.astype(np.uint8),
-            right.astype(np.uint8),
-            expected,
+        fading = 1.0 - 1.0 / MEMORY
+        kernel.learn_row(
+            labels[0],
+            scores[0],
+            right[0].view(np.uint8),
+            judged[0].view(np.uint8),
+            UNIT_ROWS,
+            fading,
+            fading if self.n_rows else 1.0,
             LONGEST_RECORD,
+            self.mean,
+            self.scale,
+            self.bend,
+            LEVELS,
+            self.units,
+            self.weights,
+            self.precision,
             self.records,
+            self.outcomes,
         )
         self.n_rows += 1
         self._prepared = None
@@ -161,15 +166,6 @@ class Calibration:
         kernel.features(labels, scores, *self._origin_and_unit(), self.records, out)
         return out
 
-    def _note_unit(self, scores: NDArray[np.float64]) -> None:
-        """Take the scores of one row into the origin and the unit of scores."""
-        best, distance = float(scores[0]), float(scores[0] - scores[min(len(scores), kernel.N_COMPARED) - 1])
-        count, mean_best, mean_distance = self.units.tolist()
-        count = min(count + 1.0, UNIT_ROWS)
-        mean_best += (best - mean_best) / count
-        mean_distance += (distance - mean_distance) / count
-        self.units[:] = count, mean_best, mean_distance
-
     def _origin_and_unit(self) -> tuple[float, float]:
         return float(self.units[1]), float(self.units[2]) if self.units[2] > 0 else 1.0
 
@@ -178,11 +174,6 @@ class Calibration:
             grown = np.zeros((max(n, 2 * len(self.records)), 2))
             grown[: len(self.records)] = self.records
             self.records = grown
-
-    def _note_outcomes(self, log_odds: NDArray[np.float64], right: NDArray[np.bool_]) -> None:
-        level = np.maximum(np.searchsorted(LEVELS, log_odds, side="right") - 1, 0)  # `np.clip` takes longer
-        self.outcomes *= 1.0 - 1.0 / MEMORY if self.n_rows else 1.0
-        np.add.at(self.outcomes, (right.astype(np.int64), level), 1.0)
 
     # -- precision ---------------------------------------------------------------------------------
 
@@ -245,9 +236,3 @@ class Calibration:
         calibration = cls()
         calibration.restore(arrays)
         return calibration
-
-
-def _sigmoid(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    out = np.zeros(len(log_odds))
-    kernel.sigmoids(log_odds, out)
-    return out

@@ -35,26 +35,32 @@ def fit(
     weights: NDArray[np.float64],
     precision: NDArray[np.float64],
 ) -> bool: ...
-def update(
-    x: NDArray[np.float64],
-    y: NDArray[np.uint8],
-    kept: float,
-    bend: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    precision: NDArray[np.float64],
-) -> bool: ...
 def bend_features(x: NDArray[np.float64], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
 def log_odds(
     x: NDArray[np.float64], weights: NDArray[np.float64], bend: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None: ...
-def sigmoids(log_odds: NDArray[np.float64], out: NDArray[np.float64]) -> None: ...
 def moments(x: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None: ...
 def standardise(x: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]) -> None: ...
-def count_judgements(
+def note_units(scores: NDArray[np.float64], longest: float, units: NDArray[np.float64]) -> None: ...
+def note_outcomes(
+    odds: NDArray[np.float64], right: NDArray[np.uint8], levels: NDArray[np.float64], outcomes: NDArray[np.float64]
+) -> None: ...
+def learn_row(
     labels: NDArray[np.int32],
-    judged: NDArray[np.uint8],
+    scores: NDArray[np.float64],
     right: NDArray[np.uint8],
-    expected: NDArray[np.float64],
+    judged: NDArray[np.uint8],
+    unit_rows: float,
+    kept: float,
+    outcomes_kept: float,
     longest: float,
+    mean: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    bend: NDArray[np.float64],
+    levels: NDArray[np.float64],
+    units: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    precision: NDArray[np.float64],
     records: NDArray[np.float64],
+    outcomes: NDArray[np.float64],
 ) -> None: ...

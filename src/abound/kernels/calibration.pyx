@@ -247,32 +247,28 @@ def fit(const double[:, ::1] x, const uint8_t[::1] y, double ridge, int64_t n_st
     return solved
 
 
-def update(const double[:, ::1] x, const uint8_t[::1] y, double kept, const double[::1] bend, double[::1] weights,
-           double[:, ::1] precision):
-    """Learn the judgements of one row by one online Newton step; older ones count `kept` times as much as before.
+cdef inline void newton_step(const double* x, const uint8_t* y, int64_t n, double kept, const double* bend,
+                             double* weights, double[:, ::1] precision) noexcept nogil:
+    """Learn the judgements of one row by one online step; older ones count `kept` times as much as before.
 
-    Returns whether the system could be solved; the weights stay as they are if not.
+    The weights stay as they are if the system cannot be solved.
     """
     cdef int64_t i, j, row
     cdef double[FEATURES * FEATURES] work
     cdef double[FEATURES] gradient
-    cdef bint solved
-    with nogil:
+    for i in range(FEATURES):
+        gradient[i] = 0.0
+        for j in range(FEATURES):
+            work[i * FEATURES + j] = kept * precision[i, j]
+    for row in range(n):
+        add_example(x + row * FEATURES, y[row], weights, bend, FEATURES, work, gradient)
+    for i in range(FEATURES):
+        for j in range(i + 1):
+            precision[i, j] = work[i * FEATURES + j]
+            precision[j, i] = work[i * FEATURES + j]
+    if solve(work, gradient, FEATURES):
         for i in range(FEATURES):
-            gradient[i] = 0.0
-            for j in range(FEATURES):
-                work[i * FEATURES + j] = kept * precision[i, j]
-        for row in range(x.shape[0]):
-            add_example(&x[row, 0], y[row], &weights[0], &bend[0], FEATURES, work, gradient)
-        for i in range(FEATURES):
-            for j in range(i + 1):
-                precision[i, j] = work[i * FEATURES + j]
-                precision[j, i] = work[i * FEATURES + j]
-        solved = solve(work, gradient, FEATURES)
-        if solved:
-            for i in range(FEATURES):
-                weights[i] += clipped(gradient[i])
-    return solved
+            weights[i] += clipped(gradient[i])
 
 
 def bend_features(const double[:, ::1] x, const double[::1] weights, double[:, ::1] out):
@@ -293,14 +289,6 @@ def log_odds(const double[:, ::1] x, const double[::1] weights, const double[::1
     with nogil:
         for row in range(x.shape[0]):
             out[row] = clipped(bent(weighted_sum(&x[row, 0], &weights[0], FEATURES), &bend[0]))
-
-
-def sigmoids(const double[::1] log_odds, double[::1] out):
-    """Write the probability that belongs to each log-odds."""
-    cdef int64_t row
-    with nogil:
-        for row in range(log_odds.shape[0]):
-            out[row] = sigmoid(log_odds[row])
 
 
 def moments(const double[:, ::1] x, double[::1] mean, double[::1] scale):
@@ -324,28 +312,101 @@ def moments(const double[:, ::1] x, double[::1] mean, double[::1] scale):
                 scale[j] = 0.0
 
 
+cdef inline void to_standard(double* x, const double* mean, const double* scale) noexcept nogil:
+    cdef int64_t j
+    for j in range(1, FEATURES):
+        x[j] = (x[j] - mean[j]) / scale[j] if scale[j] > 0.0 else 0.0
+
+
 def standardise(double[:, ::1] x, const double[::1] mean, const double[::1] scale):
     """Subtract the mean of each column and divide by its scale, in place; the first column is the bias."""
-    cdef int64_t row, j
+    cdef int64_t row
     with nogil:
         for row in range(x.shape[0]):
-            for j in range(1, FEATURES):
-                x[row, j] = (x[row, j] - mean[j]) / scale[j] if scale[j] > 0.0 else 0.0
+            to_standard(&x[row, 0], &mean[0], &scale[0])
 
 
-def count_judgements(const int32_t[:, ::1] labels, const uint8_t[:, ::1] judged, const uint8_t[:, ::1] right,
-                     const double[:, ::1] expected, double longest, double[:, ::1] records):
-    """Add judgements of labels to their records; a record that is longer than `longest` is halved."""
-    cdef int64_t row, place, label, n, k = labels.shape[1]
+cdef inline void note_unit(const double* scores, int64_t n, double longest, double[::1] units) noexcept nogil:
+    """Take one row into the number of rows, the mean of their best score, and that of its distance to the last."""
+    cdef double count = min(units[0] + 1.0, longest)
+    units[0] = count
+    units[1] += (scores[0] - units[1]) / count
+    units[2] += (scores[0] - scores[min(n, <int64_t> TOP) - 1] - units[2]) / count
+
+
+def note_units(const double[::1] scores, double longest, double[::1] units):
+    """Take the scores of one row into the origin and the unit of scores."""
     with nogil:
-        for row in range(labels.shape[0]):
-            n = n_ranked(&labels[row, 0], k) if k else 0
-            for place in range(n):
-                if not judged[row, place]:
-                    continue
-                label = labels[row, place]
-                records[label, RIGHT] += right[row, place]
-                records[label, EXPECTED] += expected[row, place]
-                if records[label, RIGHT] + records[label, EXPECTED] > longest:
-                    records[label, RIGHT] *= 0.5
-                    records[label, EXPECTED] *= 0.5
+        note_unit(&scores[0], scores.shape[0], longest, units)
+
+
+cdef inline void note_outcome(double odds, bint right, const double[::1] levels,
+                              double[:, ::1] outcomes) noexcept nogil:
+    """Count a label at the highest level that its log-odds reach."""
+    cdef int64_t low = 0, high = levels.shape[0], middle
+    while low < high:
+        middle = (low + high) // 2
+        if levels[middle] <= odds:
+            low = middle + 1
+        else:
+            high = middle
+    outcomes[1 if right else 0, max(low - 1, <int64_t> 0)] += 1.0
+
+
+def note_outcomes(const double[::1] odds, const uint8_t[::1] right, const double[::1] levels,
+                  double[:, ::1] outcomes):
+    """Count labels by whether they are right and the level of their log-odds."""
+    cdef int64_t i
+    with nogil:
+        for i in range(odds.shape[0]):
+            note_outcome(odds[i], right[i], levels, outcomes)
+
+
+cdef inline void count_judgement(double* record, uint8_t right, double expected, double longest) noexcept nogil:
+    """Add a judgement to the record of a label; a record that is longer than `longest` is halved."""
+    record[RIGHT] += right
+    record[EXPECTED] += expected
+    if record[RIGHT] + record[EXPECTED] > longest:
+        record[RIGHT] *= 0.5
+        record[EXPECTED] *= 0.5
+
+
+def learn_row(const int32_t[::1] labels, const double[::1] scores, const uint8_t[::1] right,
+              const uint8_t[::1] judged, double unit_rows, double kept, double outcomes_kept, double longest,
+              const double[::1] mean, const double[::1] scale, const double[::1] bend, const double[::1] levels,
+              double[::1] units, double[::1] weights, double[:, ::1] precision, double[:, ::1] records,
+              double[:, ::1] outcomes):
+    """Learn from one ranking of at most `N_COMPARED` labels: which were judged, and which of these are right.
+
+    Judged labels must have a place in `records`. Older judgements count `kept` times as much as before, older outcomes
+    `outcomes_kept` times.
+    """
+    cdef int64_t i, j, place, n = n_ranked(&labels[0], labels.shape[0]), n_judged = 0
+    cdef double total, odds, unit
+    cdef double[TOP * FEATURES] x
+    cdef double[TOP] shares, expected
+    cdef uint8_t[TOP] y
+    with nogil:
+        note_unit(&scores[0], n, unit_rows, units)
+        unit = units[2] if units[2] > 0.0 else 1.0
+        total = share_total(&scores[0], n, unit, shares)
+        for i in range(outcomes.shape[0]):
+            for j in range(outcomes.shape[1]):
+                outcomes[i, j] *= outcomes_kept
+        for place in range(n):
+            if not judged[place]:
+                continue
+            describe(&scores[0], n, place, total, shares, units[1], unit, record_of(labels[place], records),
+                     x + n_judged * FEATURES)
+            to_standard(x + n_judged * FEATURES, &mean[0], &scale[0])
+            odds = clipped(bent(weighted_sum(x + n_judged * FEATURES, &weights[0], FEATURES), &bend[0]))
+            expected[n_judged] = sigmoid(odds)
+            y[n_judged] = right[place]
+            note_outcome(odds, right[place], levels, outcomes)
+            n_judged += 1
+        newton_step(x, y, n_judged, kept, &bend[0], &weights[0], precision)
+        n_judged = 0
+        for place in range(n):
+            if judged[place]:
+                count_judgement(&records[labels[place], 0], right[place], expected[n_judged], longest)
+                n_judged += 1

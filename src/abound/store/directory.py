@@ -16,6 +16,7 @@ import stat
 import struct
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -39,6 +40,7 @@ JOURNAL = "journal.sqlite"  # in the home of a served model
 MANIFEST_MAX_BYTES = 1 << 20
 MAX_FILES = 200  # of a model; the largest kind has about 50
 HASHED_BYTES = 1 << 22  # per step
+N_THREADS = 2  # that hash files; most of the time to read or write a model is hashing
 MAX_HOLES = 1 << 26  # bytes in holes of sparse files, all files together: free to write, but slow to hash
 KEY = re.compile(r"[a-z][a-z_]{0,40}")
 DATA_FILE = re.compile(r"[a-z][a-z_]{0,40}-[0-9a-f]{16}\.npy")
@@ -204,7 +206,9 @@ def write_model(path: str | os.PathLike[str], content: Mapping[str, Any], arrays
         if not is_free(path) and not (path / MANIFEST).exists():
             raise FileExistsError(f"{path} is not empty and is not a model; name a new or an empty directory")
         try:
-            write_manifest(path, content, {key: write_array(path, key, source) for key, source in arrays.items()})
+            with ThreadPoolExecutor(N_THREADS) as threads:
+                files = threads.map(lambda item: write_array(path, *item), arrays.items())
+            write_manifest(path, content, dict(zip(arrays, files, strict=True)))
         except BaseException as error:
             if isinstance(error, OSError) and error.errno is not None and error.filename is None:
                 error.filename = os.fspath(path)  # the error of a full disk has no file name
@@ -390,9 +394,12 @@ def _map_all(path: Path, content: dict[str, Any], verify: bool) -> dict[str, NDA
     checksums = {key: entry["sha256"] for key, entry in content["files"].items()}
     if content.get("state_hash") != _combine(str(content.get("kind")), checksums):
         raise DamagedModel(f"the state hash in {MANIFEST} does not match its files")
-    for key, checksum in checksums.items() if verify else ():
-        if hashlib.sha256(whole[key]).hexdigest() != checksum:
-            raise DamagedModel(f"{key}-{checksum[:16]}.npy does not match its checksum")
+    if verify:
+        with ThreadPoolExecutor(N_THREADS) as threads:
+            found = threads.map(lambda mapped: hashlib.sha256(mapped).hexdigest(), whole.values())
+        for (key, checksum), digest in zip(checksums.items(), found, strict=True):
+            if digest != checksum:
+                raise DamagedModel(f"{key}-{checksum[:16]}.npy does not match its checksum")
     return arrays
 
 

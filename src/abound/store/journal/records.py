@@ -321,7 +321,10 @@ def _labels(field: str, labels: Iterable[Any]) -> tuple[Name, ...]:
     names = tuple(labels)
     if len(names) > MAX_LABELS:
         raise RefusedRecord(f"{field} must have at most {MAX_LABELS:,} labels, got {len(names):,}")
-    return tuple(_label(f"each of {field}", label) for label in names)
+    for label in names:
+        if type(label) is not str:  # the common case needs no call
+            _label(f"each of {field}", label)
+    return names
 
 
 def _sequences(records: Any) -> tuple[int, ...]:
