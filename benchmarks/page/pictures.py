@@ -47,7 +47,7 @@ def correct(page: "Page") -> None:
 def learned(page: "Page") -> None:
     tag(page)
     page.keyboard.press("Escape")
-    for key in ("r", "j", "j", "a", "s"):
+    for key in ("r", "j", "j", "a", "Enter"):
         page.keyboard.press(key)
     page.wait_for_selector(".moved")
     page.wait_for_timeout(300)

@@ -74,7 +74,7 @@ class Visit:
 
     def settled(self, sequence):
         """Wait until all decisions are learned and none is pending."""
-        self.page.wait_for_selector("#pending", state="hidden", timeout=15_000)
+        self.page.wait_for_selector("body:not(.has-pending)", timeout=15_000)
         assert self.sequence >= sequence
 
 

@@ -61,8 +61,8 @@ def states(visit, file):
     page.wait_for_selector("[role=option]")
     yield "deciding"
     visit.press("Escape")
-    page.locator("#pending button").first.click()
-    page.locator("#pending button").first.click()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo").click()
     page.locator("#open-help").click()
     page.wait_for_selector("dialog[open]")
     yield "help"

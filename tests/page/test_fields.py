@@ -45,7 +45,7 @@ def test_a_decision_is_learned_with_its_fields(visit):
     visit.press("Escape", "/")
     visit.page.keyboard.type("traffic")
     visit.page.wait_for_selector("[role=option].is-new")
-    visit.press("Enter", "s")
+    visit.press("Enter", "Enter")
     visit.settled(sequence + 1)
     fields = {"title": "Zebra cars", "abstract": "stripes"}
     [best, *_] = visit.post("v1/rank", {"text": fields, "explain": True})["labels"]

@@ -179,7 +179,7 @@ def test_a_server_that_is_gone_loses_no_decision(visit):
     page, before = visit.page, visit.sequence
     visit.type("Gardens of the north")
     page.route("**/v1/**", lambda route: route.abort())
-    visit.press("Escape", "a", "s")
+    visit.press("Escape", "a", "Enter")
     page.locator("#notice", has_text="The server does not answer.").wait_for()
     page.locator(".chip.accept.waiting").wait_for()
     page.unroute("**/v1/**")
@@ -189,12 +189,14 @@ def test_a_server_that_is_gone_loses_no_decision(visit):
     visit.problems.clear()
 
 
-def test_what_the_server_refuses_is_said_and_dropped(visit):
+def test_what_the_server_refuses_is_said_and_stays_a_decision(visit):
     page = visit.page
     visit.type("Gardens of the south")
     page.route("**/v1/learn", lambda route: route.fulfill(**problem(422)))
-    visit.press("Escape", "a", "s")
+    visit.press("Escape", "a", "Enter")
     page.locator("#notice", has_text="Not learned: a sentence of the server").wait_for()
-    page.wait_for_selector("#pending", state="hidden")
+    page.locator(".chip.accept.pending").wait_for()
+    visit.press("u")
+    visit.settled(0)
     assert page.locator(".chip").count() == 0
     visit.problems.clear()

@@ -60,6 +60,7 @@ def test_a_decision_is_sent_once(open_visit):
     visit.type(TEXT)
     before = visit.sequence
     visit.page.get_by_role("button", name="Reject chance").click()
+    visit.page.get_by_role("button", name="Done").click()
     visit.settled(before + 1)
     assert visit.sequence == before + 1
     assert [path for path in sent if path != "rank"] == ["learn"]

@@ -20,13 +20,14 @@ export class ApiError extends Error {
 
 let seen = 0; // the last record that this page has written; answers must not be older
 let newest = 0;
-let journal = ""; // that these records belong to
+let current = ""; // the journal that these records belong to
 const listeners = new Set();
 const onOtherJournal = new Set();
 
 export const onConnection = (listener) => listeners.add(listener);
 export const onJournalChange = (listener) => onOtherJournal.add(listener);
 export const sequence = () => newest;
+export const journal = () => current;
 const tell = (error) => listeners.forEach((listener) => listener(error));
 
 export const getKey = () => read("key", "") || read("key", "", sessionStorage);
@@ -47,7 +48,7 @@ async function request(method, path, { query, body, file, type = "application/js
   if (body !== undefined || file) headers["Content-Type"] = type;
   if (key) headers["Idempotency-Key"] = key;
   if (seen) headers["X-Abound-Sequence"] = String(seen);
-  if (seen && journal) headers["X-Abound-Journal"] = journal;
+  if (seen && current) headers["X-Abound-Journal"] = current;
   if (getKey()) headers.Authorization = `Bearer ${getKey()}`;
   let answer;
   try {
@@ -62,10 +63,10 @@ async function request(method, path, { query, body, file, type = "application/js
     throw gone;
   }
   const content = await answer.json().catch(() => null);
-  const current = answer.headers.get("X-Abound-Journal");
-  if (current && current !== journal) {
-    if (journal) forgetSequences();
-    journal = current;
+  const found = answer.headers.get("X-Abound-Journal");
+  if (found && found !== current) {
+    if (current) forgetSequences();
+    current = found;
   }
   if (!answer.ok) {
     if (answer.status === 412 && seen) { // an earlier state of the same journal
@@ -91,7 +92,7 @@ function forgetSequences() {
 
 function messageFor(status, problem) {
   const detail = typeof problem?.detail === "string" ? problem.detail : problem?.title;
-  if (status === 401) return "The server requires a key.";
+  if (status === 401) return getKey() ? "The server does not know this key. Enter another one." : "The server requires a key.";
   if (status === 403) return "This key does not allow this action.";
   if (status === 413) return "This text is too long for the server.";
   if (status === 429) return "Too many requests. The page waits and tries again.";
@@ -118,6 +119,13 @@ export async function learn(batch) {
   const answer = await request("POST", "v1/learn", {
     body: { text: asSent(text), accepted, rejected, added }, key: batch.id,
   });
+  seen = Math.max(seen, answer.sequence);
+  return answer;
+}
+
+/** Undo records; the model is then as if they had not been taught. */
+export async function undo(records, reason = "", key = undefined) {
+  const answer = await request("POST", "v1/undo", { body: { records, reason }, key });
   seen = Math.max(seen, answer.sequence);
   return answer;
 }

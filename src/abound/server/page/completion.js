@@ -6,12 +6,11 @@ let made = 0;
 
 export class Completion {
   /**
-   * onPick receives {label, name, isNew}. If `mayCreate()` is true, the typed text may become a new label.
+   * onPick receives {label, name, isNew}. If `mayCreate()` is true, the typed text may become a new label. `text()` is the
+   * text that the label is for, onEmpty is called on Enter in an empty field, and onLeave on Escape.
    */
-  constructor({ label, placeholder, onPick, onLeave = () => {}, mayCreate = () => false }) {
-    this.onPick = onPick;
-    this.onLeave = onLeave;
-    this.mayCreate = mayCreate;
+  constructor({ label, placeholder, onPick, onLeave = () => {}, onEmpty = () => {}, mayCreate = () => false, text = () => "" }) {
+    Object.assign(this, { onPick, onLeave, onEmpty, mayCreate, text });
     this.options = [];
     this.at = -1;
     const id = `options-${(made += 1)}`;
@@ -97,6 +96,7 @@ export class Completion {
       this.move(event.key === "ArrowDown" ? 1 : -1);
     } else if (event.key === "Enter") {
       event.preventDefault();
+      if (!this.input.value.trim()) return this.onEmpty();
       // If the answer to the current input has not arrived, wait for it: the options shown belong to older input.
       if (this.shown === this.input.value.trim()) this.pick(this.at);
       else this.wanted = this.input.readOnly = true;
@@ -106,5 +106,6 @@ export class Completion {
       if (!this.list.hidden) this.close();
       else this.onLeave();
     }
+    return undefined;
   }
 }

@@ -1,159 +1,232 @@
-// A decision is pending for five seconds and can be undone until then. All decisions on a text are sent as one correction.
+// Decisions on texts. They are collected in this browser until the person is done with the text; then they are sent as
+// one lesson. Nothing is sent by a timer.
 //
-// Pending decisions are stored on the device with their idempotency key: a page that is closed or reloaded in between
-// sends them later, and the server learns them once.
-import { learn } from "./api.js";
+// A lesson is stored with its idempotency key before it is sent: if the page is closed or the server does not answer, it
+// is sent again, and the server learns it once. If a text is decided on again, its former lesson is undone first.
+import { journal, learn, undo } from "./api.js";
 import { keyOf } from "./dom.js";
-import { forget, names, read, write } from "./store.js";
+import { Kept } from "./kept.js";
 
-export const UNDO_MS = 5000;
 const RETRY_MS = 3000; // until the next attempt if the server does not answer
-const ABANDONED_MS = 30000; // a batch that is overdue by this time belongs to a page that was closed
-const REMEMBERED = 300; // texts
-
+const RETRY_KEY_MS = 10000; // if the key is wrong; entering another one tries at once
 const FIELD = { accept: "accepted", reject: "rejected", add: "added" };
 
 const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+const asSet = (items) => items.map(({ label, kind }) => keyOf([label, kind])).sort().join();
+const isSame = (some, others) => asSet(some) === asSet(others);
+/** What the server has learnt or is being taught. */
+const base = (entry) => entry.sent?.items ?? entry.learned ?? [];
+const isOpen = (entry) => !isSame(entry.items, base(entry));
 
 class Decisions extends EventTarget {
   constructor() {
     super();
-    this.page = read("page", null, sessionStorage) ?? newId();
-    write("page", this.page, sessionStorage);
-    this.batches = []; // oldest first: {id, text, items: [{label, name, kind}], due, state: pending | sending | waiting}
-    this.learned = new Map(read("learned", [])); // text -> [{label, name, kind}]
-    this.adopt();
-    this.schedule();
-    addEventListener("storage", ({ key }) => {
-      if (key?.endsWith(":learned")) this.learned = new Map(read("learned", []));
-    });
+    this.last = null; // the last lesson that this page has taught: {text, items}
+    this.running = new Map(); // text -> {why} of the lessons that this tab sends; why: the problem of the last attempt
+    this.kept = new Kept(() => this.dispatchEvent(new Event("change")));
+    addEventListener("abound:key", () => this.resume());
+    this.resume();
   }
 
-  adopt() {
-    for (const name of names("pending:")) {
-      const kept = read(name, []);
-      const own = name === `pending:${this.page}`;
-      if (!own && kept.some((batch) => batch.due > Date.now() - ABANDONED_MS)) continue;
-      if (!own) forget(name);
-      this.batches.push(...kept.map((batch) => ({ ...batch, state: "pending" })));
-    }
-    this.keep();
+  /** Send what an earlier page has not sent, and what waits. */
+  resume() {
+    for (const entry of this.kept.all()) if (entry.sent || entry.again) this.send(entry.text);
   }
 
-  keep() {
-    if (this.batches.length) write(`pending:${this.page}`, this.batches);
-    else forget(`pending:${this.page}`);
-  }
-
-  changed() {
-    this.keep();
-    this.schedule();
+  store(entry) {
+    entry.isOpen = isOpen(entry) && !entry.again;
+    const isDurable = this.kept.put(entry);
     this.dispatchEvent(new Event("change"));
+    return isDurable;
   }
 
-  /** Decide on a label of a text; the same decision again undoes it. */
+  tellUndone(text, items) {
+    if (items.length) this.dispatchEvent(new CustomEvent("undone", { detail: { text, items } }));
+  }
+
+  /** Decide on a label of a text; the same decision again takes it back. Return the decision, or null. */
   decide(text, { label, name }, kind) {
-    const key = keyOf(label);
-    let batch = this.batches.find((other) => other.text === text && other.state === "pending");
-    const before = batch?.items.find((item) => keyOf(item.label) === key);
-    if (batch) batch.items = batch.items.filter((item) => item !== before);
-    if (before?.kind !== kind) {
-      if (!batch) this.batches.push((batch = { id: newId(), text, items: [], state: "pending" }));
-      batch.items.push({ label, name, kind });
-    } else {
-      this.undone(text, [before]);
-    }
-    batch.due = Date.now() + UNDO_MS;
-    if (!batch.items.length) this.batches.splice(this.batches.indexOf(batch), 1);
-    this.changed();
+    const entry = this.kept.fresh(text);
+    const before = entry.items.find((item) => keyOf(item.label) === keyOf(label));
+    const isBack = before?.kind === kind || (kind === "accept" && before?.kind === "add");
+    entry.past.push(entry.items);
+    entry.items = entry.items.filter((item) => item !== before);
+    const item = isBack ? null : { label, name, kind };
+    if (item) entry.items.push(item);
+    entry.again = false;
+    this.store(entry);
+    if (isBack) this.tellUndone(text, [before]);
+    return item;
   }
 
-  /** Undo the last decision that has not been sent; return it and its text. */
-  undo() {
-    const batch = this.batches.findLast((other) => other.state === "pending" || other.state === "waiting");
-    if (!batch) return null;
-    const item = batch.items.pop();
-    if (!batch.items.length) this.batches.splice(this.batches.indexOf(batch), 1);
-    else batch.id = newId(); // it is another correction now
-    this.undone(batch.text, [item]);
-    this.changed();
-    return { ...item, text: batch.text };
+  /** Undo the last decision that is not sent, on a text or on any; return it and its text, or null. */
+  undo(text = this.drafts.at(-1)?.text) {
+    const entry = text === undefined ? null : this.kept.fresh(text);
+    if (!entry?.past.length || !isOpen(entry)) return null;
+    const now = entry.items;
+    entry.items = entry.past.pop();
+    this.store(entry);
+    const lacks = (items) => ({ label, kind }) => !items.some((item) => keyOf(item.label) === keyOf(label) && item.kind === kind);
+    const gone = now.filter(lacks(entry.items));
+    this.tellUndone(text, gone);
+    return { ...(gone[0] ?? entry.items.find(lacks(now))), isBack: !gone.length, text };
   }
 
-  undone(text, items) {
-    this.dispatchEvent(new CustomEvent("undone", { detail: { text, items } }));
-  }
-
-  /** The decisions on a text by label, both learned and pending. */
+  /** The decisions on a text by label: pending, sending, waiting or learned. */
   on(text) {
+    const entry = this.kept.get(text);
     const byLabel = new Map();
-    for (const item of this.learned.get(text) ?? []) byLabel.set(keyOf(item.label), { ...item, state: "learned" });
-    for (const batch of this.batches) {
-      if (batch.text !== text) continue;
-      for (const item of batch.items) byLabel.set(keyOf(item.label), { ...item, state: batch.state });
+    for (const item of entry?.items ?? []) {
+      const isIn = (items) => items?.some((other) => keyOf(other.label) === keyOf(item.label) && other.kind === item.kind);
+      const state = isIn(entry.sent?.items) ? this.stateOf(text) : !entry.sent && isIn(entry.learned) ? "learned" : "pending";
+      byLabel.set(keyOf(item.label), { ...item, state });
     }
     return byLabel;
   }
 
+  stateOf(text) {
+    return this.running.get(text)?.why ? "waiting" : "sending";
+  }
+
+  /** Whether a text has decisions, or changes to its lesson, that the person is not done with. */
+  isOpen(text) {
+    return Boolean(this.kept.get(text)?.isOpen);
+  }
+
+  /** Whether the server has learnt a lesson on a text. */
+  isLearned(text) {
+    return Boolean(this.kept.get(text)?.learned);
+  }
+
+  /** Texts with decisions that the person is not done with, the last one at the end. */
+  get drafts() {
+    return this.kept.all().filter((entry) => entry.isOpen);
+  }
+
+  /** Drafts and lessons that are not learnt yet: [{text, items, state, why}]. */
   get pending() {
-    return this.batches.filter((batch) => batch.items.length);
+    return this.kept.all().filter((entry) => entry.isOpen || entry.sent || entry.again).map((entry) => ({
+      text: entry.text, items: entry.items, state: entry.isOpen ? "pending" : this.stateOf(entry.text), why: this.running.get(entry.text)?.why,
+    }));
   }
 
-  schedule() {
-    clearTimeout(this.timer);
-    const due = this.batches.filter((batch) => batch.state !== "sending").map((batch) => batch.due);
-    if (due.length) this.timer = setTimeout(() => this.sendDue(), Math.max(0, Math.min(...due) - Date.now()));
+  /** The text stays the same work after a small edit: its decisions move along, unless a lesson was made of them. */
+  move(from, to) {
+    const entry = this.kept.fresh(from);
+    if (!entry.isOpen || entry.sent || entry.learned || this.kept.get(to)) return;
+    this.kept.drop(from);
+    this.store({ ...entry, text: to });
   }
 
-  sendDue() {
-    for (const batch of this.batches) {
-      if (batch.state !== "sending" && batch.due <= Date.now()) this.send(batch);
-    }
-    this.schedule();
+  /** The person is done with a text: store its lesson, then send it. Return {isNew, isDurable}. */
+  submit(text) {
+    const entry = this.kept.fresh(text);
+    if (!isOpen(entry)) return { isNew: false, isDurable: true };
+    entry.again = true;
+    const isDurable = this.store(entry);
+    this.send(text);
+    return { isNew: true, isDurable };
   }
 
-  sendNow() {
-    for (const batch of this.batches) if (batch.state !== "sending") batch.due = 0;
-    this.sendDue();
+  /** Take back the lesson on a text: the server undoes it, and its decisions are dropped. */
+  takeBack(text) {
+    const entry = this.kept.fresh(text);
+    const gone = entry.items;
+    if (!entry.sent && !entry.learned) return Promise.resolve(false);
+    Object.assign(entry, { items: [], past: [], again: true });
+    this.store(entry);
+    this.tellUndone(text, gone);
+    return this.send(text);
   }
 
-  async send(batch) {
-    batch.state = "sending";
+  /** Somebody undid a record elsewhere: its decisions are no longer learned. */
+  forgetRecord(sequence) {
+    const found = this.kept.withRecord(sequence, journal());
+    if (!found) return;
+    this.kept.remove(found);
     this.dispatchEvent(new Event("change"));
-    const correction = { id: batch.id, text: batch.text, accepted: [], rejected: [], added: [] };
-    for (const { label, kind } of batch.items) correction[FIELD[kind]].push(label);
+  }
+
+  // -- sending ----------------------------------------------------------------------------------------------------
+
+  /** Send the lesson of a text and newer ones, one after another; return whether all were learnt. */
+  async send(text) {
+    if (this.running.has(text)) {
+      this.running.get(text).retry?.();
+      return false;
+    }
+    const run = {};
+    this.running.set(text, run);
     try {
-      const answer = await learn(correction);
-      this.drop(batch);
-      this.remember(batch);
-      this.changed();
-      this.dispatchEvent(new CustomEvent("learned", { detail: { ...answer, batch } }));
-    } catch (error) {
-      if (error.mayPass || error.needsKey) {
-        batch.state = "waiting";
-        batch.why = error.message;
-        batch.due = Date.now() + (error.needsKey ? UNDO_MS * 2 : Math.max(RETRY_MS, error.wait * 1000));
-      } else {
-        this.drop(batch);
-        this.undone(batch.text, batch.items);
+      while (this.kept.get(text)?.sent || this.kept.get(text)?.again) {
+        if (!(await this.attempt(text, run))) return false;
       }
-      this.changed();
-      this.dispatchEvent(new CustomEvent("refused", { detail: { error, batch, kept: batch.state === "waiting" } }));
+      return true;
+    } finally {
+      this.running.delete(text);
+      this.dispatchEvent(new Event("change"));
     }
   }
 
-  drop(batch) {
-    const at = this.batches.indexOf(batch);
-    if (at >= 0) this.batches.splice(at, 1);
+  /** Make one attempt; return false if the server refused the lesson. */
+  async attempt(text, run) {
+    const entry = this.kept.fresh(text);
+    if (!entry.sent) this.store(Object.assign(entry, { sent: { id: newId(), items: entry.items }, again: false }));
+    const { sent } = entry;
+    try {
+      const answer = await this.teach(text, entry);
+      run.why = "";
+      this.finish(text, sent, answer);
+      return true;
+    } catch (error) {
+      const kept = Boolean(error.mayPass || error.needsKey);
+      run.why = error.message;
+      if (!kept) this.store(Object.assign(this.kept.fresh(text), { sent: null, again: false })); // decisions again, not a lesson
+      this.dispatchEvent(new Event("change"));
+      this.dispatchEvent(new CustomEvent("refused", { detail: { error, batch: { text, items: sent.items }, kept } }));
+      if (!kept) return false;
+      await this.pause(run, error.needsKey ? RETRY_KEY_MS : Math.max(RETRY_MS, error.wait * 1000));
+      return true;
+    }
   }
 
-  remember(batch) {
-    const known = new Map((this.learned.get(batch.text) ?? []).map((item) => [keyOf(item.label), item]));
-    for (const item of batch.items) known.set(keyOf(item.label), item);
-    this.learned.delete(batch.text);
-    this.learned.set(batch.text, [...known.values()]);
-    while (this.learned.size > REMEMBERED) this.learned.delete(this.learned.keys().next().value);
-    while (!write("learned", [...this.learned]) && this.learned.size) this.learned.delete(this.learned.keys().next().value);
+  /** Undo the former lesson of the text, if there is one, and teach the new one, if it has decisions. */
+  async teach(text, { sent, sequence, journal: written }) {
+    let answer = { sequence: 0 };
+    if (sequence && written === journal()) {
+      try {
+        answer = await undo([sequence], "decided again on the page", `${sent.id}-back`);
+      } catch (error) {
+        if (error.status !== 422) throw error; // 422: somebody else has undone it, or it is no longer kept
+      }
+      this.store(Object.assign(this.kept.fresh(text), { learned: null, sequence: 0 }));
+    }
+    if (!sent.items.length) return { ...answer, isUndo: true };
+    const lesson = { id: sent.id, text, accepted: [], rejected: [], added: [] };
+    for (const { label, kind } of sent.items) lesson[FIELD[kind]].push(label);
+    return learn(lesson);
+  }
+
+  finish(text, sent, answer) {
+    const entry = this.kept.fresh(text);
+    const { isUndo = false, sequence } = answer;
+    if (entry.sent?.id === sent.id) { // not if another tab sent it too, and went on
+      if (isSame(entry.items, sent.items)) entry.past = [];
+      Object.assign(entry, { sent: null, learned: isUndo ? null : sent.items, sequence: isUndo ? 0 : sequence, journal: journal() });
+      this.store(entry);
+    }
+    this.last = isUndo ? null : { text, items: sent.items };
+    this.dispatchEvent(new CustomEvent("learned", { detail: { ...answer, isUndo, batch: { text, items: sent.items } } }));
+  }
+
+  pause(run, milliseconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      run.retry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 }
 

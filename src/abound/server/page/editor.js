@@ -13,10 +13,11 @@ export class Editor {
       placeholder: `Type or paste a text, or drop a file here.${example && `\n\n${example}`}`,
     });
     this.field.addEventListener("input", (event) => {
+      const before = this.text;
       this.words = follow(this.text, this.field.value, this.words);
       this.text = this.field.value;
       this.paint();
-      onInput(event);
+      onInput(event, before);
     });
     this.element = h("div", { class: "editor" }, this.marks, this.field);
   }

@@ -48,13 +48,25 @@ export function cut(text, words) {
   return pieces;
 }
 
-/** Shift spans after an edit; spans that the edit touches are dropped until the next ranking. */
-export function follow(before, after, words) {
+/** The lengths of the beginning and of the end that two texts share. */
+function shared(before, after) {
   let same = 0;
   const shorter = Math.min(before.length, after.length);
   while (same < shorter && before[same] === after[same]) same += 1;
   let tail = 0;
   while (tail < shorter - same && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
+  return { same, tail };
+}
+
+/** Whether a text is an edit of another one: they share at least half of the longer one. */
+export function isEditOf(before, after) {
+  const { same, tail } = shared(before, after);
+  return 2 * (same + tail) >= Math.max(before.length, after.length);
+}
+
+/** Shift spans after an edit; spans that the edit touches are dropped until the next ranking. */
+export function follow(before, after, words) {
+  const { same, tail } = shared(before, after);
   const moved = after.length - before.length;
   const kept = (spans) => spans.flatMap(([start, stop]) => {
     if (stop <= same) return [[start, stop]];

@@ -8,11 +8,15 @@ let pressed = []; // keys that wait until the labels of the next text are there
 const GROUPS = [
   ["Everywhere", [["t", "Tag"], ["q", "Queue"], ["l", "Labels"], ["g", "Progress"], ["?", "This help"]]],
   ["Labels of a text", [
-    ["j", "Next label"], ["k", "Previous label"], ["a", "Accept"], ["r", "Reject"], ["/", "Add a label"],
-    ["u", "Undo the last decision"], ["s", "Send decisions now"], ["o", "Details of the label"], ["e", "Edit the text"],
+    ["1 – 9, 0", "Accept one of the first ten labels"], ["j", "Next label"], ["k", "Previous label"], ["a", "Accept"], ["r", "Reject"],
+    ["/", "Add a label"], ["m", "More labels"], ["w", "Why this label"], ["u", "Undo the last decision, or take back the lesson"],
+    ["o", "Details of the label"], ["e", "Edit the text"], ["Enter", "Done: send the decisions as one lesson"],
   ]],
   ["Queue", [["n", "Next text"], ["p", "Previous text"], ["x", "Export decisions"]]],
-  ["In a field", [["Esc", "Leave the field and go to the labels"], ["↑ ↓", "Move in a list"], ["Enter", "Choose the option"]]],
+  ["In a field", [
+    ["Esc", "Leave the field and go to the labels"], ["↑ ↓", "Move in a list"], ["Enter", "Choose the option; in an empty field: Done"],
+    ["Shift Enter", "Make a new label"], ["Ctrl Enter", "In the text: Done"],
+  ]],
 ];
 
 export const isOn = () => read("keys", true);
@@ -41,6 +45,7 @@ addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
   if (document.querySelector("dialog[open]") || types(event.target) || !isOn()) return;
   if (!bound.has(event.key)) return;
+  if (event.key === "Enter" && event.target.closest?.("button:not(.pick), a, summary, [role=button]")) return; // it presses the button
   event.preventDefault();
   pressed.push(event.key);
   resume();
@@ -54,7 +59,7 @@ export function showHelp() {
     h("div", { class: "key-groups" }, GROUPS.map(([title, keys]) => h("section", {}, h("h3", {}, title),
       h("dl", { class: "keys" }, keys.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does))))))),
     h("label", { class: "check" }, toggle, " Use single-key shortcuts"),
-    h("p", { class: "hint" }, "A decision is sent after five seconds. Until then it can be undone."),
+    h("p", { class: "hint" }, "An accepted label can be clicked again to take the decision back. Nothing is sent before you are done with the text, and a lesson can be taken back."),
     h("div", { class: "dialog-acts" }, close));
   openDialog(dialog);
 }

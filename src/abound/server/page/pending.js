@@ -1,52 +1,132 @@
-// The bar with the decisions that are not sent yet, and the button that undoes them.
+// The bar at the bottom: what was decided on the shown text, Done, undo, and lessons that are not learnt yet.
 import { decisions } from "./decisions.js";
-import { bdi, byId, fill, h, nameOf, plural, say } from "./dom.js";
+import { bdi, byId, fill, go, h, nameOf, plural, say } from "./dom.js";
 import { bindAlways } from "./keys.js";
 import { notice } from "./notice.js";
+import { write } from "./store.js";
 
 const VERB = { accept: "Accepted", reject: "Rejected", add: "Added" };
+const SHOWN_LETTERS = 40;
 
+let bench = null; // the work bench that is open
+let asking = null; // the text whose lesson may be taken back
+let draw = () => {};
+
+/** Show the bar of a work bench, or only what is not learnt yet if there is none. */
+export function attach(opened) {
+  bench = opened;
+  asking = null;
+  draw();
+}
+
+const short = (text) => (text.length > SHOWN_LETTERS ? `${text.slice(0, SHOWN_LETTERS).trimEnd()}…` : text);
+const lesson = () => (bench && decisions.isLearned(bench.text) ? bench.text : decisions.last?.text);
+
+/** Undo the last decision; if there is none, ask whether the last lesson is to be taken back. */
 export function undo() {
-  const undone = decisions.undo();
-  say(undone ? `Undone: ${nameOf(undone)}.` : "Nothing to undo.");
+  if (asking !== null) {
+    takeBack();
+    return;
+  }
+  const undone = decisions.undo(bench && decisions.isOpen(bench.text) ? bench.text : undefined);
+  if (undone) {
+    say(`${undone.isBack ? "Restored" : "Undone"}: ${nameOf(undone)}.`);
+    return;
+  }
+  const text = lesson();
+  if (text === undefined) {
+    say("Nothing to undo.");
+    return;
+  }
+  asking = text;
+  say(`Take back the lesson on ${short(text)}? Press u again to take it back, Escape to keep it.`);
+  draw();
+}
+
+async function takeBack() {
+  const text = asking;
+  asking = null;
+  say("The lesson is being taken back.");
+  if (await decisions.takeBack(text)) say("The lesson was taken back.");
+}
+
+function keep() {
+  if (asking === null) return;
+  asking = null;
+  say("The lesson is kept.");
+  draw();
+}
+
+const button = (name, act, { key, cls = "button" } = {}) =>
+  h("button", { type: "button", class: cls, "aria-keyshortcuts": key, onclick: act }, name, key && " ", key && h("kbd", {}, { Enter: "⏎", Escape: "Esc" }[key] ?? key));
+
+/** What the bar says and offers; the first that applies. */
+function content() {
+  const { pending } = decisions;
+  const text = bench?.text;
+  const own = pending.find((one) => one.text === text);
+  if (asking !== null) {
+    return [["Take back the lesson on ", bdi(short(asking)), "?"], [button("Keep", keep, { key: "Escape" }), button("Take back", takeBack, { key: "u" })]];
+  }
+  if (own?.state === "pending") return [decided(own), [undoButton()]];
+  const stuck = pending.find((one) => one.why);
+  if (stuck) return [`Not sent yet: ${stuck.why}`, [undoButton(stuck.text)]];
+  const sending = pending.find((one) => one.state === "sending");
+  if (sending) return [sending.items.length ? "Sending the lesson…" : "Taking the lesson back…", []];
+  const other = pending.findLast((one) => one.state === "pending");
+  if (other) {
+    return [[`${plural(other.items.length, "decision")} on another text, not sent: `, bdi(short(other.text))],
+      [button("Show", () => show(other.text)), button("Send", () => decisions.submit(other.text))]];
+  }
+  if (lesson() !== undefined) return [bench && decisions.isLearned(text) ? "Learned." : "The last lesson was learned.", [undoButton()]];
+  return [bench?.text.trim() ? "No decisions yet." : "", []];
+}
+
+function decided({ text, items }) {
+  const last = items.at(-1);
+  if (!last) return "All decisions removed; not sent yet.";
+  const before = decisions.isLearned(text) ? " Changes the lesson." : "";
+  return [`${VERB[last.kind]} `, bdi(nameOf(last)), items.length > 1 ? ` and ${plural(items.length - 1, "more label")}.` : ".", before];
+}
+
+const undoButton = (text) => button("Undo", text === undefined ? undo : () => { asking = text; draw(); }, { key: "u" });
+
+function show(text) {
+  write("draft", text);
+  go("#/tag");
 }
 
 export function setUpPending() {
   const bar = byId("pending");
   const what = h("span", { class: "pending-what" });
-  const when = h("span", { class: "pending-when" });
-  const back = h("button", { type: "button", class: "button", "aria-keyshortcuts": "u", onclick: undo }, "Undo ", h("kbd", {}, "u"));
-  const now = h("button", { type: "button", class: "quiet", "aria-keyshortcuts": "s", onclick: () => decisions.sendNow() }, "Send now");
-  fill(bar, what, when, back, now);
-  let ticking = null;
+  const acts = h("span", { class: "pending-acts" });
+  const done = h("span", { class: "pending-done" });
+  fill(bar, what, acts, done);
 
-  function draw() {
+  draw = () => {
     const { pending } = decisions;
-    bar.hidden = !pending.length;
     document.body.classList.toggle("has-pending", pending.length > 0);
-    clearInterval(ticking);
-    if (!pending.length) return;
-    ticking = setInterval(tick, 250);
-    const items = pending.flatMap((batch) => batch.items);
-    const last = items.at(-1);
-    fill(what, `${VERB[last.kind]} `, bdi(nameOf(last)), items.length > 1 ? ` and ${plural(items.length - 1, "more decision")}` : "");
-    tick();
-  }
+    document.body.classList.toggle("has-bar", Boolean(bench) || pending.length > 0);
+    bar.hidden = !bench && !pending.length && asking === null;
+    if (bar.hidden) return;
+    const [words, buttons] = bench?.message ? [bench.message, []] : content();
+    const focused = acts.contains(document.activeElement);
+    fill(what, words);
+    fill(acts, ...buttons);
+    if (focused) (acts.querySelector("button") ?? done.querySelector("button"))?.focus();
+    if (!bench) fill(done);
+    else if (bench.doneButton.parentNode !== done) fill(done, bench.doneButton);
+    if (bench) bench.doneButton.disabled = !bench.mayBeDone;
+  };
 
-  function tick() {
-    const waiting = decisions.pending.filter((batch) => batch.state !== "sending");
-    back.disabled = !waiting.length;
-    now.disabled = !waiting.length;
-    const stuck = waiting.find((batch) => batch.state === "waiting");
-    const left = Math.max(0, Math.ceil((Math.min(...waiting.map((batch) => batch.due)) - Date.now()) / 1000));
-    const state = !waiting.length ? "sending" : stuck ? `not sent yet: ${stuck.why}` : `will be sent in ${left} s`;
-    if (when.textContent !== state) when.textContent = state;
-  }
-
-  decisions.addEventListener("change", draw);
+  decisions.addEventListener("change", () => draw());
   decisions.addEventListener("refused", ({ detail }) => {
     if (!detail.kept) notice(`Not learned: ${detail.error.message}`);
   });
-  bindAlways({ u: undo, s: () => decisions.sendNow() });
+  addEventListener("keydown", (event) => event.key === "Escape" && keep());
+  bindAlways({ u: undo });
   draw();
 }
+
+/** Show what has changed on the work bench. */
+export const redraw = () => draw();

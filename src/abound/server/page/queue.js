@@ -40,7 +40,7 @@ function openEmpty(main) {
 function openFile(main, info, { name, rows }) {
   let at = Math.min(read("queue-at", 0), rows.length - 1);
   const decided = read("queue-decided", {}); // row -> {text, items}
-  const bench = new Workbench({ info, onFile: (file) => importFile(file) });
+  const bench = new Workbench({ info, onFile: (file) => importFile(file), doneName: "Done, next", needsDecision: false, onDone: () => go(at + 1) });
   const place = h("output", { class: "place", "aria-live": "off" });
   const done = h("span", { class: "hint" });
   const back = h("button", { type: "button", class: "button", onclick: () => go(at - 1), "aria-keyshortcuts": "p" }, "← Previous");

@@ -1,8 +1,10 @@
-// The ranked labels. Rows keep their position; one row is current.
+// The ranked labels. Rows keep their position; one row is current, and the focus is nowhere else in the list.
 import { fill, h, keyOf, nameOf } from "./dom.js";
 
 const DONE = { accept: "accepted", reject: "rejected", add: "added" };
 const BAND = { apply: "Apply", suggest: "Suggest", hide: "Hide" };
+
+const wide = matchMedia("(min-width: 46.01rem)");
 
 const MIN_CHANGE = 0.03; // relative change of a score that is shown
 
@@ -30,15 +32,15 @@ function change(entry, before) {
 }
 
 export class RankingList {
-  constructor({ onCurrent, onDecide }) {
-    this.onCurrent = onCurrent;
-    this.onDecide = onDecide;
+  /** `onCurrent` receives the label whose reasons are shown: the current one, or the one under a mouse. */
+  constructor({ onCurrent, onDecide, onWhy }) {
+    Object.assign(this, { onCurrent, onDecide, onWhy });
     this.entries = [];
     this.rows = [];
     this.at = 0;
     this.list = h("ol", { class: "ranking", "aria-label": "Ranked labels" });
     this.list.addEventListener("keydown", (event) => this.onKey(event));
-    this.list.addEventListener("mouseleave", () => this.onCurrent(this.current));
+    this.list.addEventListener("pointerleave", () => this.onCurrent(this.current));
     this.element = this.list;
   }
 
@@ -48,18 +50,35 @@ export class RankingList {
 
   /** Show a ranking; `before` has the entries of an older one, to show what moved. */
   show(entries, decided, before = null) {
+    const stays = this.followed === undefined ? -1 : entries.findIndex(({ label }) => keyOf(label) === this.followed);
+    if (entries !== this.entries) this.followed = undefined;
     this.entries = entries;
-    this.at = Math.min(this.at, Math.max(0, entries.length - 1));
+    this.at = Math.min(stays >= 0 ? stays : this.at, Math.max(0, entries.length - 1));
     const most = Math.max(0, ...entries.map(({ score }) => score));
     while (this.rows.length < entries.length) this.rows.push(this.newRow(this.rows.length));
     this.rows.length = entries.length;
     entries.forEach((entry, i) => this.fillRow(this.rows[i], entry, most, decided.get(keyOf(entry.label)), before));
-    if (this.list.children.length !== this.rows.length) {
-      const focused = this.list.contains(document.activeElement);
-      this.list.replaceChildren(...this.rows.map((row) => row.element));
-      if (focused) this.focus();
-    }
+    const focused = this.list.contains(document.activeElement);
+    while (this.list.children.length > this.rows.length) this.list.lastChild.remove();
+    this.list.append(...this.rows.slice(this.list.children.length).map((row) => row.element));
     this.mark();
+    if (focused && !this.rows[this.at]?.element.contains(document.activeElement)) this.focus();
+  }
+
+  /** Keep the current label current when another ranking is shown. */
+  follow() {
+    if (this.current) this.followed = keyOf(this.current.label);
+  }
+
+  /** Ignore clicks until the labels of another text are shown. */
+  block() {
+    this.list.classList.add("is-blocked");
+    this.isBlocked = true;
+  }
+
+  unblock() {
+    this.list.classList.remove("is-blocked");
+    this.isBlocked = false;
   }
 
   newRow(i) {
@@ -70,16 +89,21 @@ export class RankingList {
       path: h("span", { class: "path", dir: "auto" }),
       bar: h("span", { class: "bar" }),
       score: h("span", { class: "figure" }),
+      why: h("button", { type: "button", class: "row-why" }, "Why"),
       accept: h("button", { type: "button", class: "act accept", "aria-keyshortcuts": "a" }, "✓"),
       reject: h("button", { type: "button", class: "act reject", "aria-keyshortcuts": "r" }, "✕"),
     };
     row.element = h("li", { class: "row" }, row.rank,
       h("span", { class: "what" }, row.pick, row.note, row.path),
-      h("span", { class: "track", "aria-hidden": "true" }, row.bar), row.score,
+      h("span", { class: "track", "aria-hidden": "true" }, row.bar), row.score, row.why,
       h("span", { class: "acts" }, row.accept, row.reject));
-    row.element.addEventListener("mouseenter", () => this.onCurrent(this.entries[i]));
+    row.element.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && wide.matches && this.onCurrent(this.entries[i]));
+    row.element.addEventListener("focusin", () => this.at !== i && this.select(i));
     row.pick.addEventListener("click", () => this.select(i));
-    row.pick.addEventListener("focus", () => this.at !== i && this.select(i));
+    row.why.addEventListener("click", () => {
+      this.select(i);
+      this.onWhy();
+    });
     row.accept.addEventListener("click", () => this.decide(i, "accept"));
     row.reject.addEventListener("click", () => this.decide(i, "reject"));
     return row;
@@ -109,9 +133,10 @@ export class RankingList {
     row.element.classList.toggle("is-rejected", decision?.kind === "reject");
     row.accept.setAttribute("aria-label", `Accept ${name}`);
     row.reject.setAttribute("aria-label", `Reject ${name}`);
-    row.accept.setAttribute("aria-pressed", String(decision?.kind === "accept"));
+    row.why.setAttribute("aria-label", `Why ${name}`);
+    row.accept.setAttribute("aria-pressed", String(decision?.kind === "accept" || decision?.kind === "add"));
     row.reject.setAttribute("aria-pressed", String(decision?.kind === "reject"));
-    row.accept.title = `Accept ${name} (a)`;
+    row.accept.title = `Accept ${name} (a${entry.rank <= 10 ? `, ${entry.rank % 10}` : ""})`;
     row.reject.title = `Reject ${name} (r)`;
     const worth = isCalibrated ? likely(entry.probability).replace("<", "less than ").replace(">", "more than ") : `score ${entry.score.toFixed(2)}`;
     const applied = entry.assigned || entry.band === "apply" ? ", a label to apply" : "";
@@ -125,20 +150,19 @@ export class RankingList {
       row.element.classList.toggle("is-current", current);
       if (current) row.pick.setAttribute("aria-current", "true");
       else row.pick.removeAttribute("aria-current");
-      for (const button of [row.pick, row.accept, row.reject]) button.tabIndex = current ? 0 : -1;
+      for (const button of [row.pick, row.why, row.accept, row.reject]) button.tabIndex = current ? 0 : -1;
     });
     this.onCurrent(this.current);
   }
 
-  /** Make the first label current, as not yet chosen by the user. */
+  /** Make the first label current. */
   toStart() {
     this.at = 0;
-    this.touched = false;
+    this.followed = undefined;
   }
 
   select(i) {
     if (!this.entries.length) return;
-    this.touched = true;
     this.at = Math.max(0, Math.min(this.entries.length - 1, i));
     this.mark();
   }
@@ -150,9 +174,11 @@ export class RankingList {
 
   focus() {
     this.rows[this.at]?.pick.focus();
+    if (this.rows[this.at]?.element.matches(":focus-within")) this.rows[this.at].element.scrollIntoView({ block: "nearest" });
   }
 
   decide(i, kind) {
+    if (this.isBlocked) return;
     this.select(i);
     if (this.current) this.onDecide(this.current, kind);
   }

@@ -1,9 +1,11 @@
-// The words that voted for a label, and each vote.
+// The words that voted for a label, and each vote: beside the list or, on a narrow screen, in a sheet above it.
 import { bdi, fill, h, labelLink, nameOf, wordLink } from "./dom.js";
 import { rounded } from "./highlight.js";
+import { openDialog } from "./keys.js";
 import { likely } from "./ranking.js";
 
 const DIGITS = 3;
+const narrow = matchMedia("(max-width: 46rem)");
 const figure = (value) => (value < 0 ? "\u2212" : "") + Math.abs(value).toFixed(DIGITS);
 
 /** The fields in which a word occurs, each once; nothing for a plain text. */
@@ -25,6 +27,29 @@ export class Why {
     this.link = h("span", { class: "why-link" });
     this.element = h("section", { class: "why card", "aria-labelledby": "why-title" },
       h("div", { class: "card-head" }, this.title, this.link), this.body);
+  }
+
+  /** Show the reasons: on a narrow screen in a sheet, otherwise put the focus on them. */
+  open() {
+    if (!narrow.matches) {
+      this.body.focus();
+      return;
+    }
+    const home = this.element.parentNode;
+    const close = () => this.sheet?.close();
+    this.sheet = h("dialog", { class: "sheet", "aria-labelledby": "why-title" }, this.element,
+      h("div", { class: "dialog-acts" }, h("button", { type: "button", class: "button", onclick: close }, "Close")));
+    this.sheet.addEventListener("close", () => {
+      home.append(this.element);
+      narrow.removeEventListener("change", close);
+      this.sheet = null;
+    });
+    narrow.addEventListener("change", close);
+    openDialog(this.sheet);
+  }
+
+  close() {
+    this.sheet?.close();
   }
 
   clear(words = "Each label’s score is the sum of the votes of the text’s words. The votes appear here.") {
