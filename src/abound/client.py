@@ -71,12 +71,32 @@ class Learned(NamedTuple):
 
 
 class LabelMatch(NamedTuple):
-    """A label, the number of its texts, and its quality by name of the metric if the server knows it."""
+    """A label that was found.
+
+    Attributes
+    ----------
+    label : name
+    texts : int
+        The number of its texts.
+    name : str or None
+        The name that is shown, if it has one.
+    quality : dict or None
+        By name of the metric, if the server knows it.
+    found_by : str or None
+        Another name of the label that was found, such as a former one.
+    rejected : float or None
+        Of the recent corrections in which it was offered, the share in which it was refused.
+    score : float or None
+        For the text, if it has a vote.
+    """
 
     label: Name
     texts: int
     name: str | None = None
     quality: dict[str, Any] | None = None
+    found_by: str | None = None
+    rejected: float | None = None
+    score: float | None = None
 
 
 class Changes(NamedTuple):
@@ -336,16 +356,30 @@ class Client(Closing):
 
     # -- labels --------------------------------------------------------------------------------------
 
-    def labels(self, prefix: str = "", limit: int = 20, *, worst_first: bool = False) -> list[LabelMatch]:
-        """Find labels by the beginning of a word of their names, the most frequent first.
+    def labels(
+        self, query: str = "", limit: int = 20, *, sort: str = "frequent", offset: int = 0, worst_first: bool = False
+    ) -> list[LabelMatch]:
+        """Find labels by the beginnings of words of their names.
 
-        With `worst_first`, those with the lowest F1 come first, if the server was started with ``--quality``.
+        Parameters
+        ----------
+        query : str
+            Words in any order. A label is also found by former names.
+        limit, offset : int
+            How many labels to return, after how many others.
+        sort : {"frequent", "name", "worst", "best", "rejected", "recent"}
+            "worst" and "best" need a server that was started with ``--quality``.
+        worst_first : bool
+            The former name of ``sort="worst"``.
         """
-        worst = {"worst_first": "true"} if worst_first else {}
-        matches = self._request("GET", f"/v1/labels?{urlencode({'prefix': prefix, 'limit': limit, **worst})}")["labels"]
-        return [
-            LabelMatch(entry["label"], entry["count"], entry.get("name"), entry.get("quality")) for entry in matches
-        ]
+        order = "worst" if worst_first else sort
+        parameters = urlencode({"query": query, "limit": limit, "sort": order, "offset": offset})
+        return [_match(entry) for entry in self._request("GET", f"/v1/labels?{parameters}")["labels"]]
+
+    def complete(self, text: Text, query: str = "", limit: int = 20) -> list[LabelMatch]:
+        """Find labels for a text as `labels` does: those with the best scores first, then the most frequent ones."""
+        body = {"text": text, "query": query, "limit": limit}
+        return [_match(entry) for entry in self._post("/v1/labels", body)["labels"]]
 
     def add_label(self, label: Name, names: Iterable[str] = (), *, dry_run: bool = False) -> Changes:
         """Add a label and its names for people."""
@@ -554,6 +588,11 @@ def _error(answer: http.client.HTTPResponse, raw: bytes) -> ServerError:
         detail = answer.reason
     after = answer.headers.get("Retry-After", "")
     return ServerError(answer.status, detail, float(after) if after.isdigit() else None)
+
+
+def _match(entry: dict[str, Any]) -> LabelMatch:
+    others = (entry.get(name) for name in ("name", "quality", "found_by", "rejected", "score"))
+    return LabelMatch(entry["label"], entry["count"], *others)
 
 
 def _taught(entry: dict[str, Any]) -> Taught:

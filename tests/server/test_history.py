@@ -1,11 +1,9 @@
 """The history of a replica's corrections."""
 
-import pytest
-
 from abound import Tagger
 from abound.server import Home, Replica, Writer
-from abound.server.history import EXAMPLES, SMOOTHED, WINDOW, History
-from abound.store.journal.records import Learn, RenameLabel
+from abound.server.history import EXAMPLES, WINDOW, History
+from abound.store.journal.records import Learn, RenameLabel, Undo
 
 
 def history_of(*rights):
@@ -34,24 +32,33 @@ def test_a_rejection_counts_only_against_the_first_label():
     assert [(outcome.sequence, outcome.right) for outcome in replica.history.outcomes] == [(2, False)]
 
 
-def test_the_curve_is_a_running_mean_that_ends_with_the_last_lesson():
-    rights = [i % 3 == 0 for i in range(700)]
-    curve = history_of(*rights).curve()
-    assert len(curve) <= 200
-    assert curve[-1] == (700, sum(rights[-SMOOTHED:]) / SMOOTHED)
-    assert curve == sorted(curve)
-    for sequence, share in curve:
-        last = rights[max(0, sequence - SMOOTHED) : sequence]
-        assert share == pytest.approx(sum(last) / len(last))
-    assert History().curve() == []
-    assert history_of(True).curve() == [(1, 1.0)]
-
-
 def test_the_window_holds_a_thousand():
     history = history_of(*[False] * 200, *[True] * WINDOW)
     assert len(history.outcomes) == WINDOW
-    assert {share for _, share in history.curve()} == {1.0}
+    assert all(outcome.right for outcome in history.outcomes)
     assert history.learned == WINDOW + 200
+
+
+def test_offers_count_the_first_ten_labels_by_their_current_names():
+    history, ranked = History(), [f"l{rank}" for rank in range(1, 12)]
+    history.evaluate(1, Learn("text", accepted=["l2"]), lambda _, k: ranked[:k])
+    history.evaluate(2, Learn("text", rejected=["l1", "l2"]), lambda _, k: ranked[:k])  # the others are not known
+    history.evaluate(3, Learn("text", added=["new"]), lambda _, k: ranked[:k])
+    offers = history.offers(3, lambda name: "l2" if name == "l3" else name)
+    assert offers["l1"] == (3, 3)
+    assert offers["l2"] == (3 + 2, 2 + 2)  # with those of l3
+    assert offers["l10"] == (2, 2)
+    assert "l11" not in offers
+    assert "new" not in offers
+
+
+def test_the_last_correction_of_a_label_is_known_by_all_its_names():
+    history = History()
+    history.note(1, Learn("text", accepted=["a"], rejected=["b"]), 1_000)
+    history.note(2, Learn("text", added=["b"]), 2_000)
+    assert [history.changed(names) for names in (["a"], ["b"], ["a", "b"], ["c"])] == [1_000, 2_000, 2_000, 0]
+    assert list(history.recent()) == ["b", "a"]
+    assert history.last_time == 2_000
 
 
 def test_labels_that_get_better_and_worse():
@@ -93,3 +100,18 @@ def test_a_restart_remembers_what_the_journal_holds(tmp_path):
         assert history.learned == 4
         assert history.decisions(["fruit", "fruits"])[:2] == (4, 0)
         assert [outcome.sequence for outcome in history.outcomes] == [5]  # after the snapshot
+
+
+def test_an_undo_takes_back_the_outcomes_of_its_records_alone(tmp_path):
+    home = Home.create(tmp_path / "home", Tagger().fit(["a red apple"], [["fruit"]]))
+    with Writer(home, snapshot_every=None) as writer:
+        for i in range(4):
+            writer.submit(Learn(f"apple {i}", accepted=["fruit"])).result()
+            if i == 1:
+                assert writer.snapshot(2)
+        before = list(writer.replica.history.outcomes)
+        assert all(outcome.time > 1e15 for outcome in before)
+        writer.change(Undo((3,))).result(60)
+        after = writer.replica.history.outcomes
+        assert [outcome.sequence for outcome in after] == [1, 2, 4]
+        assert list(after)[:2] == before[:2]

@@ -6,7 +6,7 @@ snapshot, since it takes the state before each record.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -16,10 +16,8 @@ from abound.texts import Text, joined, n_characters
 
 REMEMBERED = 10_000  # records whose decisions are restored when a home is opened
 WINDOW = 1000  # corrections whose outcome is kept
-SMOOTHED = 50  # corrections that are averaged in a point of the curve
-WARM_UP = 10  # corrections at the beginning of the curve that are not shown
-MAX_POINTS = 200
 TOP_K = 5  # ranks within which a label counts as found
+OFFERED = 10  # ranks within which a label counts as offered to the person
 MIN_CORRECTIONS = 4  # of a label, before it has a trend
 MAX_LABELS = 20_000  # labels whose examples are kept; the least recently corrected are dropped
 MAX_EVALUATED = 1 << 16  # characters of a text that is ranked before it is learned; a longer one takes too much time
@@ -29,11 +27,27 @@ EXAMPLE_CHARACTERS = 300
 
 
 class Outcome(NamedTuple):
-    """Whether the first label was right before a correction was learned, and which right labels were in the top 5."""
+    """How a text was ranked before its correction was learned.
+
+    Attributes
+    ----------
+    sequence : int
+        The record of the correction.
+    right : bool
+        Whether the first label was right.
+    found : dict
+        The right labels, and whether each was in the top 5.
+    offered : dict
+        The labels in the top 10, and whether each was right. If the text has only rejected labels, these alone.
+    time : int
+        Of the record, in microseconds since 1970; 0 if it is not known.
+    """
 
     sequence: int
     right: bool
     found: dict[Name, bool]
+    offered: dict[Name, bool]
+    time: int = 0
 
 
 class Example(NamedTuple):
@@ -52,14 +66,22 @@ class Trend(NamedTuple):
     after: float
 
 
+class Offers(NamedTuple):
+    """How often a label was in the top 10 before a correction, and how often it was then rejected or not chosen."""
+
+    offered: int
+    refused: int
+
+
 class LabelDecisions:
     """The decisions of people on a label."""
 
-    __slots__ = ("accepted", "examples", "rejected")
+    __slots__ = ("accepted", "examples", "rejected", "time")
 
     def __init__(self) -> None:
         self.accepted = 0
         self.rejected = 0
+        self.time = 0  # of the last one, in microseconds since 1970
         self.examples: deque[Example] = deque(maxlen=EXAMPLES)
 
 
@@ -69,35 +91,52 @@ class History:
     def __init__(self) -> None:
         self.outcomes: deque[Outcome] = deque(maxlen=WINDOW)
         self.learned = 0
+        self.last_time = 0  # of the last correction
         self.since = 0  # outcomes up to here are not kept: enough records follow to replace them
         self._decisions: OrderedDict[Name, LabelDecisions] = OrderedDict()
+        self._offers: tuple[int, Mapping[Name, Offers]] = (-1, {})
 
-    def evaluate(self, sequence: int, record: Record, rank: Callable[[Text, int], Sequence[Name]]) -> None:
+    def evaluate(
+        self, sequence: int, record: Record, rank: Callable[[Text, int], Sequence[Name]], time: int = 0
+    ) -> None:
         """Note whether the model is right before it learns a record; `rank` returns the first labels of a text."""
         is_kept = sequence > self.since
         if not isinstance(record, Learn) or not is_kept or n_characters(record.text) > MAX_EVALUATED:
             return
-        first = rank(record.text, TOP_K)
+        first = rank(record.text, OFFERED)
         right = dict.fromkeys((*record.accepted, *record.added))
         # If a text has only rejected labels, its first label is known to be wrong, or nothing is known about it.
         if right or (first and first[0] in record.rejected):
-            found = {label: label in first for label in islice(right, MAX_FOLLOWED)}
-            self.outcomes.append(Outcome(sequence, bool(first) and first[0] in right, found))
+            found = {label: label in first[:TOP_K] for label in islice(right, MAX_FOLLOWED)}
+            offered = {label: label in right for label in first if right or label in record.rejected}
+            self.outcomes.append(Outcome(sequence, bool(first) and first[0] in right, found, offered, time))
 
-    def note(self, sequence: int, record: Record) -> None:
+    def note(self, sequence: int, record: Record, time: int = 0) -> None:
         """Note the decisions of a record on its labels."""
         if not isinstance(record, Learn):
             return
         self.learned += 1
+        self.last_time = max(self.last_time, time)
         for decision in ("accepted", "added", "rejected"):
             for label in getattr(record, decision):
                 decisions = self._decisions.setdefault(label, LabelDecisions())
                 self._decisions.move_to_end(label)
                 decisions.accepted += decision != "rejected"
                 decisions.rejected += decision == "rejected"
+                decisions.time = time
                 decisions.examples.append(Example(sequence, joined(record.text)[:EXAMPLE_CHARACTERS], decision))
         while len(self._decisions) > MAX_LABELS:
             self._decisions.popitem(last=False)
+
+    def keep_outcomes(self, earlier: "History", excluded: Iterable[int]) -> None:
+        """Add the outcomes of an earlier state, except those of records that do not count any more.
+
+        They stay what they were: what the model ranked at that time.
+        """
+        known = {outcome.sequence: outcome for outcome in (*earlier.outcomes, *self.outcomes)}
+        for sequence in excluded:
+            known.pop(sequence, None)
+        self.outcomes = deque((known[sequence] for sequence in sorted(known)), maxlen=WINDOW)
 
     # -- queries -------------------------------------------------------------------------------------
 
@@ -107,17 +146,29 @@ class History:
         examples = sorted((example for decisions in known for example in decisions.examples), reverse=True)[:EXAMPLES]
         return sum(decisions.accepted for decisions in known), sum(decisions.rejected for decisions in known), examples
 
-    def curve(self) -> list[tuple[int, float]]:
-        """Return sequences with the share of first labels that were right in the corrections up to each."""
-        outcomes, points, right = list(self.outcomes), [], 0
-        for index, outcome in enumerate(outcomes):
-            right += outcome.right
-            if index >= SMOOTHED:
-                right -= outcomes[index - SMOOTHED].right
-            points.append((outcome.sequence, right / min(index + 1, SMOOTHED)))
-        points = points[min(len(points) // 2, WARM_UP) :]  # the mean of a few corrections is noise
-        step = -(-len(points) // MAX_POINTS) or 1
-        return points[::-1][::step][::-1]  # thinned from the end, so that the last correction stays
+    def changed(self, names: Iterable[Name]) -> int:
+        """Return the time of the last correction of a label, under all its names; 0 if it is not known."""
+        return max((self._decisions[name].time for name in names if name in self._decisions), default=0)
+
+    def recent(self) -> Iterator[Name]:
+        """Yield the labels of the last corrections, the latest first."""
+        return reversed(self._decisions)
+
+    def offers(self, sequence: int, resolve: Callable[[Name], Name]) -> Mapping[Name, Offers]:
+        """Return how often each label was offered before the last corrections.
+
+        This is computed once for each sequence of the state. `resolve` returns the current name of a label.
+        """
+        if self._offers[0] == sequence:
+            return self._offers[1]
+        found: dict[Name, Offers] = {}
+        for outcome in self.outcomes:
+            for name, is_right in outcome.offered.items():
+                label = resolve(name)
+                offered, refused = found.get(label, Offers(0, 0))
+                found[label] = Offers(offered + 1, refused + (not is_right))
+        self._offers = (sequence, found)
+        return found
 
     def trends(self, most: int = 8) -> tuple[list[Trend], list[Trend]]:
         """Return the labels that get better and those that get worse, the largest change first."""
@@ -139,8 +190,10 @@ class History:
 class NoHistory(History):
     """The history of a replica that nobody asks for one: it remembers nothing, which saves time at a replay."""
 
-    def evaluate(self, sequence: int, record: Record, rank: Callable[[Text, int], Sequence[Name]]) -> None:
+    def evaluate(
+        self, sequence: int, record: Record, rank: Callable[[Text, int], Sequence[Name]], time: int = 0
+    ) -> None:
         """Do nothing."""
 
-    def note(self, sequence: int, record: Record) -> None:
+    def note(self, sequence: int, record: Record, time: int = 0) -> None:
         """Do nothing."""

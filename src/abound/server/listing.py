@@ -182,7 +182,18 @@ def describe_stored(stored: StoredRecord) -> dict[str, Any]:
 
 def written_at(stored: StoredRecord) -> str:
     """Return the time of a record, in ISO 8601."""
-    return datetime.fromtimestamp(stored.time / 1e6, UTC).isoformat(timespec="milliseconds")
+    return iso_time(stored.time)
+
+
+def iso_time(time: int) -> str:
+    """Return a time in microseconds since 1970 in ISO 8601.
+
+    Examples
+    --------
+    >>> iso_time(86_400_000_000)
+    '1970-01-02T00:00:00.000+00:00'
+    """
+    return datetime.fromtimestamp(time / 1e6, UTC).isoformat(timespec="milliseconds")
 
 
 def microseconds(moment: str) -> int:

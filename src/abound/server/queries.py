@@ -204,8 +204,11 @@ class TextRow:
             self._rows = replica.tagger.rows_of([text])
 
     def rank(self, k: int, chooser: Chooser | None = None) -> list[Entry]:
-        """Rank the labels of the row; if a record was applied in between, the row is computed again."""
+        """Rank the labels of the row."""
+        with self._replica.reading():
+            return rank_rows(self._replica.tagger, self._replica.labels, self.rows(), k, chooser)[0]
+
+    def rows(self) -> Rows:
+        """Return the row in the current state; if a record was applied in between, it is computed again."""
         with self._replica.reading() as now:
-            tagger = self._replica.tagger
-            rows = self._rows if now == self._sequence else tagger.rows_of([self._text])
-            return rank_rows(tagger, self._replica.labels, rows, k, chooser)[0]
+            return self._rows if now == self._sequence else self._replica.tagger.rows_of([self._text])

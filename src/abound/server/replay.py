@@ -58,7 +58,7 @@ def follow(
             if stored.sequence in excluded:
                 replica.skip(stored.sequence)
             elif check is None or check(replica, stored):
-                replica.apply(stored.sequence, stored.record)
+                replica.apply(stored.sequence, stored.record, stored.time)
             else:
                 replica.skip(stored.sequence)
         except Exception as error:
@@ -101,4 +101,4 @@ def note_records(history: History, journal: Journal, after: int, upto: int, line
             if stored.sequence > upto:
                 return
             if stored.sequence not in excluded:
-                history.note(stored.sequence, stored.record)
+                history.note(stored.sequence, stored.record, stored.time)

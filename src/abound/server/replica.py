@@ -64,6 +64,7 @@ class Replica:
         self.names = ServedNames(tagger, self.labels)
         self.search = LabelSearch(self.labels, self.names)
         self._quality: Sequence[LabelQuality] = ()  # not part of the state
+        self._searches = False
         self.history = History()
         self.listeners: list[Callable[[int], None]] = []  # called with each new sequence
         self._lock = FairLock()
@@ -136,16 +137,16 @@ class Replica:
         rejected = self.labels.resolve_all(record.rejected)
         return [member for label in rejected for member in self.labels.members(label)]
 
-    def apply(self, sequence: int, record: Record) -> None:
-        """Apply the next record."""
+    def apply(self, sequence: int, record: Record, time: int = 0) -> None:
+        """Apply the next record; the state does not depend on its time, in microseconds since 1970."""
         with self._lock:
             self.check_usable()
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             try:
-                self.history.evaluate(sequence, record, self._first_labels)
+                self.history.evaluate(sequence, record, self._first_labels, time)
                 self._apply(record)
-                self.history.note(sequence, record)
+                self.history.note(sequence, record, time)
             except BaseException as error:  # the record may be partly applied
                 self._broken = repr(error)
                 raise
@@ -178,6 +179,8 @@ class Replica:
 
     def replace_state(self, other: "Replica") -> None:
         """Take over the state of another replica, which must not be used afterwards."""
+        if self._searches:
+            other.search.prepare()  # before the lock: this takes long
         with self._lock:
             self._adopt(other)
             self.sequence, self.snapshot = other.sequence, other.snapshot
@@ -187,10 +190,17 @@ class Replica:
         gc.collect()  # the parts of the old state refer to each other
 
     def _adopt(self, other: "Replica") -> None:
+        other.history.keep_outcomes(self.history, other.lineage.excluded)
         self.tagger, self.labels, self.bands = other.tagger, other.labels, other.bands
         self.names, self.search, self.history = other.names, other.search, other.history
         if self._quality:
             self.search.rate(self._quality)
+
+    def prepare_search(self) -> None:
+        """Build the label search now, and from now on before each change of the state as a whole."""
+        self._searches = True
+        with self._lock:
+            self.search.prepare()
 
     def rate_labels(self, quality: Sequence[LabelQuality]) -> int:
         """Show the measured quality of labels in searches; return how many of these labels are known."""

@@ -323,7 +323,7 @@ class Writer(Closing):
     def _apply(self, sequence: int, record: Record) -> None:
         """Apply a committed record; if that fails, return to the state before it and stop learning."""
         try:
-            self.replica.apply(sequence, record)
+            self.replica.apply(sequence, record, self.journal.last_time)
             return
         except Exception as error:
             cause = repr(error)

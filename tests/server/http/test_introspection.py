@@ -1,6 +1,7 @@
 """Details of labels and words, progress, and the page's files, over HTTP."""
 
 import gzip
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -109,7 +110,13 @@ def test_progress_tells_of_lessons_and_workers(tagger, tmp_path):
     *_, answer = conversation(tagger, tmp_path, *asks, ("GET", "/v1/progress", None))
     found = answer.json()
     assert (found["sequence"], found["measured"], found["learnt"], found["window"]) == (2, 2, 2, 1000)
-    assert found["points"][-1] == {"sequence": 2, "p1": 1.0}
+    last = found["points"][-1]
+    assert {"sequence": 2, "p1": 1.0, "right": True, "high": 1.0}.items() <= last.items()
+    assert last["low"] == pytest.approx(0.342, abs=1e-3)
+    assert abs(datetime.fromisoformat(last["time"]) - datetime.now(UTC)) < timedelta(minutes=5)
+    assert found["smoothed"] == 50
+    assert (found["verdict"]["direction"], found["verdict"]["share"]) == ("unknown", 1.0)
+    assert found["verdict"]["sentence"] == "100% ± 33, too few texts to see a change: 2 of 40"
     assert [worker["sequence"] for worker in found["workers"]] == [2]
     assert found["labels"] == 4
 

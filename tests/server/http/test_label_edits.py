@@ -54,7 +54,7 @@ def test_several_edits_are_one_record(home):
     assert tried == (200, {"changes": {"texts": 3, "words": tried[1]["changes"]["words"]}})
     assert done[0] == 200
     assert done[1]["sequence"] == model[1]["sequence"] == 1
-    assert boards[1]["labels"][0] == {"label": "v1", "count": 1, "name": "boards"}
+    assert boards[1]["labels"][0] == {"label": "v1", "count": 1, "name": "boards", "found_by": "skis"}
     assert [found["label"] for found in snow[1]["labels"]] == ["u2"]
     with Journal(home.journal_path) as journal:
         [stored] = journal.read()

@@ -78,6 +78,8 @@ def test_the_worst_labels_come_first_on_request(server):
     assert [entry["label"] for entry in found["labels"]][:4] == ["fox", "car", 7, "deer"]
     assert [entry["label"] for entry in labels(server, worst_first="true", limit=1)["labels"]] == ["fox"]
     assert [entry["label"] for entry in labels(server, worst_first="true", prefix="c")["labels"]] == ["car"]
+    assert labels(server, sort="worst") == found
+    assert [entry["label"] for entry in labels(server, sort="best")["labels"]][:4] == [7, "car", "fox", "deer"]
 
 
 def test_a_renamed_label_keeps_its_quality_and_a_new_one_has_none(server):
@@ -124,5 +126,5 @@ def test_the_quality_stays_when_the_state_is_loaded_again(folder):
     assert replica.rate_labels(ROWS) == 3
     replica.release_state()
     replica.replace_state(Replica(Tagger.load(folder / "model")))
-    assert [match.label for match in replica.search.find("", 2, worst_first=True)[1]] == ["fox", "car"]
+    assert [match.label for match in replica.search.find("", 2, order=replica.search.by_quality())[1]] == ["fox", "car"]
     assert replica.search.find("fox", 1)[1][0].quality == ROWS[1]

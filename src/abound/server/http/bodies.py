@@ -229,14 +229,39 @@ class Noted(_Response):
 # -- labels ------------------------------------------------------------------------------------------
 
 
-class LabelsRequest(_Request):
-    """The beginning of a word in a label's name."""
+Query = Annotated[
+    str,
+    Meta(
+        max_length=1000,
+        description="Words in any order; each must be the beginning of a word in a name of the label, which may be a "
+        "former name, or that of a label that was merged into it.",
+    ),
+]
 
-    prefix: Annotated[str, Meta(max_length=1000)] = ""
+
+class LabelsRequest(_Request):
+    """Which labels to return, and in which order."""
+
+    query: Query = ""
+    prefix: Annotated[str, Meta(max_length=1000, description="The former name of `query`.")] = ""
+    sort: Annotated[
+        Literal["frequent", "name", "worst", "best", "rejected", "recent"],
+        Meta(
+            description="By number of texts, by name, by F1 (`worst` or `best` first; needs `abound serve --quality`), "
+            "by the lower end of the 95% interval of `rejected`, the highest first, or by the last correction."
+        ),
+    ] = "frequent"
+    offset: Annotated[int, Meta(ge=0, le=1 << 30)] = 0
     limit: Annotated[int, Meta(ge=1, le=MAX_LABELS)] = 20
-    worst_first: Annotated[bool, Meta(description="Sort by F1, the lowest first; needs `abound serve --quality`.")] = (
-        False
-    )
+    worst_first: Annotated[bool, Meta(description="The former name of `sort=worst`.")] = False
+
+
+class CompletionRequest(_Request):
+    """A text, and the beginning of what a person types to find a label for it."""
+
+    text: Text
+    query: Query = ""
+    limit: Annotated[int, Meta(ge=1, le=MAX_LABELS)] = 20
 
 
 class Quality(_Response):
@@ -254,16 +279,37 @@ class Quality(_Response):
 
 
 class FoundLabel(_Response):
-    """A label, the number of its texts, and its quality if it was measured."""
+    """A label, the number of its texts, its quality if it was measured, and what people decided on it."""
 
     label: str | int | float
     count: int
     name: str | UnsetType = UNSET
     quality: Quality | UnsetType = UNSET
+    found_by: (
+        Annotated[
+            str,
+            Meta(description="The name that was found, if it is another one than the label's: such as a former one."),
+        ]
+        | UnsetType
+    ) = UNSET
+    rejected: (
+        Annotated[
+            float,
+            Meta(
+                description="Of those among the last 1,000 corrections whose text had it in the first ten labels "
+                "before learning, the share in which it was rejected or not chosen. A correction with only rejected "
+                "labels counts for these alone."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    offered: Annotated[int, Meta(description="The number of these corrections.")] | UnsetType = UNSET
+    changed: Annotated[str, Meta(description="When it was last accepted, added or rejected.")] | UnsetType = UNSET
+    score: Annotated[float, Meta(description="Its score for the text, if it has a vote.")] | UnsetType = UNSET
 
 
 class FoundLabels(_Response):
-    """The most frequent or the worst matching labels, and the number of all matching labels."""
+    """Matching labels in the asked order, and the number of all matching labels."""
 
     sequence: Sequence
     labels: list[FoundLabel]

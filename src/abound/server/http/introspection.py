@@ -1,7 +1,8 @@
 """Endpoints that inspect the model: a label, a word, and the quality over time."""
 
 import asyncio
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -10,6 +11,9 @@ from abound.server.http.bodies import PathLabel
 from abound.server.http.endpoints import Call, Endpoint
 from abound.server.http.problems import Problem
 from abound.server.introspection import Votes, find_label, rivals, word_votes
+from abound.server.listing import iso_time
+from abound.server.progress import SMOOTHED, Verdict, curve, sentence, verdict
+from abound.server.progress import Point as Measured
 from abound.server.replica import Replica
 from abound.store.names import Name
 
@@ -89,11 +93,36 @@ class ProgressRequest(Struct, forbid_unknown_fields=True):
     """No parameters."""
 
 
-class Point(Struct):
-    """The share of first labels that were right before learning, in the corrections up to a record."""
+class Point(Struct, omit_defaults=True):
+    """A correction: whether the first label was right before it was learned, and the mean of the last corrections.
+
+    `p1` is the share of first labels that were right in the last `smoothed` corrections up to this one, and `low` and
+    `high` are its 95% interval (Wilson).
+    """
 
     sequence: int
     p1: float
+    low: float
+    high: float
+    right: bool = False
+    time: str | UnsetType = UNSET
+
+
+class Judgement(Struct, omit_defaults=True):
+    """Whether the model gets better: the last corrections compared with as many before them.
+
+    `share` is that of the last window, and `margin` half of its 95% interval. `direction` is the result of a two-sided
+    test of two proportions at 5%, `unknown` if there are too few corrections. `since` is the beginning of the last
+    window if it is better or worse, and of both windows if it is unchanged.
+    """
+
+    share: float
+    margin: float
+    direction: Literal["better", "worse", "unchanged", "unknown"]
+    sentence: Annotated[str, Meta(description='Such as "31% ± 3, unchanged since Monday".')]
+    corrections: Annotated[int, Meta(description="In the last window.")]
+    before: Annotated[float, Meta(description="The share of the window before.")] | UnsetType = UNSET
+    since: str | UnsetType = UNSET
 
 
 class TrendLabel(Struct, omit_defaults=True):
@@ -113,12 +142,17 @@ class WorkerPosition(Struct):
 
 
 class Progress(Struct):
-    """How well the model ranked before it learned each of the last corrections; `last` is the journal's last record."""
+    """How well the model ranked before it learned each of the last corrections; `last` is the journal's last record.
+
+    There is one point for each correction after which the first label is known to be right or wrong.
+    """
 
     sequence: int
     last: int
     window: int
     measured: int
+    smoothed: int
+    verdict: Judgement
     points: list[Point]
     improving: list[TrendLabel]
     worsening: list[TrendLabel]
@@ -188,12 +222,15 @@ async def progress(call: Call[ProgressRequest]) -> Progress:
     with replica.reading() as sequence:
         history, tagger = replica.history, replica.tagger
         better, worse = history.trends()
+        outcomes = list(history.outcomes)
         return Progress(
             sequence=sequence,
             last=max(facts.last, sequence),
             window=WINDOW,
             measured=len(history.outcomes),
-            points=[Point(sequence, share) for sequence, share in history.curve()],
+            smoothed=SMOOTHED,
+            verdict=_judgement(verdict(outcomes)),
+            points=[_point(point) for point in curve(outcomes)],
             improving=[_trend(replica, trend) for trend in better],
             worsening=[_trend(replica, trend) for trend in worse],
             rows=tagger.n_rows,
@@ -201,6 +238,24 @@ async def progress(call: Call[ProgressRequest]) -> Progress:
             learnt=history.learned,
             workers=[WorkerPosition(worker.pid, worker.sequence) for worker in facts.workers],
         )
+
+
+def _point(point: Measured) -> Point:
+    _, low, high = point.mean
+    time = iso_time(point.time) if point.time else UNSET
+    return Point(point.sequence, point.mean.share, low, high, point.right, time)
+
+
+def _judgement(found: Verdict) -> Judgement:
+    return Judgement(
+        found.now.share,
+        found.now.margin,
+        found.direction,
+        sentence(found, datetime.now(UTC)),
+        found.corrections,
+        UNSET if found.before is None else found.before.share,
+        UNSET if found.since is None else iso_time(found.since),
+    )
 
 
 def _trend(replica: Replica, trend: Trend) -> TrendLabel:

@@ -1,7 +1,8 @@
 """Endpoints of labels: find, add, name, rename, merge, retire and move labels without retraining."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import UNSET, UnsetType
@@ -10,6 +11,7 @@ from abound.server.http.bodies import (
     AddRequest,
     Changed,
     Changes,
+    CompletionRequest,
     FoundLabel,
     FoundLabels,
     LabelEditRequest,
@@ -23,8 +25,12 @@ from abound.server.http.bodies import (
     RetireRequest,
 )
 from abound.server.http.endpoints import Call, Endpoint, Scope
-from abound.server.http.limits import EDITS_BYTES
+from abound.server.http.limits import EDITS_BYTES, LONG_TEXT, check_fields, check_text
 from abound.server.http.problems import Problem
+from abound.server.label_rows import LabelRow, find_labels, shown_by_another
+from abound.server.label_rows import complete as complete_labels
+from abound.server.listing import iso_time
+from abound.server.queries import TextRow
 from abound.server.replica import Replica
 from abound.store.journal.records import (
     AddLabel,
@@ -39,28 +45,65 @@ from abound.store.journal.records import (
 )
 from abound.store.names import Name
 from abound.tagger import LabelQuality
+from abound.texts import n_characters
 
 CHUNK = 1 << 15  # features that are scanned under one lock
 KINDS = "add, name, rename, merge, retire and move"
 
 
 def search(call: Call[LabelsRequest]) -> FoundLabels:
-    """Find labels by the beginning of a word of their names."""
+    """Find labels by the beginnings of words in their names."""
     replica, asked = call.service.replica, call.request
-    with replica.reading():
-        if asked.worst_first and not replica.search.is_rated:
+    sort = "worst" if asked.worst_first else asked.sort
+    with replica.reading() as sequence:
+        if sort in ("worst", "best") and not replica.search.is_rated:
             raise Problem(422, "the quality of labels is not known; start the server with --quality FILE")
-        total, matches = replica.search.find(asked.prefix, asked.limit, worst_first=asked.worst_first)
-        labels = [
-            FoundLabel(
-                found.label,
-                found.texts,
-                UNSET if found.name is None else found.name,
-                UNSET if found.quality is None else _quality(found.quality, replica.tagger.label_names),
-            )
-            for found in matches
-        ]
-        return FoundLabels(replica.sequence, labels, total, replica.search.is_rated)
+        total, rows = find_labels(replica, asked.query or asked.prefix, sort, asked.offset, asked.limit)
+        return _found(replica, sequence, total, rows)
+
+
+def complete(call: Call[CompletionRequest]) -> FoundLabels | Coroutine[Any, Any, FoundLabels]:
+    """Find labels for a text, those with the best scores first."""
+    replica, text = call.service.replica, call.request.text
+    check_text(text)
+    check_fields(replica.tagger, text)
+    if n_characters(text) > LONG_TEXT:
+        return _complete_long(call)
+    with replica.reading():
+        return _completed(call, TextRow(replica, text))
+
+
+async def _complete_long(call: Call[CompletionRequest]) -> FoundLabels:
+    row = TextRow(call.service.replica, call.request.text)
+    await asyncio.sleep(0)
+    return _completed(call, row)
+
+
+def _completed(call: Call[CompletionRequest], row: TextRow) -> FoundLabels:
+    replica, asked = call.service.replica, call.request
+    with replica.reading() as sequence:
+        total, rows = complete_labels(replica, row.rows(), asked.query, asked.limit)
+        return _found(replica, sequence, total, rows)
+
+
+def _found(replica: Replica, sequence: int, total: int, rows: Iterable[LabelRow]) -> FoundLabels:
+    names = replica.tagger.label_names
+    return FoundLabels(sequence, [_label(row, names) for row in rows], total, replica.search.is_rated)
+
+
+def _label(row: LabelRow, label_names: Mapping[str, Sequence[str]]) -> FoundLabel:
+    match, offers = row.match, row.offers
+    return FoundLabel(
+        match.label,
+        match.texts,
+        UNSET if match.name is None else match.name,
+        UNSET if match.quality is None else _quality(match.quality, label_names),
+        UNSET if match.found_by is None else match.found_by,
+        UNSET if offers is None else offers.refused / offers.offered,
+        UNSET if offers is None else offers.offered,
+        iso_time(row.changed) if row.changed else UNSET,
+        _set(row.score),
+    )
 
 
 def _quality(row: LabelQuality, label_names: Mapping[str, Sequence[str]]) -> Quality:
@@ -87,6 +130,7 @@ async def change(call: Call[LabelEditRequest]) -> Changed:
     """Apply one label edit, or several as one record, or only report what they would affect."""
     record = record_of(call.request)
     replica = call.service.replica
+    _check_name(replica, record)
     if call.request.dry_run:
         with replica.reading():
             replica.check(record)
@@ -97,6 +141,25 @@ async def change(call: Call[LabelEditRequest]) -> Changed:
         return Changed(changes, names=_names(replica, record))
     receipt = await call.service.learn(record, call.key or call.request.key, call.origin)
     return Changed(changes, receipt.sequence, _names(replica, record))
+
+
+def _check_name(replica: Replica, record: LabelEdit | EditLabels) -> None:
+    """Raise Problem if a single edit would show a label under the name of another one.
+
+    Several edits as one record are not checked: a vocabulary may have concepts with the same name.
+    """
+    if isinstance(record, RenameLabel):
+        name: Name | None = record.to
+    elif isinstance(record, NameLabel | AddLabel):
+        name = record.names[0] if record.names else None
+    else:
+        return
+    if not isinstance(name, str):
+        return
+    other = shown_by_another(replica, record.label, name)
+    if other is not None:
+        which = "" if other == name else f", which is label {other!r}"
+        raise Problem(409, f"{name!r} is the name of another label{which}; merge the two labels, or use another name")
 
 
 def _labels_of(edit: LabelEdit) -> list[Name]:
@@ -173,7 +236,8 @@ async def _changes(replica: Replica, labels: Iterable[Name]) -> Changes:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/labels", search, LabelsRequest, FoundLabels, "Find labels by the beginning of a word"),
+    Endpoint("GET", "/v1/labels", search, LabelsRequest, FoundLabels, "List labels, and find them by their names"),
+    Endpoint("POST", "/v1/labels", complete, CompletionRequest, FoundLabels, "Find labels for a text by their names"),
     Endpoint(
         "PATCH",
         "/v1/labels",
@@ -184,5 +248,6 @@ ENDPOINTS = (
         Scope.ADMIN,
         EDITS_BYTES,
         keyed=True,
+        errors=(409,),
     ),
 )

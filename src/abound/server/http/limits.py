@@ -18,6 +18,7 @@ EDITS_BYTES = 12 << 20  # of a body with several label edits; their record has a
 FILE_BYTES = 16 << 20  # of a file whose text is extracted
 EXPLAIN_BYTES = 1 << 16  # locating each word of a text takes far longer than ranking it
 ANSWER_BYTES = 32 << 20  # of a batch, or of explanations
+LONG_TEXT = 100_000  # characters; a longer text is tokenized in one piece of work and ranked in the next
 MAX_WORDS = 125_000  # of a text
 MAX_RANKED = 250_000  # texts of a batch times k
 MAX_EXPLAINED = 250_000  # positions of known words in a text times labels to explain

@@ -32,6 +32,7 @@ from abound.server.http.limits import (
     ANSWER_BYTES,
     BATCH_BYTES,
     EXPLAIN_BYTES,
+    LONG_TEXT,
     answer_too_large,
     check_explained,
     check_fields,
@@ -52,7 +53,6 @@ PIECE_TEXTS = 100
 PIECE_LABELS = 5_000
 PIECE_REASONS = 12_000
 PIECE_FEATURES = 1_000
-LONG_TEXT = 100_000  # characters; a longer text is tokenized in one piece and ranked in the next
 SHORT_TEXT = 10_000  # characters; a longer text is ranked in one piece and explained in others
 NO_BANDS = "bands cannot be combined with only, without or keep_parents"
 Names = Mapping[str, list[str]]

@@ -100,7 +100,7 @@ def warm(replica: Replica) -> None:
 
     A full collection takes time in proportion to the objects that it looks at. It would add up to 0.1 s to a request.
     """
-    replica.search.find("", 1)
+    replica.prepare_search()
     gc.collect()
     gc.freeze()
 

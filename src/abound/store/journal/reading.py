@@ -62,6 +62,11 @@ class JournalReader(JournalFile):
         return self._last
 
     @property
+    def last_time(self) -> int:
+        """The time of the last record that was appended, or that was there when this was opened."""
+        return self._last_time
+
+    @property
     def base(self) -> int:
         """The sequence before the first record in the file; earlier ones are in the archive."""
         return self._meta().base
