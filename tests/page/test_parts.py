@@ -44,17 +44,79 @@ def test_a_label_is_merged_and_retired_after_a_look_at_what_changes(visit):
     page.keyboard.type("rowing boats of w")
     page.wait_for_selector("[role=option]")
     visit.press("Enter")
-    page.get_by_text("It was learned from 2 texts").wait_for()
-    page.get_by_role("button", name="Confirm").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("It was learned from 2 texts").wait_for()
+    dialog.get_by_role("button", name="Merge").click()
     page.locator("h1", has_text="rowing boats of wood").wait_for()
     page.wait_for_selector(".facts")
-    assert "Also called sail boats of wood" in page.locator("main").text_content()
+    assert "former and merged names sail boats of wood" in page.locator("main").text_content()
+    page.goto(f"{visit.address}/#/label?name=sail%20boats%20of%20wood")  # the old name leads to it
+    page.locator("h1", has_text="rowing boats of wood").wait_for()
     page.get_by_role("button", name="Retire").click()
-    page.get_by_role("button", name="Cancel").click()
+    dialog.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Retire").click()
-    page.get_by_role("button", name="Confirm").click()
+    dialog.get_by_role("button", name="Retire").click()
     page.locator("h1", has_text="Labels").wait_for()
     assert "rowing boats of wood" not in [entry["label"] for entry in visit.rank("a book on rowing boats of wood")]
+    page.goto(f"{visit.address}/#/label?name=rowing%20boats%20of%20wood")
+    page.get_by_text("rowing boats of wood is retired.").wait_for()
+    visit.problems.clear()  # the browser tells of the 404
+
+
+def test_to_retire_a_label_is_asked_with_the_colour_of_a_warning(visit):
+    page = visit.page
+    page.goto(f"{visit.address}/#/label?name=11855")
+    page.get_by_role("button", name="Retire").click()
+    dialog = page.get_by_role("dialog", name="Retire forest fires?")
+    retire = dialog.get_by_role("button", name="Retire")
+    friendly = page.evaluate("() => getComputedStyle(document.querySelector('.tabs')).getPropertyValue('--accent')")
+    colours = page.evaluate(
+        """(accent) => {
+            const probe = document.body.appendChild(document.createElement('i'));
+            probe.style.color = accent;
+            return getComputedStyle(probe).color;
+        }""",
+        friendly,
+    )
+    assert retire.evaluate("(button) => getComputedStyle(button).backgroundColor") != colours
+    visit.press("Enter")  # the focus is on Cancel
+    dialog.wait_for(state="detached")
+    assert page.evaluate("document.activeElement.textContent") == "Retire"
+    assert visit.get("v1/label?name=11855")["label"] == "11855"
+
+
+def test_a_name_that_another_label_has_is_refused(visit):
+    page = visit.page
+    page.goto(f"{visit.address}/#/label?name=11855")
+    page.get_by_role("button", name="Rename").click()
+    page.locator("#new-name").fill("violinists")
+    visit.press("Enter")
+    page.locator(".label-edit .problem", has_text="violinists").wait_for()
+    assert visit.get("v1/label?name=11855")["names"][0] == "forest fires"
+    visit.problems.clear()  # the browser tells of the refusal
+
+
+def test_a_page_of_a_label_comes_back_with_the_server(visit):
+    page = visit.page
+    page.route("**/v1/label?**", lambda route: route.abort())
+    page.goto(f"{visit.address}/#/label?name=11855")
+    page.get_by_text("The server does not answer. The page tries again.").wait_for()
+    page.goto(f"{visit.address}/#/word?word=fires")  # what was asked before does not disturb another page
+    page.locator("h1", has_text="fires").wait_for()
+    page.goto(f"{visit.address}/#/label?name=11855")
+    page.get_by_text("The server does not answer. The page tries again.").wait_for()
+    page.unroute("**/v1/label?**")
+    page.locator("h1", has_text="forest fires").wait_for()
+    page.locator(".votes tr").first.wait_for()
+    visit.problems.clear()
+
+
+def test_a_word_says_that_its_list_has_a_limit(visit):
+    page = visit.page
+    page.goto(f"{visit.address}/#/word?word=fires")
+    page.get_by_text("Its 20 strongest votes, as if it were the only word of a text.").wait_for()
+    assert page.locator(".votes tr").count() == 20
+    assert "labels it votes for" not in page.locator("main").text_content()
 
 
 def test_labels_are_listed_and_found(visit):

@@ -72,7 +72,7 @@ def test_type_read_reject_add_and_come_back(visit):
     page.locator("#new-name").fill("wild fires in woods")
     visit.press("Enter")
     page.get_by_text("It was learned from 1 text").wait_for()
-    page.get_by_role("button", name="Confirm").click()
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     page.locator("h1", has_text="wild fires in woods").wait_for()
     page.wait_for_selector(".facts")
     assert "burning woods" in page.locator("main").text_content()
@@ -97,7 +97,7 @@ def test_a_name_that_people_read_can_change_and_the_number_stays(visit):
     page.get_by_role("button", name="Rename").click()
     page.locator("#new-name").fill("easy reading")
     visit.press("Enter")
-    page.get_by_role("button", name="Confirm").click()
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     page.locator("h1", has_text="easy reading").wait_for()
     page.wait_for_selector(".facts")
     assert page.locator(".label-id").text_content() == "3"

@@ -95,7 +95,10 @@ def rivals(replica: Replica, label: Name, words: list[tuple[int, float]], most: 
 
 
 def find_label(replica: Replica, name: str) -> Name | None:
-    """Return the label for a name in a URL; digits may be a string or a number."""
+    """Return the label for an id or a name in a URL; digits may be a string or a number.
+
+    A name that several labels have returns None.
+    """
     for parse in (str, int, float):
         try:
             label = replica.labels.resolve(parse(name))
@@ -103,7 +106,8 @@ def find_label(replica: Replica, name: str) -> Name | None:
             continue
         if label in replica.labels.book:
             return label
-    return None
+    named = replica.names.find(name)
+    return named[0] if len(named) == 1 and named[0] in replica.labels.book else None
 
 
 def word_votes(replica: Replica, word: str, most: int) -> tuple[int, list[Entry]] | None:

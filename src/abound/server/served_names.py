@@ -61,6 +61,13 @@ class ServedNames:
             found += [str(alias), *self.own(alias)]
         return found
 
+    def hidden(self, label: Name) -> list[str]:
+        """Return the names that find a label but are not shown: former ones, and those (or the ids) of its aliases."""
+        found = self.own(label)
+        for alias in self._labels.aliases_of(label):
+            found = [*found, *(self.own(alias) or [str(alias)])]
+        return [name for name in dict.fromkeys(found) if name not in self.shown(label)]
+
     # -- resolving -----------------------------------------------------------------------------------
 
     def resolve(self, given: Name, labels_are: LabelsAre = "either") -> Name:

@@ -8,6 +8,7 @@ from abound.server import Home, Replica, Writer
 from abound.server.replay import follow
 from abound.store.journal import Journal
 from abound.store.journal.records import Learn
+from tests.server.http.asgi import talk
 from tests.server.http.running import Running
 
 NAMES = {"u1": ["sukset", "skis"], "u2": ["hiihto"], "u3": ["mercury", "metal"], "u4": ["mercury"]}
@@ -59,6 +60,24 @@ def test_merged_labels_are_found_by_their_names(home):
         assert client.learn("wax", added=["mercury"]).resolved == {"mercury": "u4"}  # the other one is retired
         with pytest.raises(ServerError, match="retired"):
             client.learn("wax", added=["metal"])
+
+
+def test_a_label_is_described_and_its_records_are_listed_by_any_of_its_names(home):
+    async def conversation(client):
+        for edit in ({"merge": {"label": "u1", "into": "u2"}}, {"name": {"label": "u2", "names": ["snow sports"]}}):
+            assert (await client.patch("/v1/labels", json=edit)).status_code == 200
+        await client.post("/v1/learn", json={"text": "wax", "added": ["u1"]})
+        names = ("u1", "u2", "snow sports", NAMES["u1"][0], NAMES["u2"][0])
+        details = [(await client.get("/v1/label", params={"name": name})).json() for name in names]
+        listed = [(await client.get("/v1/records", params={"label": name, "kind": "learn"})).json() for name in names]
+        both = await client.get("/v1/label", params={"name": "mercury"})  # the name of two labels
+        return details, listed, both.status_code
+
+    details, listed, both = talk(home, conversation)
+    assert [found["label"] for found in details] == ["u2"] * 5
+    assert (details[0]["names"], set(details[0]["former"])) == (["snow sports"], {*NAMES["u1"], *NAMES["u2"]})
+    assert [[record["sequence"] for record in answer["records"]] for answer in listed] == [[3]] * 5
+    assert both == 404
 
 
 def test_a_replay_is_the_same_state(home):

@@ -57,6 +57,7 @@ class LabelDetails(Struct):
     label: AnyName
     names: list[str]
     aliases: list[AnyName]
+    former: Annotated[list[str], Meta(description="Names that find it but are not displayed: former and merged ones.")]
     count: int
     accepted: int
     rejected: int
@@ -190,6 +191,7 @@ def _details(replica: Replica, resolved: Name, votes: Votes, sequence: int) -> L
         label=resolved,
         names=replica.tagger.label_names.get(str(resolved), []),
         aliases=aliases,
+        former=replica.names.hidden(resolved),
         count=sum(int(labels.book.counts[labels.book.id_of(member)]) for member in labels.members(resolved)),
         accepted=accepted,
         rejected=rejected,

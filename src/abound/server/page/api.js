@@ -123,13 +123,6 @@ export async function learn(batch) {
   return answer;
 }
 
-/** Undo records; the model is then as if they had not been taught. */
-export async function undo(records, reason = "", key = undefined) {
-  const answer = await request("POST", "v1/undo", { body: { records, reason }, key });
-  seen = Math.max(seen, answer.sequence);
-  return answer;
-}
-
 export const labels = (prefix, limit = 20, signal, worstFirst = false) =>
   request("GET", "v1/labels", { query: { prefix, limit, ...(worstFirst ? { worst_first: true } : {}) }, signal });
 
@@ -137,6 +130,28 @@ export async function changeLabel(change, dryRun = false) {
   const answer = await request("PATCH", "v1/labels", { body: { ...change, dry_run: dryRun } });
   if (!dryRun) seen = Math.max(seen, answer.sequence ?? 0);
   return answer;
+}
+
+/** A key with which a request can be repeated and is done once. */
+export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+
+/** What was taught: records between `after` and `before` that match the filters, and `next` if there are more. */
+export const records = (filters, signal) => request("GET", "v1/records", { query: filters, signal });
+
+const UNDO_TRIES = 20; // the server answers within 25 seconds, also if it is not done yet
+
+/** Take back records; the server may need several requests for it. */
+export async function undo(numbers, reason = "", key = newKey()) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const answer = await request("POST", "v1/undo", { body: { records: numbers, reason }, key });
+      seen = Math.max(seen, answer.sequence);
+      return answer;
+    } catch (error) {
+      if (error.status !== 503 || tries >= UNDO_TRIES) throw error;
+      await new Promise((resolve) => { setTimeout(resolve, Math.max(1, error.wait) * 1000); });
+    }
+  }
 }
 
 export const label = (name) => request("GET", "v1/label", { query: { name } });

@@ -1,8 +1,9 @@
 // The pages of a label and of a word: what votes for the label, and what the word votes for.
 import * as api from "./api.js";
-import { bdi, count, fill, h, labelLink, nameOf, plural, wordLink } from "./dom.js";
+import { bdi, count, fill, h, labelLink, wordLink } from "./dom.js";
 import { bind } from "./keys.js";
 import { labelEdit } from "./label_edit.js";
+import { drawWhenAnswered } from "./loading.js";
 import { voteRow } from "./why.js";
 
 const DECISION = { accepted: "accepted", rejected: "rejected", added: "added" };
@@ -20,27 +21,39 @@ const nothing = (words) => h("p", { class: "empty" }, words);
 
 const fact = (value, name) => h("div", { class: "fact" }, h("span", { class: "fact-value" }, value), h("span", { class: "fact-name" }, name));
 
-async function fetchDetails(main, title, request) {
-  fill(main, h("div", { class: "page-head" }, h("h1", { dir: "auto" }, title)));
-  try {
-    return await request();
-  } catch (error) {
-    main.append(nothing(error.status === 404 ? `${title} is not known.` : error.message));
-    return null;
-  }
+/** The page of a label or a word; `draw` returns its content. */
+async function openDetails(main, title, request, draw) {
+  const place = h("div", {});
+  const body = h("div", {});
+  fill(place, h("div", { class: "page-head" }, h("h1", { dir: "auto" }, title)), body);
+  fill(main, place);
+  bind({});
+  const retired = (error) => (/ is retired$/.test(error.message) ? `${title} is retired.` : `${title} is not known.`);
+  await drawWhenAnswered(body, request, (details) => {
+    const { shown, content } = draw(details);
+    fill(place, content);
+    document.title = `${shown} – abound`;
+  }, (error) => (error.status === 404 ? retired(error) : error.message));
+  return () => {};
 }
 
-export async function openLabel(main, info, query) {
+export function openLabel(main, info, query) {
   const name = query.get("name") ?? "";
-  bind({});
-  const details = await fetchDetails(main, name, () => api.label(name));
-  if (!details) return () => {};
-  const shown = details.names?.[0] ?? String(details.label);
-  const others = [...(details.names ?? []).slice(1), ...(details.aliases ?? []).map(String)];
-  fill(main,
+  return openDetails(main, name, () => api.label(name), (details) => {
+    const shown = details.names?.[0] ?? String(details.label);
+    return { shown, content: labelContent(details, shown) };
+  });
+}
+
+function labelContent(details, shown) {
+  const others = (details.names ?? []).slice(1);
+  const former = details.former ?? (details.aliases ?? []).map(String);
+  const listed = (words, names) => names.length > 0 && h("p", { class: "hint" }, words, names.flatMap((other, i) => [i ? ", " : "", bdi(other)]));
+  const lessons = h("a", { href: `#/lessons?label=${encodeURIComponent(details.label)}` }, "All lessons on this label");
+  return [
     h("p", { class: "crumbs" }, h("a", { href: "#/labels" }, "Labels"), details.path.flatMap((above) => [" › ", labelLink(above)])),
     h("div", { class: "page-head" }, h("h1", { dir: "auto" }, shown), String(details.label) !== shown && h("code", { class: "label-id" }, String(details.label))),
-    others.length > 0 && h("p", { class: "hint" }, "Also called ", others.flatMap((other, i) => [i ? ", " : "", bdi(other)])),
+    listed("Also called ", others), listed("Found as well by its former and merged names ", former),
     h("div", { class: "facts" }, fact(count(details.count), "texts learned"), fact(count(details.accepted), "times accepted"), fact(count(details.rejected), "times rejected")),
     h("div", { class: "two" },
       card("Words that vote for it", "The vote of each word if it is the only word of a text.",
@@ -50,27 +63,29 @@ export async function openLabel(main, info, query) {
           details.rivals.length ? h("ul", { class: "rivals" }, details.rivals.map((rival) => h("li", {}, labelLink(rival),
             h("span", { class: "rival-words" }, rival.words.flatMap((word, i) => [i ? " · " : "", wordLink(word)])))))
             : nothing("No other label shares these words.")),
-        card("Recent decisions", null,
+        card("Recent decisions", lessons,
           details.examples.length ? h("ul", { class: "examples" }, details.examples.map((example) => h("li", {},
             h("span", { class: `done ${example.decision}` }, DECISION[example.decision] ?? ""), h("span", { dir: "auto", class: "example-text" }, example.text))))
             : nothing("There is no recent decision on this label.")),
-        labelEdit({ label: details.label, names: details.names ?? [], shown }))));
-  document.title = `${shown} – abound`;
-  return () => {};
+        labelEdit({ label: details.label, names: details.names ?? [], shown }))),
+  ];
 }
 
-export async function openWord(main, info, query) {
+const LISTED = 20; // the server returns at most this number of labels
+
+export function openWord(main, info, query) {
   const word = query.get("word") ?? "";
-  bind({});
-  const details = await fetchDetails(main, word, () => api.word(word));
-  if (!details) return () => {};
-  fill(main,
+  return openDetails(main, word, () => api.word(word), (details) => ({ shown: details.word, content: wordContent(details) }));
+}
+
+function wordContent({ word, count: texts, labels }) {
+  const which = labels.length < LISTED ? "Its votes" : `Its ${count(LISTED)} strongest votes`;
+  return [
     h("p", { class: "crumbs" }, "Word"),
-    h("div", { class: "page-head" }, h("h1", { dir: "auto" }, details.word)),
-    h("div", { class: "facts" }, fact(count(details.count), "texts with this word"), fact(count(details.labels.length), "labels it votes for")),
-    card("What it votes for", "Its votes if it is the only word of a text.",
-      details.labels.length ? votes(`Labels that ${details.word} votes for`, details.labels.map((entry) => ({ name: labelLink(entry), vote: entry.vote })))
-        : nothing("It occurs with so many labels that it votes for none, or it has not been learned with a label yet.")));
-  document.title = `${nameOf({ label: details.word })} – abound`;
-  return () => {};
+    h("div", { class: "page-head" }, h("h1", { dir: "auto" }, word)),
+    h("div", { class: "facts" }, fact(count(texts), texts === 1 ? "text with this word" : "texts with this word")),
+    card("What it votes for", labels.length > 0 && `${which}, as if it were the only word of a text.`,
+      labels.length ? votes(`Labels that ${word} votes for`, labels.map((entry) => ({ name: labelLink(entry), vote: entry.vote })))
+        : nothing("It occurs with so many labels that it votes for none, or it has not been learned with a label yet.")),
+  ];
 }

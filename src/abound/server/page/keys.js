@@ -6,7 +6,7 @@ let bound = new Map(); // key -> {act, stays}
 let mustWait = () => false;
 let pressed = []; // keys that wait until the labels of the next text are there
 const GROUPS = [
-  ["Everywhere", [["t", "Tag"], ["q", "Queue"], ["l", "Labels"], ["g", "Progress"], ["?", "This help"]]],
+  ["Everywhere", [["t", "Tag"], ["q", "Queue"], ["l", "Labels"], ["g", "Progress"], ["h", "Lessons"], ["?", "This help"]]],
   ["Labels of a text", [
     ["1 – 9, 0", "Accept one of the first ten labels"], ["j", "Next label"], ["k", "Previous label"], ["a", "Accept"], ["r", "Reject"],
     ["/", "Add a label"], ["m", "More labels"], ["w", "Why this label"], ["u", "Undo the last decision, or take back the lesson"],

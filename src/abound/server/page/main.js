@@ -7,13 +7,14 @@ import { openLabel, openWord } from "./details.js";
 import { bindAlways, setUpHelp } from "./keys.js";
 import { openLabels } from "./labels.js";
 import { notice, noticeIs } from "./notice.js";
+import { openLog } from "./log.js";
 import { openProgress } from "./progress.js";
 import { openQueue } from "./queue.js";
 import { openTag } from "./tag.js";
 
 const PARTS = {
   tag: [openTag, "Tag"], queue: [openQueue, "Queue"], labels: [openLabels, "Labels"], label: [openLabel, "Label"],
-  word: [openWord, "Word"], progress: [openProgress, "Progress"],
+  word: [openWord, "Word"], progress: [openProgress, "Progress"], lessons: [openLog, "Lessons"],
 };
 const TAB = { label: "labels", word: "labels" };
 
@@ -84,7 +85,7 @@ byId("skip").addEventListener("click", (event) => {
 const to = (part) => () => {
   location.hash = `#/${part}`;
 };
-bindAlways({ t: to("tag"), q: to("queue"), l: to("labels"), g: to("progress") });
+bindAlways({ t: to("tag"), q: to("queue"), l: to("labels"), g: to("progress"), h: to("lessons") });
 setUpAccess();
 setUpHelp();
 setUpPending();

@@ -1,0 +1,16 @@
+// Times as people read them, in the browser's time zone.
+import { h } from "./dom.js";
+
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const minute = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+
+export const dayOf = (time) => day.format(new Date(time));
+
+/** An element with a date and a time, exact in its tooltip. */
+export const timeOf = (time) => h("time", { datetime: time, title: time }, minute.format(new Date(time)));
+
+/** The moment at which a day (2026-03-01) begins in this time zone, moved by a number of days; undefined without a day. */
+export function startOf(date, moved = 0) {
+  const [year, month, number] = String(date).split("-").map(Number);
+  return number ? new Date(year, month - 1, number + moved).toISOString() : undefined;
+}
