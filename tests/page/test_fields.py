@@ -64,9 +64,9 @@ def test_texts_without_a_field_are_plain(visit):
 
 
 def test_records_of_files_become_texts_with_fields(visit):
-    rows = run(visit, "files", "fromCsv", "Title,abstract,labels\nApples,red fruit,x\n")
+    rows = run(visit, "files", "fromCsv", "Title,abstract,labels\nApples,red fruit,x\n")["rows"]
     assert [row["text"] for row in rows] == ["title: Apples\nabstract: red fruit"]
-    [row] = run(visit, "files", "fromJsonLines", '{"text": {"title": "Apples"}, "labels": []}\n')
+    [row] = run(visit, "files", "fromJsonLines", '{"text": {"title": "Apples"}, "labels": []}\n')["rows"]
     assert row["text"] == "title: Apples"
-    [row] = run(visit, "files", "fromJsonLines", '{"text": "Apples"}\n')
+    [row] = run(visit, "files", "fromJsonLines", '{"text": "Apples"}\n')["rows"]
     assert row["text"] == "Apples"

@@ -1,7 +1,5 @@
 """A cataloguer's work, in a real browser with a real server."""
 
-import json
-
 import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.data]
@@ -140,65 +138,3 @@ def test_labels_are_completed_quickly(visit):
     times = sorted(page.evaluate("performance.getEntriesByName('abound:complete').map((entry) => entry.duration)"))
     assert len(times) >= 20
     assert times[len(times) // 2] < 50, times
-
-
-def test_a_queue_of_twenty_titles_by_keyboard(visit, stage_of_titles, tmp_path):
-    page, before = visit.page, visit.sequence
-    titles = [text for text, _ in stage_of_titles.rows[100:120]]
-    file = tmp_path / "new titles.jsonl"
-    file.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(titles)))
-    visit.open("queue")
-    page.locator("#file").set_input_files(file)
-    accepted = []
-    for i, title in enumerate(titles):
-        page.get_by_text(f"{i + 1} of 20", exact=True).wait_for()
-        assert page.locator("#text").input_value() == title
-        if i == 11:  # the place is kept
-            page.reload()
-            page.get_by_text("12 of 20", exact=True).wait_for()
-        ranked = visit.ranked(title)
-        accepted.append([ranked[1]["label"]] if len(ranked) > 1 else [])
-        if i == 3:  # undone when the next row is shown already
-            visit.press("j", "a", "n", "u", "p")
-            page.get_by_text("3 texts decided").wait_for()
-        visit.press("j", "a", "Enter") if accepted[-1] else visit.press("n")
-    decided = [i for i, labels in enumerate(accepted) if labels]
-    visit.settled(before + len(decided))
-    assert visit.sequence == before + len(decided)
-    with page.expect_download() as download:
-        visit.press("x")
-    assert download.value.suggested_filename == "new titles-decided.jsonl"
-    lines = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
-    assert [(line["id"], line["row"], line["text"], line["labels"]) for line in lines] == [
-        (i, i + 1, titles[i], accepted[i]) for i in decided
-    ]
-    visit.press("p")
-    page.get_by_text("19 of 20", exact=True).wait_for()
-    page.get_by_role("button", name="Close file").click()
-    page.get_by_text("Drop a file here").wait_for()
-
-
-def test_a_hand_quicker_than_the_server_decides_on_the_labels_of_its_text(visit, stage_of_titles, tmp_path):
-    page, before = visit.page, visit.sequence
-    titles = [text for text, _ in stage_of_titles.rows[200:230]]
-    firsts = [(text, labels[0]["label"]) for text in titles if (labels := visit.rank(text))][:5]
-    assert len({label for _, label in firsts}) > 2
-    file = tmp_path / "quick.txt"
-    file.write_text("".join(text + "\n" for text, _ in firsts), encoding="utf-8")
-    visit.open("queue")
-    page.locator("#file").set_input_files(file)
-    page.get_by_text("1 of 5", exact=True).wait_for()
-    visit.ranked(firsts[0][0])
-    page.evaluate(
-        "() => { const sent = fetch;"
-        " window.fetch = (...asked) => new Promise((go) => setTimeout(go, 300)).then(() => sent(...asked)); }"
-    )
-    for _ in firsts:
-        visit.press("a", "Enter")
-    page.get_by_text("5 texts decided").wait_for()
-    visit.settled(before + 5)
-    with page.expect_download() as download:
-        visit.press("x")
-    lines = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
-    assert [(line["text"], line["labels"]) for line in lines] == [(text, [label]) for text, label in firsts]
-    page.get_by_role("button", name="Close file").click()

@@ -94,7 +94,7 @@ function messageFor(status, problem) {
   const detail = typeof problem?.detail === "string" ? problem.detail : problem?.title;
   if (status === 401) return getKey() ? "The server does not know this key. Enter another one." : "The server requires a key.";
   if (status === 403) return "This key does not allow this action.";
-  if (status === 413) return "This text is too long for the server.";
+  if (status === 413) return `This text is too long for the server.${detail ? ` Its answer: ${detail}.` : ""}`;
   if (status === 429) return "Too many requests. The page waits and tries again.";
   return detail ? String(detail) : `The server answered with ${status}.`;
 }
@@ -106,8 +106,18 @@ const asSent = (text) => toRequest(wellFormed(text));
 const EXPLAINED_BYTES = 64 * 1024; // the server ranks a longer text, but does not explain it
 const isExplained = (text) => text.length * 3 <= EXPLAINED_BYTES || new TextEncoder().encode(text).length <= EXPLAINED_BYTES;
 
-export const rank = (text, { k = 10, bands = false, signal } = {}) =>
-  request("POST", "v1/rank", { body: { text: asSent(text), k, explain: isExplained(text), paths: true, ...(bands ? { bands } : { assign: true }) }, signal });
+/** Rank a text, with reasons unless it is too long for them. */
+export async function rank(text, { k = 10, bands = false, signal } = {}) {
+  const ask = (explain) =>
+    request("POST", "v1/rank", { body: { text: asSent(text), k, explain, paths: true, ...(bands ? { bands } : { assign: true }) }, signal });
+  if (!isExplained(text)) return ask(false);
+  try {
+    return await ask(true);
+  } catch (error) {
+    if (error.status !== 413) throw error;
+    return ask(false); // it has too many known words for reasons
+  }
+}
 
 /** The text of a file, which the server extracts: { text, is_cut, note }. */
 export const textOf = (file, type) => request("POST", "v1/text", { file, type });

@@ -13,7 +13,8 @@ export function setFields(names = []) {
 /** An example of a text with fields, to show in an empty text field; "" if the model has no fields. */
 export const example = () => fields.map((name) => `${name}: …`).join("\n");
 
-export const isField = (name) => fields.some((field) => field.toLowerCase() === name.toLowerCase());
+const fieldOf = (name) => fields.find((field) => field.toLowerCase() === name.toLowerCase());
+export const isField = (name) => fieldOf(name) !== undefined;
 
 /** The fields of a text by name, each with its first position in the text; null for a plain text. */
 export function parse(text) {
@@ -35,7 +36,7 @@ export function toRequest(text) {
 /** The text of the page for a record of a file; null if the record has none of the fields. */
 export function fromRecord(record) {
   const given = Object.entries(record).filter(([name, text]) => isField(name) && typeof text === "string");
-  return given.length ? given.map(([name, text]) => `${name}: ${text}`).join("\n") : null;
+  return given.length ? given.map(([name, text]) => `${fieldOf(name)}: ${text}`).join("\n") : null;
 }
 
 /** Convert the positions of words in a text, or in its fields, to positions in UTF-16 units of the text. */

@@ -1,5 +1,10 @@
 // Parse a file into rows of text, or tell that it is a document, whose text the server extracts.
+import { chooseColumns, isTextColumn, textOf } from "./columns.js";
+import { decode } from "./encoding.js";
 import { fromRecord, isField } from "./fields.js";
+import { distinct, guessSeparator, parseCells } from "./table.js";
+
+export { download } from "./download.js";
 
 const MAX_BYTES = 50 * 1024 * 1024;
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024; // the server's limit
@@ -17,105 +22,67 @@ export function documentType(file) {
   return type;
 }
 
-const TEXT_FIELDS = ["text", "title", "body", "content", "document", "description", "abstract", "summary", "name"];
+const READERS = { jsonl: fromJsonLines, ndjson: fromJsonLines, csv: fromCsv, tsv: (text) => fromCsv(text, "\t"), txt: fromLines };
 
+/** The rows of a file: {name, rows: [{text, row, source}], columns, used, format, encoding, nEmpty}. */
 export async function readRows(file) {
   if (file.size > MAX_BYTES) throw new Error(`${file.name} is larger than 50 MB. Split it into smaller files.`);
-  const content = (await file.text()).replace(/^\ufeff/, "");
-  const read = { jsonl: fromJsonLines, ndjson: fromJsonLines, csv: fromCsv, tsv: (text) => fromCsv(text, "\t"), txt: fromLines }[ending(file)];
+  const read = READERS[ending(file)];
   if (!read) throw new Error(`${file.name} is not a .txt, .csv, .tsv, .jsonl, .pdf, .docx or .html file.`);
-  const rows = read(content).filter((row) => row.text.trim());
+  const { content, encoding } = decode(new Uint8Array(await file.arrayBuffer()));
+  const parsed = read(content);
+  const rows = parsed.rows.filter((row) => row.text.trim());
   if (!rows.length) throw new Error(`${file.name} contains no text.`);
-  return { name: file.name, rows, content, isPlain: ending(file) === "txt" };
+  const nEmpty = ending(file) === "txt" ? 0 : parsed.rows.length - rows.length;
+  return { ...parsed, name: file.name, rows, nEmpty, encoding, content, isPlain: ending(file) === "txt" };
 }
 
-export const fromLines = (content) => content.split(/\r?\n/).map((text) => ({ text }));
+export function fromLines(content) {
+  return { format: "txt", columns: [], used: [], rows: content.split(/\r?\n/).map((text, i) => ({ text, row: i + 1 })) };
+}
+
+/** Records as rows. A record has the name of its columns as they are in the file. */
+function fromRecords(records, columns, used, format) {
+  return { format, columns, used, rows: records.map((source, i) => ({ text: textOf(source, used), row: i + 1, source })) };
+}
 
 export function fromJsonLines(content) {
-  return content.split(/\r?\n/).flatMap((line, i) => {
-    if (!line.trim()) return [];
-    let parsed;
-    try {
-      parsed = JSON.parse(line);
-    } catch {
-      throw new Error(`Line ${i + 1} is not valid JSON.`);
+  const lines = content.split(/\r?\n/).flatMap((line, i) => (line.trim() ? [{ number: i + 1, value: parseLine(line, i + 1) }] : []));
+  const records = lines.map(({ value }) => (typeof value === "object" ? value : { text: value }));
+  const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  const used = chooseColumns(columns, records);
+  const found = fromRecords(records, columns, used, "jsonl");
+  found.rows.forEach((row, i) => {
+    const inner = row.source.text && typeof row.source.text === "object" ? fromRecord(row.source.text) : null;
+    if (inner !== null) row.text = inner;
+    row.row = lines[i].number;
+    if (!row.text.trim() && !columns.some((name) => typeof row.source[name] === "string")) {
+      throw new Error(`Line ${row.row} has no text. Each line needs a field "text".`);
     }
-    if (typeof parsed === "string") return [{ text: parsed }];
-    const own = parsed && typeof parsed === "object" ? fromRecord(typeof parsed.text === "object" && parsed.text ? parsed.text : parsed) : null;
-    if (own !== null) return [{ text: own, source: parsed }];
-    const field = parsed && typeof parsed === "object" ? textField(Object.keys(parsed), [parsed]) : null;
-    if (!field) throw new Error(`Line ${i + 1} has no text. Each line needs a field "text".`);
-    return [{ text: String(parsed[field]), source: parsed }];
   });
+  return found;
 }
 
-export function fromCsv(content, comma = null) {
-  const separator = comma ?? guess(content);
-  const [head, ...lines] = cells(content, separator);
-  if (!head) return [];
+function parseLine(line, number) {
+  let value;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new Error(`Line ${number} is not valid JSON.`);
+  }
+  const isRecord = value !== null && typeof value === "object" && !Array.isArray(value);
+  if (!isRecord && typeof value !== "string") throw new Error(`Line ${number} has no text. Each line needs a field "text".`);
+  return value;
+}
+
+export function fromCsv(content, given = null) {
+  const separator = given ?? guessSeparator(content);
+  const format = separator === "\t" ? "tsv" : "csv";
+  const [head, ...lines] = parseCells(content, separator);
+  if (!head) return { format, separator, columns: [], used: [], rows: [] };
   const known = head.map((name) => name.trim().toLowerCase());
-  const hasHead = known.some((name) => TEXT_FIELDS.includes(name) || name === "labels" || name === "id" || isField(name));
-  const names = hasHead ? known : head.map((_, i) => String(i));
-  const records = (hasHead ? lines : [head, ...lines]).map((line) => Object.fromEntries(names.map((name, i) => [name, line[i] ?? ""])));
-  if (records.some((source) => fromRecord(source) !== null)) {
-    return records.map((source) => ({ text: fromRecord(source) ?? "", source }));
-  }
-  const field = textField(names, records);
-  return field === null ? [] : records.map((source) => ({ text: source[field], ...(hasHead ? { source } : {}) }));
-}
-
-function guess(content) {
-  const line = content.slice(0, content.indexOf("\n") >>> 0);
-  return [",", ";", "\t"].sort((a, b) => line.split(b).length - line.split(a).length)[0];
-}
-
-/** The first known text field or, if there is none, the field with the longest texts. */
-function textField(names, records) {
-  const called = TEXT_FIELDS.find((name) => names.includes(name) && records.some((record) => typeof record[name] === "string"));
-  if (called) return called;
-  const length = (name) => records.slice(0, 100).reduce((sum, record) => sum + (typeof record[name] === "string" ? record[name].length : 0), 0);
-  const best = [...names].sort((a, b) => length(b) - length(a))[0];
-  return best !== undefined && length(best) > 0 ? best : null;
-}
-
-function cells(content, comma) {
-  const rows = [];
-  let row = [];
-  let at = 0;
-  const end = () => {
-    if (row.length > 1 || row[0] !== "") rows.push(row);
-    row = [];
-  };
-  while (at < content.length) {
-    let value = "";
-    if (content[at] === '"') {
-      at += 1;
-      for (;;) {
-        const quote = content.indexOf('"', at);
-        if (quote < 0) throw new Error(`Row ${rows.length + 1} has a quotation mark that is not closed.`);
-        value += content.slice(at, quote);
-        at = quote + 1;
-        if (content[at] !== '"') break;
-        value += '"';
-        at += 1;
-      }
-    }
-    const stop = at;
-    while (at < content.length && content[at] !== comma && content[at] !== "\n") at += 1;
-    row.push(value + content.slice(stop, at).replace(/\r$/, ""));
-    if (at >= content.length || content[at] === "\n") end();
-    at += 1;
-  }
-  if (content.endsWith(comma)) row.push("");
-  if (row.length) end();
-  return rows;
-}
-
-export function download(name, content) {
-  const address = URL.createObjectURL(new Blob([content], { type: "application/x-ndjson" }));
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10000);
+  const hasHead = known.some((name) => isTextColumn(name) || name === "labels" || name === "id" || isField(name));
+  const columns = distinct(hasHead ? head : head.map(() => ""));
+  const records = (hasHead ? lines : [head, ...lines]).map((line) => Object.fromEntries(columns.map((name, i) => [name, line[i] ?? ""])));
+  return { ...fromRecords(records, columns, chooseColumns(columns, records), format), separator };
 }

@@ -1,10 +1,15 @@
 // Import a file. A table becomes a queue; a plain text file may be one text or many; a document is one text.
 import * as api from "./api.js";
-import { go, h, plural } from "./dom.js";
+import { ask } from "./ask.js";
+import { go, plural } from "./dom.js";
+import { download } from "./download.js";
+import { encodingNote } from "./encoding.js";
 import { documentType, readRows } from "./files.js";
-import { openDialog } from "./keys.js";
 import { notice } from "./notice.js";
-import { write, writeLarge } from "./store.js";
+import { exportOf } from "./queue_export.js";
+import { readModel, storeFile } from "./queue_model.js";
+import { closingQuestion } from "./queue_question.js";
+import { write } from "./store.js";
 
 /** Show a file's texts as a queue, or a single text in the workbench if there is one. */
 export async function importFile(file, bench = null) {
@@ -15,23 +20,31 @@ export async function importFile(file, bench = null) {
       return;
     }
     const parsed = await readRows(file);
-    if (parsed.isPlain && bench && (parsed.rows.length === 1 || await isOneText(parsed))) {
+    const isOne = parsed.isPlain && bench !== null && (parsed.rows.length === 1 || await isOneText(parsed));
+    if (isOne === null) return; // the question was closed
+    if (isOne) {
       bench.setText(parsed.content);
       bench.onText(parsed.content);
-    } else {
-      await startQueue(parsed);
-      go("#/queue");
+    } else if (!await startQueue(parsed)) {
+      return;
     }
+    tellOf(parsed);
   } catch (error) {
     notice(error.message);
   }
+}
+
+/** Say what a person may not expect of a file that was read. */
+function tellOf({ name, encoding, nEmpty }) {
+  const empty = nEmpty ? ` ${plural(nEmpty, "row")} without a text ${nEmpty === 1 ? "is" : "are"} left out.` : "";
+  notice(`${encodingNote(name, encoding)}${empty}`.trim(), { kind: "hint" });
 }
 
 async function openDocument(file, type, bench) {
   notice(`Reading ${file.name} …`, { kind: "hint" });
   const { text, is_cut: isCut, note } = await api.textOf(file, type);
   notice(note ? `${file.name}: ${note}` : isCut ? `${file.name} is long; only its beginning is shown and ranked.` : "");
-  if (bench && !bench.closed) {
+  if (bench?.element.isConnected) {
     bench.setText(text);
     bench.onText(text);
   } else {
@@ -40,24 +53,25 @@ async function openDocument(file, type, bench) {
   }
 }
 
-async function startQueue({ name, rows }) {
-  await writeLarge("queue", { name, rows });
-  write("queue-at", 0);
-  write("queue-decided", {});
+/** Make a file the queue; return false if the person keeps the file that is there. */
+async function startQueue(parsed) {
+  const before = await readModel();
+  before?.close();
+  const answer = await closingQuestion(before, "Replace");
+  if (!answer) return false;
+  if (answer === "export") {
+    const { name, content, type } = exportOf(before);
+    download(name, content, type);
+  }
+  before?.forgetEntries();
+  const { name, rows, columns, used, format, separator, encoding } = parsed;
+  await storeFile({ name, rows, columns, used, format, separator, encoding });
+  go("#/queue");
+  return true;
 }
 
 function isOneText({ name, rows }) {
-  return new Promise((resolve) => {
-    const choose = (value) => () => {
-      resolve(value);
-      dialog.close();
-    };
-    const dialog = h("dialog", { class: "dialog", "aria-labelledby": "file-title" },
-      h("h2", { id: "file-title" }, h("bdi", {}, name)),
-      h("p", {}, "Is this file one text, or one text per line?"),
-      h("div", { class: "dialog-acts" },
-        h("button", { type: "button", class: "button", onclick: choose(true) }, "One text"),
-        h("button", { type: "button", class: "button primary", onclick: choose(false) }, `${plural(rows.length, "text")}, one per line`)));
-    openDialog(dialog);
-  });
+  return ask(name, "Is this file one text, or one text per line?", [
+    { name: "One text", value: true }, { name: `${plural(rows.length, "text")}, one per line`, value: false, kind: "primary" },
+  ]);
 }

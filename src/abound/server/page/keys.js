@@ -12,7 +12,10 @@ const GROUPS = [
     ["/", "Add a label"], ["m", "More labels"], ["w", "Why this label"], ["u", "Undo the last decision, or take back the lesson"],
     ["o", "Details of the label"], ["e", "Edit the text"], ["Enter", "Done: send the decisions as one lesson"],
   ]],
-  ["Queue", [["n", "Next text"], ["p", "Previous text"], ["x", "Export decisions"]]],
+  ["Queue", [
+    ["n", "Next text"], ["p", "Previous text"], ["f", "Next undecided text"], ["s", "Skip the text"], ["z", "None of the labels fits"],
+    ["v", "List of texts"], ["x", "Export decisions"],
+  ]],
   ["In a field", [
     ["Esc", "Leave the field and go to the labels"], ["↑ ↓", "Move in a list"], ["Enter", "Choose the option; in an empty field: Done"],
     ["Shift Enter", "Make a new label"], ["Ctrl Enter", "In the text: Done"],
