@@ -34,6 +34,10 @@ def serve(
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=256, help="Number of processes that answer requests.")
     ] = 1,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The name of the model on the page. Default: its directory's."),
+    ] = None,
     quality: Annotated[
         str | None,
         typer.Option(
@@ -98,7 +102,7 @@ def serve(
         "quality": quality,
     }
     given |= {"undo_records": undo_records, "keep_days": keep_days}
-    given["user_header"] = user_header
+    given |= {"user_header": user_header, "name": name or serving.name_of(model)}
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
     asyncio.run(serving.serve(settings, note))

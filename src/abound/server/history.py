@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from abound.store.journal.records import Learn, Record
 from abound.store.names import Name
+from abound.tagger.examples import LONGEST, SHORTEST
 from abound.texts import Text, joined, n_characters
 
 REMEMBERED = 10_000  # records whose decisions are restored when a home is opened
@@ -23,6 +24,7 @@ MAX_LABELS = 20_000  # labels whose examples are kept; the least recently correc
 MAX_EVALUATED = 1 << 16  # characters of a text that is ranked before it is learned; a longer one takes too much time
 MAX_FOLLOWED = 100  # labels of a correction
 EXAMPLES = 5  # of a label
+LAST_TEXTS = 3
 EXAMPLE_CHARACTERS = 300
 
 
@@ -92,6 +94,7 @@ class History:
         self.outcomes: deque[Outcome] = deque(maxlen=WINDOW)
         self.learned = 0
         self.last_time = 0  # of the last correction
+        self.texts: deque[str] = deque(maxlen=LAST_TEXTS)  # the last short ones
         self.since = 0  # outcomes up to here are not kept: enough records follow to replace them
         self._decisions: OrderedDict[Name, LabelDecisions] = OrderedDict()
         self._offers: tuple[int, Mapping[Name, Offers]] = (-1, {})
@@ -117,6 +120,9 @@ class History:
             return
         self.learned += 1
         self.last_time = max(self.last_time, time)
+        text = " ".join(joined(record.text).split()) if n_characters(record.text) <= 2 * LONGEST else ""
+        if SHORTEST <= len(text) <= LONGEST and text not in self.texts:
+            self.texts.append(text)
         for decision in ("accepted", "added", "rejected"):
             for label in getattr(record, decision):
                 decisions = self._decisions.setdefault(label, LabelDecisions())

@@ -7,7 +7,7 @@ archive/                    records that compaction moved out of the journal
 bases/<name>/               models that were fitted later than the first snapshot, see `Refit`
 rebuilt/<token>/            a state that is being rebuilt
 in-use/<sequence>-<token>   locked by each process that needs the records after a sequence
-origin.json                 the model that the home was created from: its state hash, and how many rows it had learned
+origin.json                 the model that the home was created from: its state hash, its rows and its date
 """
 
 import contextlib
@@ -46,14 +46,16 @@ SNAPSHOT_NAME = re.compile(r"\d{20}")
 PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600  # other users must not read the corrections
 OTHERS = 0o077
 ORIGIN = "origin.json"
+SERVED_SUFFIX = ".served"  # of the home beside a model
 SERVED = "served_"  # the prefix of the arrays that a snapshot has besides those of its model
 
 
 class HomeOrigin(NamedTuple):
-    """The model that a home was created from; `rows` is None if it is not known."""
+    """The model that a home was created from; `rows` and `fitted`, its date, are None if they are not known."""
 
     state_hash: str
     rows: int | None = None
+    fitted: float | None = None  # seconds since 1970
 
 
 class Home:
@@ -85,11 +87,18 @@ class Home:
 
     @classmethod
     def create(
-        cls, path: str | os.PathLike[str], tagger: Tagger, *, key_life: int = KEY_LIFE, origin: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        tagger: Tagger,
+        *,
+        key_life: int = KEY_LIFE,
+        origin: str | None = None,
+        fitted: float | None = None,
     ) -> "Home":
         """Create a home for a model: an empty journal, and the model as its first snapshot.
 
-        A home whose creation was interrupted is completed. `origin` is the state hash of the model's directory.
+        A home whose creation was interrupted is completed. `origin` is the state hash of the model's directory, and
+        `fitted` when it was written, in seconds since 1970.
         """
         path = Path(path)
         path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
@@ -106,7 +115,7 @@ class Home:
                 raise FileExistsError(f"{path} is already the home of a served model")
             home.write_snapshot(Replica(tagger, journal=journal.id))
         if origin is not None:
-            about = json.dumps(HomeOrigin(origin, tagger.n_rows)._asdict())
+            about = json.dumps(HomeOrigin(origin, tagger.n_rows, fitted)._asdict())
             write_file(home.path / ORIGIN, about.encode(), PRIVATE_FILE)
         return home
 
@@ -117,7 +126,10 @@ class Home:
         """
         try:
             known = json.loads((self.path / ORIGIN).read_bytes())
-            return HomeOrigin(str(known["state_hash"]), int(known["rows"]))
+            fitted = known.get("fitted")
+            return HomeOrigin(
+                str(known["state_hash"]), int(known["rows"]), fitted if isinstance(fitted, int | float) else None
+            )
         except FileNotFoundError:
             pass
         except (ValueError, KeyError, TypeError):
@@ -127,6 +139,20 @@ class Home:
             if first["format_version"] == FORMAT_VERSION:
                 return HomeOrigin(hash_of_files(first, without=SERVED))
         return None
+
+    def fitted(self, lineage: Lineage) -> float | None:
+        """Return when the model was written that a state is based on, in seconds since 1970; None if it is not known.
+
+        A home of an earlier version does not say it; its first snapshot was then written soon after.
+        """
+        origin = None if lineage.base else self.origin()
+        if origin is not None and origin.fitted is not None:
+            return origin.fitted
+        path = self.base_path(lineage.base) if lineage.base else self.snapshot_path(0)
+        try:
+            return (path / MANIFEST).stat().st_mtime
+        except OSError:
+            return None
 
     def make_private(self) -> str | None:
         """Remove the access of other users; return a message for the operator if there is something to report."""

@@ -19,6 +19,7 @@ from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
 from abound.tagger.arguments import as_items, check_depth
 from abound.tagger.choosing import rank_chosen
+from abound.tagger.examples import check_examples
 from abound.tagger.naming import LabelsAre, NameResolver
 from abound.tagger.settings import TaggerSettings
 from abound.text.language import AUTO
@@ -59,6 +60,7 @@ class TaggerParts(Stored):
         self._field_weights: dict[str, float] | None = None
         self.set_language(settings.language)
         self._label_names: dict[str, list[str]] | None = {}
+        self.examples: tuple[str, ...] = ()  # short texts of the training data
         self._resolver: NameResolver | None = None
         self._saved_names: tuple[NDArray[Any], ...] = ()
         self._bands: Bands | None = None
@@ -255,7 +257,8 @@ class TaggerParts(Stored):
 
     def content(self) -> dict[str, Any]:
         """Return the content of the manifest besides the kind and the files."""
-        return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists"}
+        examples = {"examples": list(self.examples)} if self.examples else {}
+        return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists", **examples}
 
     def arrays(self) -> dict[str, Source]:
         """Return the learned state as arrays, by name."""
@@ -283,6 +286,7 @@ class TaggerParts(Stored):
             tagger.encoder.restore(model.arrays)
             columns = {"n_features_in": tagger.encoder.n_terms, "form": model.content.get("form", "lists")}
             content = {"params": model.content["params"]["ranker_params"], "columns": columns}
+            tagger.examples = check_examples(model.content.get("examples", []))
             tagger.use_saved_names(tuple(model.arrays[key] for key in NAME_ARRAYS))
             bands = model.under(BANDS_PREFIX)
             tagger.bands = Bands.from_state(bands, Calibration()) if bands else None

@@ -13,6 +13,7 @@ from abound.kernels.batch import Batch
 from abound.ordinal.bands import Bands
 from abound.rankers.weighting import Weights
 from abound.tagger.arguments import validate_examples, validate_names
+from abound.tagger.examples import Examples
 from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import forget, rarest
 from abound.tagger.spool import Spool, new_numbers
@@ -73,6 +74,7 @@ class Training(RowSource):
         self._tagger, self._max_bytes, self._folder = tagger, max_bytes, folder
         self._watch: Watch = lambda _, __: None
         self._n_learned = 0
+        self._examples = Examples()
         tagger.ranker.reset()
         tagger.set_fields(None)
         self._has_begun = False
@@ -110,6 +112,7 @@ class Training(RowSource):
         if not self._has_begun and self._held is None and fields_of(texts) is not None:
             self._held = []
         self._has_begun = True
+        self._examples.add(texts)
         weights = self._tagger.ranker.valid_weights(sample_weight, len(texts))
         if weights is not None and not weights.all():
             kept: list[int] = np.flatnonzero(weights).tolist()
@@ -169,6 +172,7 @@ class Training(RowSource):
     def learn(self, watch: Watch = lambda _, __: None) -> None:
         """Train on all texts added. `watch` is called with the number of learned rows and their share."""
         self.finish_counting()
+        self._tagger.examples = self._examples.chosen()
         tagger, ranker, self._watch = self._tagger, self._tagger.ranker, watch
         ranker.set_columns(tagger.encoder.n_terms, "lists")
         self._spool.n_labels = len(ranker.labels_)

@@ -8,10 +8,12 @@ from msgspec import UNSET
 
 from abound.server.http.bodies import About, ModelRequest, NoParameters, State
 from abound.server.http.endpoints import Call, Endpoint, Scope
+from abound.server.http.limits import EXPLAIN_BYTES
 from abound.server.http.metrics import TEXT, exposition
 from abound.server.http.openapi import openapi
 from abound.server.http.problems import busy
 from abound.server.http.service import Service
+from abound.server.listing import iso_time
 
 MAX_HASHINGS = 5  # attempts to hash a state that changes meanwhile
 HASHED_AT_ONCE = 32 << 20  # bytes of a model that is then hashed under the lock: it takes a moment
@@ -40,7 +42,7 @@ def _describe_with_hash(service: Service) -> About:
 def _describe(service: Service, state_hash: str | None) -> About:
     replica = service.replica
     with replica.reading() as sequence:
-        tagger = replica.tagger
+        tagger, fitted = replica.tagger, service.fitted()
         return About(
             kind=tagger.kind,
             ranker=tagger.ranker.kind,
@@ -54,6 +56,11 @@ def _describe(service: Service, state_hash: str | None) -> About:
             version=service.version,
             bands=tagger.bands is not None,
             learns_wrong=tagger.ranker.learns_wrong,
+            name=service.name,
+            explained_bytes=EXPLAIN_BYTES,
+            fitted=UNSET if fitted is None else iso_time(round(fitted * 1e6)),
+            last_lesson=iso_time(replica.history.last_time) if replica.history.last_time else UNSET,
+            examples=list(tagger.examples or replica.history.texts),
             fields=UNSET if tagger.encoder.fields is None else list(tagger.encoder.fields),
             state_hash=UNSET if state_hash is None else state_hash,
         )

@@ -424,6 +424,13 @@ class About(_Response):
     version: str
     bands: bool
     learns_wrong: bool
+    name: Annotated[str, Meta(description="That of its directory, or of `abound serve --name`.")]
+    explained_bytes: Annotated[int, Meta(description="The longest text that can be ranked with `explain`.")]
+    fitted: Annotated[str, Meta(description="When the model was written.")] | UnsetType = UNSET
+    last_lesson: Annotated[str, Meta(description="When the last correction was learned.")] | UnsetType = UNSET
+    examples: Annotated[
+        list[str], Meta(description="Short texts of the training data or, if it has none, of the last corrections.")
+    ] = []
     fields: Annotated[list[str], Meta(description="The fields of the model's texts.")] | UnsetType = UNSET
     state_hash: str | UnsetType = UNSET
 

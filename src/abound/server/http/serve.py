@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from abound.server.home import Home
+from abound.server.home import SERVED_SUFFIX, Home
 from abound.server.http.app import Authenticator, make_app
 from abound.server.http.listener import Drain, HttpServer, listen
 from abound.server.http.service import LocalJournalClient, Service
@@ -29,11 +29,17 @@ def open_home(model: str, state: str | None = None) -> Home:
     path = Path(model)
     if is_home(path):
         return Home(path)
-    home = Path(state) if state is not None else path.with_name(path.name + ".served")
+    home = Path(state) if state is not None else path.with_name(path.name + SERVED_SUFFIX)
     if is_home(home) and any(home.glob(f"snapshots/*/{MANIFEST}")):
         return Home(home)
-    model_hash = str(read_manifest(path)["state_hash"])  # before loading: a fit may replace the model meanwhile
-    return Home.create(home, Tagger.load(path), origin=model_hash)
+    # Both before loading: a fit may replace the model meanwhile.
+    model_hash, fitted = str(read_manifest(path)["state_hash"]), (path / MANIFEST).stat().st_mtime
+    return Home.create(home, Tagger.load(path), origin=model_hash, fitted=fitted)
+
+
+def name_of(model: str) -> str:
+    """Return the name of a model by its directory, or by that of its home."""
+    return Path(model).resolve().name.removesuffix(SERVED_SUFFIX)
 
 
 async def serve(settings: Settings, report: Callable[[str], None]) -> None:
@@ -97,7 +103,7 @@ async def _serve_alone(
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if opening.future.done():
             writer = opening.future.result()
-            gate.open(make_app(Service(writer.replica, LocalJournalClient(writer)), authenticator))
+            gate.open(make_app(Service(writer.replica, LocalJournalClient(writer), settings.name), authenticator))
             ready()
         await serving
     finally:

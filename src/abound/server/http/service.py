@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
+from abound.server.home import SERVED_SUFFIX, Home
 from abound.server.http.metrics import Counts, Facts, WorkerState
 from abound.server.http.problems import Problem, busy
 from abound.server.replica import Replica
@@ -63,10 +64,14 @@ class Service:
     ----------
     replica : Replica
     journal_client : JournalClient
+    name : str, optional
+        The name of the model; by default, that of the home.
     """
 
-    def __init__(self, replica: Replica, journal_client: JournalClient) -> None:
+    def __init__(self, replica: Replica, journal_client: JournalClient, name: str | None = None) -> None:
         self.replica = replica
+        self.name = name or journal_client.path.parent.name.removesuffix(SERVED_SUFFIX)
+        self._fitted: tuple[str, float | None] | None = None
         self.journal_client = journal_client
         self.closed = journal_client.closed
         self.token = journal_client.token
@@ -97,6 +102,13 @@ class Service:
         """Why this process can learn nothing until the server is started again, or None."""
         unapplied = self.replica.unapplied
         return self.journal_client.refusal if unapplied is None else str(unapplied)
+
+    def fitted(self) -> float | None:
+        """Return when the model was written that the state is based on, in seconds since 1970, if that is known."""
+        lineage = self.replica.lineage
+        if self._fitted is None or self._fitted[0] != lineage.base:  # it is read once for each model
+            self._fitted = (lineage.base, Home(self.journal_client.path.parent).fitted(lineage))
+        return self._fitted[1]
 
     async def facts(self) -> Facts:
         """Return the state of all workers."""

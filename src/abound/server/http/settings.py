@@ -31,6 +31,7 @@ class Settings:
     client_connections: int = MAX_PER_CLIENT
     quality: str | None = None
     user_header: str | None = None
+    name: str | None = None  # of the model, for people
 
 
 def authenticator_of(settings: Settings) -> Authenticator:

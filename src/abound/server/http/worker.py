@@ -253,7 +253,7 @@ class Worker:
         follower = self._follower = FollowerThread(await opening.future)
         last = await self._journal_client.wait_for_writer()
         follower.catch_up(last)
-        service = Service(follower.replica, self._journal_client)
+        service = Service(follower.replica, self._journal_client, self._settings.name)
         app = make_app(service, authenticator_of(self._settings))
         while follower.replica.sequence < last and follower.replica.unapplied is None:
             self._gate.update(follower.replica.sequence, last)
