@@ -103,26 +103,13 @@ function messageFor(status, problem) {
 const wellFormed = (text) => (text.toWellFormed ? text.toWellFormed() : text);
 const asSent = (text) => toRequest(wellFormed(text));
 
-const EXPLAINED_BYTES = 64 * 1024; // the server ranks a longer text, but does not explain it
-const isExplained = (text) => text.length * 3 <= EXPLAINED_BYTES || new TextEncoder().encode(text).length <= EXPLAINED_BYTES;
-
-/** Rank a text, with reasons unless it is too long for them. */
-export async function rank(text, { k = 10, bands = false, signal } = {}) {
-  const ask = (explain) =>
-    request("POST", "v1/rank", { body: { text: asSent(text), k, explain, paths: true, ...(bands ? { bands } : { assign: true }) }, signal });
-  if (!isExplained(text)) return ask(false);
-  try {
-    return await ask(true);
-  } catch (error) {
-    if (error.status !== 413) throw error;
-    return ask(false); // it has too many known words for reasons
-  }
-}
+export const rank = (text, { k = 10, bands = false, explained = false, signal } = {}) =>
+  request("POST", "v1/rank", { body: { text: asSent(text), k, explain: explained, paths: true, ...(bands ? { bands } : { assign: true }) }, signal });
 
 /** The text of a file, which the server extracts: { text, is_cut, note }. */
 export const textOf = (file, type) => request("POST", "v1/text", { file, type });
 
-export const explain = (text, label) => request("POST", "v1/explain", { body: { text: asSent(text), label } });
+export const explain = (text, label, signal) => request("POST", "v1/explain", { body: { text: asSent(text), label }, signal });
 
 export async function learn(batch) {
   const { text, accepted, rejected, added } = batch;

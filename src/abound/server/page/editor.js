@@ -1,13 +1,16 @@
 // A text field with highlighted words. The highlights are in a copy of the text behind the field, so the browser
 // handles the typing and nothing moves when the highlights change.
 import { fill, h } from "./dom.js";
-import { cut, follow } from "./highlight.js";
+import { cut, follow, strongest } from "./highlight.js";
+
+const LONG = 6000; // letters; the marks of a longer text would delay typing
+const MOST_MARKS = 400;
 
 export class Editor {
   constructor({ onInput, label, example = "" }) {
     this.words = [];
     this.text = "";
-    this.marks = h("div", { class: "marks", "aria-hidden": "true", dir: "auto" });
+    this.marks = h("div", { class: "marks", "aria-hidden": "true" });
     this.field = h("textarea", {
       id: "text", class: "field", spellcheck: "false", autocomplete: "off", rows: "4", dir: "auto", "aria-label": label,
       placeholder: `Type or paste a text, or drop a file here.${example && `\n\n${example}`}`,
@@ -16,7 +19,8 @@ export class Editor {
       const before = this.text;
       this.words = follow(this.text, this.field.value, this.words);
       this.text = this.field.value;
-      this.paint();
+      if (this.text.length > LONG) this.marks.replaceChildren(); // painted again when the person stops typing
+      else this.paint();
       onInput(event, before);
     });
     this.element = h("div", { class: "editor" }, this.marks, this.field);
@@ -40,10 +44,11 @@ export class Editor {
   }
 
   paint() {
-    const pieces = cut(this.text, this.words).map(({ start, stop, level }) => {
+    const pieces = strongest(cut(this.text, this.words), MOST_MARKS).map(({ start, stop, level }) => {
       const part = this.text.slice(start, stop);
       return level ? h("mark", { class: `${level > 0 ? "for" : "against"}-${Math.abs(level)}` }, part) : part;
     });
-    fill(this.marks, ...pieces, "\u200b"); // gives a last empty line its height
+    // Exchanged in one step: the browser examines the direction of the text whenever a child is added.
+    fill(this.marks, h("div", { dir: "auto" }, ...pieces, "\u200b")); // gives a last empty line its height
   }
 }

@@ -6,7 +6,7 @@ const LONGEST_SEGMENTED = 20_000; // characters; segmenting a longer text would 
 /** Return the number of words of a text, also in scripts without spaces. */
 export function countWords(text) {
   const hasWords = /^[\p{ASCII}\p{Script=Latin}]*$/u.test(text) || text.length > LONGEST_SEGMENTED || !Intl.Segmenter;
-  if (hasWords) return [...text.matchAll(/\S+/g)].length;
+  if (hasWords) return text.match(/\S+/g)?.length ?? 0;
   return [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].filter((part) => part.isWordLike).length;
 }
 
@@ -46,6 +46,20 @@ export function cut(text, words) {
     piece.level = share < 1e-9 ? 0 : Math.ceil(share * LEVELS) * Math.sign(piece.sum);
   }
   return pieces;
+}
+
+/** Join the pieces with weak votes to their neighbours, so that at most `most` pieces are marked. */
+export function strongest(pieces, most) {
+  const sums = pieces.filter(({ level }) => level).map(({ sum }) => Math.abs(sum)).sort((a, b) => b - a);
+  if (sums.length <= most) return pieces;
+  const joined = [];
+  for (const piece of pieces) {
+    const level = Math.abs(piece.sum) > sums[most] ? piece.level : 0;
+    const last = joined.at(-1);
+    if (level === 0 && last?.level === 0) last.stop = piece.stop;
+    else joined.push({ ...piece, level });
+  }
+  return joined;
 }
 
 /** The lengths of the beginning and of the end that two texts share. */

@@ -9,8 +9,15 @@ const PREFIX = "decided:";
 const REMEMBERED = 1000; // texts whose lessons are learnt
 const LONGEST_PAST = 50;
 
+let named = ["", ""]; // the last text and its name
+
 /** A short name of a text: its length and 53 bits of a hash (cyrb53). */
 export function nameOfText(text) {
+  if (named[0] !== text) named = [text, hash(text)];
+  return named[1];
+}
+
+function hash(text) {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;
   for (let i = 0; i < text.length; i += 1) {

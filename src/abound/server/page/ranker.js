@@ -1,6 +1,7 @@
 // Ask for the labels of a text: one request at a time, then the newest text.
 import { rank } from "./api.js";
 import { place } from "./fields.js";
+import { isShort } from "./reasons.js";
 
 const KEPT_TIMES = 1000;
 const RETRY_MS = 2000;
@@ -50,8 +51,8 @@ export class Ranker {
     }
     this.asking = new AbortController();
     try {
-      const answer = await rank(text, { k, bands, signal: this.asking.signal });
-      const labels = answer.labels.map((entry) => ({ ...entry, isExplained: Boolean(entry.words), words: place(text, entry.words ?? []) }));
+      const answer = await rank(text, { k, bands, explained: isShort(text), signal: this.asking.signal });
+      const labels = answer.labels.map((entry) => (entry.words ? { ...entry, isExplained: true, words: place(text, entry.words) } : entry));
       this.onAnswer({ text, k, labels, sequence: answer.sequence, note: answer.note });
       requestAnimationFrame(() => setTimeout(() => measureLatency(pressed)));
     } catch (error) {

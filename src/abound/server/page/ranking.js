@@ -40,7 +40,7 @@ export class RankingList {
     this.at = 0;
     this.list = h("ol", { class: "ranking", "aria-label": "Ranked labels" });
     this.list.addEventListener("keydown", (event) => this.onKey(event));
-    this.list.addEventListener("pointerleave", () => this.onCurrent(this.current));
+    this.list.addEventListener("pointerleave", () => this.tell(this.current));
     this.element = this.list;
   }
 
@@ -97,7 +97,7 @@ export class RankingList {
       h("span", { class: "what" }, row.pick, row.note, row.path),
       h("span", { class: "track", "aria-hidden": "true" }, row.bar), row.score, row.why,
       h("span", { class: "acts" }, row.accept, row.reject));
-    row.element.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && wide.matches && this.onCurrent(this.entries[i]));
+    row.element.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && wide.matches && this.tell(this.entries[i]));
     row.element.addEventListener("focusin", () => this.at !== i && this.select(i));
     row.pick.addEventListener("click", () => this.select(i));
     row.why.addEventListener("click", () => {
@@ -152,7 +152,13 @@ export class RankingList {
       else row.pick.removeAttribute("aria-current");
       for (const button of [row.pick, row.why, row.accept, row.reject]) button.tabIndex = current ? 0 : -1;
     });
-    this.onCurrent(this.current);
+    this.tell(this.current);
+  }
+
+  /** Tell whose reasons are to be shown. */
+  tell(entry) {
+    this.shown = entry;
+    this.onCurrent(entry);
   }
 
   /** Make the first label current. */

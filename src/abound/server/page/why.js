@@ -66,7 +66,11 @@ export class Why {
       fill(this.body, h("p", { class: "empty" }, "This text is too long for an explanation. Texts of up to 64 KB are explained."));
       return;
     }
-    const words = entry.words ?? [];
+    if (!entry.words) {
+      fill(this.body, h("p", { class: "empty" }, entry.why ?? "The votes are being read…"));
+      return;
+    }
+    const { words } = entry;
     const votes = words.map((word) => word.vote);
     const rest = entry.score - votes.reduce((sum, vote) => sum + vote, 0);
     const named = words.map(({ word, vote, fields = [] }) => ({ name: [wordLink(word), fieldsNote(fields)], vote }));

@@ -12,6 +12,7 @@ import { bind, resume } from "./keys.js";
 import { notice } from "./notice.js";
 import { attach, redraw } from "./pending.js";
 import { Ranker } from "./ranker.js";
+import { Reasons } from "./reasons.js";
 import { likely, RankingList } from "./ranking.js";
 import { Why } from "./why.js";
 
@@ -59,6 +60,7 @@ export class Workbench {
       onCurrent: (entry) => this.showWhy(entry), onDecide: (entry, kind) => this.decide(entry, kind), onWhy: () => this.why.open(),
     });
     this.why = new Why();
+    this.reasons = new Reasons((entry) => this.list.shown === entry && this.showWhy(entry));
     this.adding = new Completion({
       label: "Add a label", placeholder: "Add a label  /", mayCreate: () => !this.info.closed, text: () => this.text,
       onPick: (option) => this.add(option), onLeave: () => this.focusLabels(), onEmpty: () => this.done(),
@@ -96,6 +98,7 @@ export class Workbench {
     clearTimeout(this.slow);
     clearTimeout(this.quiet);
     this.ranker.close();
+    this.reasons.close();
     this.why.close();
     attach(null);
   }
@@ -266,7 +269,8 @@ export class Workbench {
 
   showWhy(entry) {
     if (!entry) return;
-    this.editor.mark(this.ranked.text, entry.words);
+    if (entry.words) this.editor.mark(this.ranked.text, entry.words);
+    this.reasons.want(this.ranked.text, entry, this.info.explained_bytes);
     this.why.show(entry);
   }
 

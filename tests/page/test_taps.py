@@ -1,0 +1,131 @@
+"""Taps and clicks hit what they aim at: nothing moves under a finger or a pointer."""
+
+import random
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.data]
+TEXT = "Forest fires and climate change in Finland"
+# The buttons of the rows that can be seen and are not covered.
+SEEN = """() => [...document.querySelectorAll('.row button')].flatMap((button) => {
+    const box = button.getBoundingClientRect();
+    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+    if (!box.width || document.elementFromPoint(x, y) !== button) return [];
+    return [{ x, y, label: button.closest('.row').dataset.label, kind: button.className.split(' ').at(-1) }];
+})"""
+RECORD = """() => {
+    window.hits = [];
+    addEventListener('click', (event) => {
+        const button = event.target.closest('button');
+        const row = event.target.closest('.row');
+        window.hits.push(row && button ? [row.dataset.label, button.className.split(' ').at(-1)] : [event.target.className]);
+    }, true);
+}"""
+PRESSED = """() => [...document.querySelectorAll('.row')].flatMap((row) => ['accept', 'reject']
+    .filter((kind) => row.querySelector(`.act.${kind}`).getAttribute('aria-pressed') === 'true')
+    .map((kind) => `${kind} ${row.dataset.label}`)).sort()"""
+SIZES = {"phone": (390, 780), "narrow": (640, 800), "wide": (1280, 800)}
+
+
+def aim_and_hit(visit, tap, times, seed=1):
+    """Tap on random buttons of rows at their place; return the aims that were missed and the decisions shown."""
+    page, chance = visit.page, random.Random(seed)
+    page.evaluate(RECORD)
+    missed, pressed = [], {}
+    for _ in range(times):
+        if chance.random() < 0.2:
+            page.evaluate("(y) => scrollTo({ top: y, behavior: 'instant' })", chance.randrange(400))
+        aim = chance.choice(page.evaluate(SEEN))
+        page.evaluate("() => { window.hits.length = 0; }")
+        tap(aim["x"], aim["y"])
+        page.wait_for_function("() => window.hits.length")
+        if page.evaluate("() => window.hits") != [[aim["label"], aim["kind"]]]:
+            missed.append((aim, page.evaluate("() => window.hits")))
+        if aim["kind"] in ("accept", "reject"):
+            pressed[aim["label"]] = None if pressed.get(aim["label"]) == aim["kind"] else aim["kind"]
+        if page.locator("dialog[open]").count():
+            page.locator("dialog[open] button").last.click()
+            page.wait_for_selector("dialog", state="detached")
+    return missed, sorted(f"{kind} {label}" for label, kind in pressed.items() if kind)
+
+
+@pytest.mark.parametrize("times", [30, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("screen", list(SIZES))
+def test_every_tap_and_click_hits_its_aim(open_visit, screen, times):
+    width, height = SIZES[screen]
+    visit = open_visit("phone" if screen == "phone" else "light")
+    page = visit.page
+    page.set_viewport_size({"width": width, "height": height})
+    visit.open()
+    visit.type(TEXT)
+
+    def click(x, y):
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.up()
+
+    missed, wanted = aim_and_hit(visit, page.touchscreen.tap if screen == "phone" else click, times)
+    assert missed == []
+    assert page.evaluate(PRESSED) == wanted
+    assert visit.sequence == 0  # nothing is sent before Done
+
+
+@pytest.mark.parametrize("screen", ["phone", "light"])
+def test_deciding_and_hovering_move_nothing(open_visit, screen):
+    visit = open_visit(screen)
+    page = visit.page
+    if screen == "light":
+        page.set_viewport_size({"width": 640, "height": 800})
+    visit.open()
+    visit.type(TEXT)
+    places = "() => [...document.querySelectorAll('.row')].map((row) => row.getBoundingClientRect().y)"
+    before = page.evaluate(places)
+    buttons = page.locator(".row .act:visible")
+    for i in (1, 2, 4, 5):
+        if screen == "phone":
+            buttons.nth(i).tap()
+        else:
+            buttons.nth(i).hover()
+            assert page.evaluate(places) == before
+            buttons.nth(i).click()
+        assert page.evaluate("() => scrollY") == 0
+        assert page.evaluate(places) == before
+    assert page.locator("dialog").count() == 0
+
+
+def test_why_is_a_sheet_on_a_phone_that_moves_nothing(open_visit):
+    visit = open_visit("phone")
+    page = visit.page
+    visit.open()
+    visit.type(TEXT)
+    places = "() => [...document.querySelectorAll('.row')].map((row) => row.getBoundingClientRect().y)"
+    before = page.evaluate(places)
+    row = page.locator(".row").nth(1)
+    row.get_by_role("button", name="Why").tap()
+    sheet = page.locator("dialog.sheet[open]")
+    assert sheet.locator(".why-name").text_content() == visit.names[1]
+    assert page.evaluate(places) == before
+    for close in (lambda: sheet.get_by_role("button", name="Close").tap(), lambda: page.touchscreen.tap(195, 60),
+                  lambda: visit.press("Escape")):  # fmt: skip
+        close()
+        page.wait_for_selector("dialog", state="detached")
+        assert page.evaluate(places) == before
+        row.get_by_role("button", name="Why").tap()
+        sheet.wait_for()
+    visit.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    visit.press("w")
+    sheet.locator(".votes tbody tr").first.wait_for()
+
+
+def test_hovering_changes_no_state_and_the_panel_returns_to_the_current_label(visit):
+    page = visit.page
+    visit.type(TEXT)
+    visit.press("Escape")
+    page.locator(".row").nth(5).hover()
+    assert page.locator(".row.is-current .pick").text_content() == visit.names[0]
+    visit.press("a")
+    assert page.locator(".row.is-accepted").evaluate_all("rows => rows.map((row) => row.dataset.label)") == [
+        page.locator(".row").first.get_attribute("data-label")
+    ]
+    assert page.locator(".why-name").text_content() == visit.names[0]
