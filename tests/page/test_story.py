@@ -27,12 +27,11 @@ def test_type_read_reject_add_and_come_back(visit):
     assert {name for word, name in levels if "fires" in word} <= {"for-3", "for-4"}
     assert len({name for _, name in levels}) > 1
 
-    # Another label under the pointer shows its own words.
+    # Another label shows its own words.
     other = next(i for i, name in enumerate(visit.names) if "climat" in name)
-    page.locator(".row").nth(other).hover()
+    page.locator(".pick").nth(other).click()
     assert page.locator(".why-name").text_content() == visit.names[other]
     assert "climate" in "".join(page.locator("mark").all_text_contents())
-    page.locator("h2").first.hover()
 
     # Rejected, the first label falls.
     before = visit.sequence

@@ -118,12 +118,13 @@ def test_why_is_a_sheet_on_a_phone_that_moves_nothing(open_visit):
     sheet.locator(".votes tbody tr").first.wait_for()
 
 
-def test_hovering_changes_no_state_and_the_panel_returns_to_the_current_label(visit):
+def test_the_reasons_are_those_of_the_current_label_wherever_the_pointer_is(visit):
     page = visit.page
     visit.type(TEXT)
     visit.press("Escape")
     page.locator(".row").nth(5).hover()
     assert page.locator(".row.is-current .pick").text_content() == visit.names[0]
+    assert page.locator(".why-name").text_content() == visit.names[0]
     visit.press("a")
     assert page.locator(".row.is-accepted").evaluate_all("rows => rows.map((row) => row.dataset.label)") == [
         page.locator(".row").first.get_attribute("data-label")

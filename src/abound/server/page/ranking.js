@@ -4,8 +4,6 @@ import { fill, h, keyOf, nameOf } from "./dom.js";
 const DONE = { accept: "accepted", reject: "rejected", add: "added" };
 const BAND = { apply: "Apply", suggest: "Suggest", hide: "Hide" };
 
-const wide = matchMedia("(min-width: 46.01rem)");
-
 const MIN_CHANGE = 0.03; // relative change of a score that is shown
 
 /** A probability in plain words; certainty is never claimed. */
@@ -32,7 +30,7 @@ function change(entry, before) {
 }
 
 export class RankingList {
-  /** `onCurrent` receives the label whose reasons are shown: the current one, or the one under a mouse. */
+  /** `onCurrent` receives the current label. Pointing at a label does nothing: the reasons are those of the current one. */
   constructor({ onCurrent, onDecide, onWhy }) {
     Object.assign(this, { onCurrent, onDecide, onWhy });
     this.entries = [];
@@ -40,7 +38,6 @@ export class RankingList {
     this.at = 0;
     this.list = h("ol", { class: "ranking", "aria-label": "Ranked labels" });
     this.list.addEventListener("keydown", (event) => this.onKey(event));
-    this.list.addEventListener("pointerleave", () => this.tell(this.current));
     this.element = this.list;
   }
 
@@ -97,7 +94,6 @@ export class RankingList {
       h("span", { class: "what" }, row.pick, row.note, row.path),
       h("span", { class: "track", "aria-hidden": "true" }, row.bar), row.score, row.why,
       h("span", { class: "acts" }, row.accept, row.reject));
-    row.element.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && wide.matches && this.tell(this.entries[i]));
     row.element.addEventListener("focusin", () => this.at !== i && this.select(i));
     row.pick.addEventListener("click", () => this.select(i));
     row.why.addEventListener("click", () => {
@@ -152,13 +148,7 @@ export class RankingList {
       else row.pick.removeAttribute("aria-current");
       for (const button of [row.pick, row.why, row.accept, row.reject]) button.tabIndex = current ? 0 : -1;
     });
-    this.tell(this.current);
-  }
-
-  /** Tell whose reasons are to be shown. */
-  tell(entry) {
-    this.shown = entry;
-    this.onCurrent(entry);
+    this.onCurrent(this.current);
   }
 
   /** Make the first label current. */

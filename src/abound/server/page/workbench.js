@@ -60,7 +60,7 @@ export class Workbench {
       onCurrent: (entry) => this.showWhy(entry), onDecide: (entry, kind) => this.decide(entry, kind), onWhy: () => this.why.open(),
     });
     this.why = new Why();
-    this.reasons = new Reasons((entry) => this.list.shown === entry && this.showWhy(entry));
+    this.reasons = new Reasons((entry) => this.list.current === entry && this.showWhy(entry));
     this.adding = new Completion({
       label: "Add a label", placeholder: "Add a label  /", mayCreate: () => !this.info.closed, text: () => this.text,
       onPick: (option) => this.add(option), onLeave: () => this.focusLabels(), onEmpty: () => this.done(),
