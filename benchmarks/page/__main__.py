@@ -2,6 +2,7 @@
 
 python -m benchmarks.page latency      time from key press to labels, over 200 presses; writes results/page-latency.json
 python -m benchmarks.page pictures     retake the pictures of docs/page.md
+python -m benchmarks.page books        keys to give 30 books their subjects
 """
 
 import argparse
@@ -12,11 +13,14 @@ from typing import Any
 
 from benchmarks.machine import machine_line
 from benchmarks.page import latency, pictures
+from benchmarks.page.books import catalogue
 from benchmarks.page.stage import ROWS, Server, chromium, make_model
+from benchmarks.sets import data_folder
 
 RESULT = Path(__file__).parents[1] / "results" / "page-latency.json"
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 ROUNDS = 3
+BOOKS = 30
 
 
 def measure(model: Path, texts: list[str]) -> dict[str, Any]:
@@ -36,11 +40,19 @@ def measure(model: Path, texts: list[str]) -> dict[str, Any]:
         }
 
 
+def give_subjects(model: Path, rows: list[tuple[str, list[str]]], folder: Path) -> dict[str, Any]:
+    """Give books their subjects by keyboard; return the number of keys."""
+    lines = (data_folder() / "yso-finna-en" / "labels.tsv").read_text(encoding="utf-8").splitlines()
+    names = dict(line.split("\t", 1) for line in lines)
+    with Server(model, "--state", str(folder / "home")) as server, chromium() as browser:
+        return catalogue(browser.new_page(), server.address, rows[:BOOKS], names, folder)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.page", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("latency", "pictures"))
+    parser.add_argument("command", choices=("latency", "pictures", "books"))
     command = parser.parse_args().command
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "finna"
@@ -49,6 +61,8 @@ def main() -> None:
             result = measure(model, [text for text, _ in rows])
             RESULT.write_text(json.dumps(result, indent=1) + "\n")
             print(json.dumps(result, indent=1))
+        elif command == "books":
+            print(json.dumps(give_subjects(model, rows, Path(folder)), indent=1))
         else:
             with Server(model) as server, chromium() as browser:
                 pictures.teach(server.address, rows[: pictures.LESSONS])

@@ -18,7 +18,8 @@ RECORD = """() => {
     addEventListener('click', (event) => {
         const button = event.target.closest('button');
         const row = event.target.closest('.row');
-        window.hits.push(row && button ? [row.dataset.label, button.className.split(' ').at(-1)] : [event.target.className]);
+        const hit = row && button ? [row.dataset.label, button.className.split(' ').at(-1)] : [event.target.className];
+        window.hits.push(hit);
     }, true);
 }"""
 PRESSED = """() => [...document.querySelectorAll('.row')].flatMap((row) => ['accept', 'reject']

@@ -123,6 +123,9 @@ export async function learn(batch) {
 export const labels = (prefix, limit = 20, signal, worstFirst = false) =>
   request("GET", "v1/labels", { query: { prefix, limit, ...(worstFirst ? { worst_first: true } : {}) }, signal });
 
+/** Labels by words of their names, those that fit a text best first. */
+export const complete = (text, query, limit = 8, signal) => request("POST", "v1/labels", { body: { text: asSent(text), query, limit }, signal });
+
 export async function changeLabel(change, dryRun = false) {
   const answer = await request("PATCH", "v1/labels", { body: { ...change, dry_run: dryRun } });
   if (!dryRun) seen = Math.max(seen, answer.sequence ?? 0);

@@ -1,16 +1,19 @@
-// Find a label by a part of its name, or create one.
-import { labels } from "./api.js";
+// Find a label by words of its name in any order, those that fit the text best first, or create one.
+import { complete, labels } from "./api.js";
 import { count, fill, h, nameOf } from "./dom.js";
 
+const SHOWN = 8;
+const ASKED = 30; // some of them may be known
 let made = 0;
 
 export class Completion {
   /**
    * onPick receives {label, name, isNew}. If `mayCreate()` is true, the typed text may become a new label. `text()` is the
-   * text that the label is for, onEmpty is called on Enter in an empty field, and onLeave on Escape.
+   * text that the label is for, onEmpty is called on Enter in an empty field, and onLeave on Escape. Labels that are known, such as those in the list,
+   * come last.
    */
-  constructor({ label, placeholder, onPick, onLeave = () => {}, onEmpty = () => {}, mayCreate = () => false, text = () => "" }) {
-    Object.assign(this, { onPick, onLeave, onEmpty, mayCreate, text });
+  constructor({ label, placeholder, onPick, onLeave = () => {}, onEmpty = () => {}, mayCreate = () => false, text = () => "", isKnown = () => false }) {
+    Object.assign(this, { onPick, onLeave, onEmpty, mayCreate, text, isKnown });
     this.options = [];
     this.at = -1;
     const id = `options-${(made += 1)}`;
@@ -42,14 +45,21 @@ export class Completion {
     if (!typed) return this.show([], typed);
     this.asking = new AbortController();
     try {
-      const answer = await labels(typed, 8, this.asking.signal);
+      const text = this.text();
+      const answer = await (text.trim() ? complete(text, typed, ASKED, this.asking.signal) : labels(typed, ASKED, this.asking.signal));
       if (typed !== this.input.value.trim()) return undefined;
-      this.show(answer.labels, typed);
+      this.show(this.inOrder(answer.labels, typed), typed);
       performance.measure("abound:complete", { start: since, end: performance.now() });
     } catch (error) {
       if (error.name !== "AbortError") this.show([], typed, error.message);
     }
     return undefined;
+  }
+
+  /** The label that has the typed name first, then those that are not known yet. */
+  inOrder(matches, typed) {
+    const place = (entry) => (nameOf(entry) === typed ? 0 : this.isKnown(entry) ? 2 : 1);
+    return [...matches].sort((a, b) => place(a) - place(b)).slice(0, SHOWN);
   }
 
   show(matches, typed, problem = "") {
@@ -58,14 +68,14 @@ export class Completion {
     if (typed && !exact && !problem && this.mayCreate()) this.options.push({ label: typed, name: typed, isNew: true });
     const items = this.options.map((option, i) => h("li", { role: "option", class: option.isNew ? "is-new" : null, id: `${this.list.id}-${i}`, "aria-selected": "false",
       onmousedown: (event) => { event.preventDefault(); this.pick(i); } },
-      option.isNew ? [h("span", {}, "New label "), h("bdi", { class: "option-name" }, option.name)]
+      option.isNew ? [h("span", {}, "New label "), h("bdi", { class: "option-name" }, option.name), h("kbd", {}, "⇧⏎")]
         : [h("bdi", { class: "option-name" }, option.name), h("span", { class: "option-count" }, count(option.count))]));
     const none = typed && !items.length ? [h("li", { class: "empty", role: "option", "aria-disabled": "true", "aria-selected": "false" }, problem || "No label name has a word that begins like this.")] : [];
     fill(this.list, ...items, ...none);
     const open = items.length + none.length > 0;
     this.list.hidden = !open;
     this.input.setAttribute("aria-expanded", String(open));
-    this.shown = typed;
+    this.shown = this.input.dataset.shown = typed;
     this.move(0, true);
     if (this.wanted) this.pick(this.at);
   }
@@ -84,10 +94,20 @@ export class Completion {
   pick(i) {
     const option = this.options[i];
     this.wanted = this.input.readOnly = false;
-    if (!option) return;
+    if (option) this.choose(option);
+  }
+
+  choose(option) {
     this.input.value = "";
     this.show([], "");
     this.onPick(option);
+  }
+
+  /** Pick the typed name as a new label, or the label that has this name. */
+  create(typed) {
+    this.asking?.abort();
+    const found = this.shown === typed && this.options.find(({ name, label }) => [name, String(label)].includes(typed));
+    this.choose(found || { label: typed, name: typed, isNew: true });
   }
 
   onKey(event) {
@@ -97,6 +117,7 @@ export class Completion {
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (!this.input.value.trim()) return this.onEmpty();
+      if (event.shiftKey && this.mayCreate()) return this.create(this.input.value.trim());
       // If the answer to the current input has not arrived, wait for it: the options shown belong to older input.
       if (this.shown === this.input.value.trim()) this.pick(this.at);
       else this.wanted = this.input.readOnly = true;

@@ -62,7 +62,7 @@ export class Workbench {
     this.why = new Why();
     this.reasons = new Reasons((entry) => this.list.current === entry && this.showWhy(entry));
     this.adding = new Completion({
-      label: "Add a label", placeholder: "Add a label  /", mayCreate: () => !this.info.closed, text: () => this.text,
+      label: "Add a label", placeholder: "Add a label  /", mayCreate: () => !this.info.closed, text: () => this.text, isKnown: ({ label }) => this.isShown(label),
       onPick: (option) => this.add(option), onLeave: () => this.focusLabels(), onEmpty: () => this.done(),
     });
     this.state = h("div", { class: "state", id: "state" });
@@ -281,6 +281,12 @@ export class Workbench {
     this.k = MORE;
     await this.ranker.ask();
     if (!this.isBehind && !this.ranked.problem) this.announce("");
+  }
+
+  /** Whether a label is among the first ten, or decided on. */
+  isShown(label) {
+    const key = keyOf(label);
+    return decisions.on(this.text).has(key) || this.ranked.labels.slice(0, SHOWN).some((entry) => keyOf(entry.label) === key);
   }
 
   // -- deciding ---------------------------------------------------------------------------------------------------
