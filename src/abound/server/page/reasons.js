@@ -36,7 +36,8 @@ export class Reasons {
       Object.assign(entry, { words: place(text, answer.words), isExplained: true });
     } catch (error) {
       if (error.name === "AbortError") return;
-      entry.why = error.message;
+      if (error.status === 413) entry.isExplained = false; // it has too many known words
+      else entry.why = error.message;
     }
     this.onFound(entry);
   }
