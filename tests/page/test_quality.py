@@ -26,8 +26,8 @@ def stage_of_titles(tmp_path_factory):
 
 
 def shown(page):
-    names = page.locator(".label-grid a").all_text_contents()
-    lines = [item.locator(".quality").all_text_contents() for item in page.locator(".label-grid li").all()]
+    names = page.locator(".label-table th a").all_text_contents()
+    lines = [item.locator(".quality").all_text_contents() for item in page.locator(".label-table tbody tr").all()]
     return dict(zip(names, lines, strict=True))
 
 
@@ -36,7 +36,7 @@ def test_labels_show_their_quality_in_plain_words_and_the_worst_first_on_request
     visit = open_visit(screen)
     page = visit.page
     visit.open("labels")
-    page.locator(".label-grid li").nth(3).wait_for()
+    page.locator(".label-table tbody tr").nth(3).wait_for()
     foxes = "Foxes <b>of</b> all kinds"
     assert shown(page) == {
         "car": [f"right: 83% of 120 · found: 50% of 1,300 · confused with {foxes} (4)"],
@@ -45,13 +45,15 @@ def test_labels_show_their_quality_in_plain_words_and_the_worst_first_on_request
         "whale": [],
     }
     assert next(iter(shown(page))) == "car"
-    page.get_by_role("button", name="Worst first", pressed=False).click()
-    page.wait_for_function("() => !document.querySelector('.label-grid a').textContent.startsWith('car')")
+    assert page.locator(".label-table tbody tr").first.locator("td").nth(1).text_content() == "60%"
+    page.get_by_role("columnheader", name="Quality").get_by_role("button").click()
+    page.wait_for_function("() => !document.querySelector('.label-table th a').textContent.startsWith('car')")
     assert list(shown(page)) == [foxes, "deer", "car", "whale"]
+    page.get_by_role("columnheader", name="Quality").get_by_role("button").click()  # now the best first
+    page.wait_for_function("() => document.querySelector('.label-table th a').textContent.startsWith('car')")
     page.keyboard.press("/")
     page.keyboard.type("car")
-    page.wait_for_function("() => document.querySelectorAll('.label-grid li').length === 1")
-    page.get_by_role("button", name="Worst first", pressed=True).click()
+    page.wait_for_function("() => document.querySelectorAll('.label-table tbody tr').length === 1")
     title = page.locator(".quality").get_attribute("title")
     assert title.startswith("It was assigned to 120 texts; 83% of them have it. ")
     assert title.endswith("1,300 texts have it; it was assigned to 50% of them.")

@@ -62,7 +62,10 @@ async function request(method, path, { query, body, file, type = "application/js
     tell(gone);
     throw gone;
   }
-  const content = await answer.json().catch(() => null);
+  const content = await answer.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return null;
+  });
   const found = answer.headers.get("X-Abound-Journal");
   if (found && found !== current) {
     if (current) forgetSequences();
@@ -125,6 +128,9 @@ export const labels = (prefix, limit = 20, signal, worstFirst = false) =>
 
 /** Labels by words of their names, those that fit a text best first. */
 export const complete = (text, query, limit = 8, signal) => request("POST", "v1/labels", { body: { text: asSent(text), query, limit }, signal });
+
+/** A page of the table of labels: { labels, total, rated }. */
+export const labelTable = (asked, signal) => request("GET", "v1/labels", { query: asked, signal });
 
 export async function changeLabel(change, dryRun = false) {
   const answer = await request("PATCH", "v1/labels", { body: { ...change, dry_run: dryRun } });

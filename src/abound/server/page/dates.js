@@ -4,6 +4,15 @@ import { h } from "./dom.js";
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 const minute = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
 
+const short = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/** The words for places on an axis of times: days; if all are on one day, that day once and times. */
+export function axisOf(times) {
+  const isOneDay = new Set(times.map((time) => day.format(new Date(time)))).size === 1;
+  return times.map((time, i) => (!isOneDay ? short : i ? clock : minute).format(new Date(time)));
+}
+
 export const dayOf = (time) => day.format(new Date(time));
 
 /** An element with a date and a time, exact in its tooltip. */

@@ -137,7 +137,7 @@ function entry(record, names, reload) {
   const isGone = record.status !== "live";
   const title = `log-${record.sequence}`;
   return h("li", { class: isGone ? "log-entry is-undone" : "log-entry", data: { sequence: String(record.sequence) } },
-    h("p", { class: "log-head", id: title }, timeOf(record.time), " ", record.who ? bdi(record.who, "log-who") : h("span", { class: "hint" }, "name not known"),
+    h("p", { class: "log-head", id: title }, timeOf(record.time), " ", record.who && bdi(record.who, "log-who"),
       h("span", { class: "hint" }, ` from ${SOURCE_NAME[record.source] ?? record.source ?? "an unknown place"} · entry ${count(record.sequence)}`)),
     h("div", { class: "log-what" }, content(record, names)),
     h("div", { class: "log-acts" }, acts(record, names, reload)));
@@ -148,7 +148,7 @@ function content(record, names) {
   const shown = (label) => labelLink({ label, name: names[String(label)] });
   if (record.status === "forgotten") return h("p", { class: "empty" }, "Its content was removed for ever.");
   if (kind === "learn") {
-    return [h("p", { class: "log-text", dir: "auto" }, plain(record.text)), h("ul", { class: "chips", "aria-label": "Decisions" }, DECISIONS.flatMap(([field, words, sign]) =>
+    return [h("p", { class: "log-text", dir: "auto" }, plain(record.text)), h("ul", { class: "log-labels", "aria-label": "Decisions" }, DECISIONS.flatMap(([field, words, sign]) =>
       (record[field] ?? []).map((label) => h("li", { class: `chip ${field === "rejected" ? "reject" : "accept"}` },
         h("span", { class: "chip-kind", "aria-hidden": "true" }, sign), h("span", { class: "unseen" }, `${words}: `), shown(label)))))];
   }

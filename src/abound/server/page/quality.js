@@ -1,7 +1,7 @@
 // How well a label is assigned, in plain words, as it was measured on texts that the model had not learned.
 import { bdi, count, h, plural } from "./dom.js";
 
-const percent = (share) => `${Math.round(share * 100)}%`;
+export const percent = (share) => `${Math.round(share * 100)}%`;
 
 export function qualityLine(quality) {
   if (!quality) return null;
