@@ -1,7 +1,8 @@
 // The sections of the page, chosen by the part of the address after the #.
 import * as api from "./api.js";
 import { askForKey, setUpAccess } from "./access.js";
-import { byId, count, fill, h, plural } from "./dom.js";
+import { dayOf } from "./dates.js";
+import { bdi, byId, count, fill, h, plural } from "./dom.js";
 import { setUpPending } from "./pending.js";
 import { openLabel, openWord } from "./details.js";
 import { bindAlways, setUpHelp } from "./keys.js";
@@ -52,9 +53,21 @@ async function about() {
   drawFoot();
 }
 
+const FRESH_MS = 1000;
+let refreshing = null;
+
+/** Read the counts again soon if the model has learned since they were read. */
+function refresh() {
+  if (refreshing !== null || (info.sequence ?? -1) >= api.sequence()) return;
+  refreshing = setTimeout(() => {
+    refreshing = null;
+    about();
+  }, FRESH_MS);
+}
+
 function drawFoot() {
   if (info.rows === undefined) return;
-  fill(byId("foot"), h("span", {}, `${plural(info.rows, "text")} · ${plural(info.labels, "label")} · ${plural(info.features, "word and pair", "words and pairs")}`),
+  fill(byId("foot"), info.name && h("span", {}, bdi(info.name), info.fitted && ` of ${dayOf(info.fitted)}`), h("span", {}, `${plural(info.rows, "text")} · ${plural(info.labels, "label")} · ${plural(info.features, "word and pair", "words and pairs")}`),
     h("span", {}, `revision ${count(Math.max(api.sequence(), info.sequence ?? 0))}`), h("span", {}, `abound ${info.version ?? ""}`));
 }
 
@@ -64,12 +77,13 @@ api.onConnection((error) => {
     if (trouble && noticeIs(trouble)) notice("");
     trouble = "";
     drawFoot();
+    refresh();
   } else if (error.needsKey) {
     trouble = error.message;
-    notice(trouble, { act: () => askForKey(), name: "Enter a key" });
+    notice(trouble, { act: () => askForKey(trouble), name: "Enter a key", stays: true });
   } else if (error.mayPass) {
     trouble = error.status === 0 ? "The server does not answer. Your decisions are stored in this browser and sent when it is back." : error.message;
-    notice(trouble);
+    notice(trouble, { stays: true });
   }
 });
 

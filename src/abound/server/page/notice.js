@@ -1,12 +1,23 @@
-// A one-line message at the top of the page.
+// A one-line message above the page. It goes after a while, unless it tells of a condition that lasts.
 import { byId, fill, h } from "./dom.js";
 
+const SHOWN_MS = 20000;
 let current = "";
+let timer = null;
 
-export function notice(words, { act, name, kind = "problem" } = {}) {
+function goLater(bar) {
+  timer = setTimeout(() => {
+    if (bar.matches(":hover, :focus-within")) goLater(bar);
+    else notice("");
+  }, SHOWN_MS);
+}
+
+export function notice(words, { act, name, kind = "problem", stays = false } = {}) {
   const bar = byId("notice");
   if (words === current && !bar.hidden) return;
   current = words;
+  clearTimeout(timer);
+  if (words && !stays) goLater(bar);
   bar.hidden = !words;
   bar.className = `notice ${kind}`;
   if (!words) return;

@@ -106,10 +106,10 @@ export function setUpPending() {
   draw = () => {
     const { pending } = decisions;
     document.body.classList.toggle("has-pending", pending.length > 0);
-    document.body.classList.toggle("has-bar", Boolean(bench) || pending.length > 0);
-    bar.hidden = !bench && !pending.length && asking === null;
-    if (bar.hidden) return;
     const [words, buttons] = bench?.message ? [bench.message, []] : content();
+    bar.hidden = bench ? !words && !bench.text.trim() : !pending.length && asking === null;
+    document.body.classList.toggle("has-bar", !bar.hidden);
+    if (bar.hidden) return;
     const focused = acts.contains(document.activeElement);
     fill(what, words);
     fill(acts, ...buttons);

@@ -5,6 +5,7 @@ const DONE = { accept: "accepted", reject: "rejected", add: "added" };
 const BAND = { apply: "Apply", suggest: "Suggest", hide: "Hide" };
 
 const MIN_CHANGE = 0.03; // relative change of a score that is shown
+const MIN_POINTS = 0.01; // change of a probability that is shown
 
 /** A probability in plain words; certainty is never claimed. */
 export function likely(probability) {
@@ -20,13 +21,14 @@ export const pathOf = (entry) => (entry.path ?? []).map(nameOf).join(" › ");
 function change(entry, before) {
   if (!before) return { cls: "came", mark: "new", spoken: "new in the list" };
   const ranks = before.rank - entry.rank;
-  const points = entry.score - before.score;
-  const least = MIN_CHANGE * Math.abs(before.score);
   if (ranks > 0) return { cls: "rose", mark: `↑${ranks}`, spoken: `up ${ranks}` };
   if (ranks < 0) return { cls: "fell", mark: `↓${-ranks}`, spoken: `down ${-ranks}` };
-  if (points > least) return { cls: "rose", mark: `+${points.toFixed(2)}`, spoken: `score up ${points.toFixed(2)}` };
-  if (points < -least) return { cls: "fell", mark: `\u2212${(-points).toFixed(2)}`, spoken: `score down ${(-points).toFixed(2)}` };
-  return null;
+  const isCalibrated = entry.probability !== undefined && before.probability !== undefined;
+  const points = isCalibrated ? entry.probability - before.probability : entry.score - before.score;
+  if (Math.abs(points) < (isCalibrated ? MIN_POINTS : MIN_CHANGE * Math.abs(before.score))) return null;
+  const figure = isCalibrated ? `${Math.round(Math.abs(points) * 100)}%` : Math.abs(points).toFixed(2);
+  const what = isCalibrated ? "probability" : "score";
+  return points > 0 ? { cls: "rose", mark: `+${figure}`, spoken: `${what} up ${figure}` } : { cls: "fell", mark: `\u2212${figure}`, spoken: `${what} down ${figure}` };
 }
 
 export class RankingList {

@@ -3,6 +3,7 @@ import { documentTools } from "./documents.js";
 import { h } from "./dom.js";
 import { read, write } from "./store.js";
 import { importFile } from "./import_file.js";
+import { intro } from "./intro.js";
 import { Workbench } from "./workbench.js";
 
 export function openTag(main, info) {
@@ -12,7 +13,12 @@ export function openTag(main, info) {
     write("draft", text);
     tools.update(text);
   };
-  const bench = new Workbench({ info, onText, onFile });
+  const onTry = (text) => {
+    bench.setText(text);
+    onText(text);
+    bench.focusLabels();
+  };
+  const bench = new Workbench({ info, onText, onFile, whenEmpty: () => intro(info, onTry) });
   bench.textCard.append(tools.note);
   bench.textCard.querySelector(".under").append(tools.button);
   main.replaceChildren(h("h1", { class: "unseen" }, "Tag a text"), bench.element);

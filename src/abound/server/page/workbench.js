@@ -221,6 +221,7 @@ export class Workbench {
     if (this.isBehind) return;
     this.setWaits(false);
     this.list.unblock();
+    if (document.activeElement === this.listCard) this.focusLabels(); // it waited for the labels
     this.announceSoon();
     resume();
   }
