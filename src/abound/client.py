@@ -497,6 +497,12 @@ class Client(Closing):
         """Forget records: as `undo`, and their content is removed from the server's files for ever; scope admin."""
         return self._exclude("/v1/forget", records, reason, key)
 
+    def forget_queued(self, *, who: str | None = None, text: str | None = None) -> int:
+        """Remove the texts of shared queues that a person decided or that contain a text; return how many."""
+        body = {name: value for name, value in (("who", who), ("text", text)) if value is not None}
+        removed: int = self._post("/v1/queues/forget", body)["removed"]
+        return removed
+
     def _exclude(self, path: str, records: Iterable[int], reason: str, key: str | None) -> Learned:
         answer = self._post(path, {"records": [*records], "reason": reason}, key or uuid.uuid4().hex)
         return Learned(answer["sequence"], answer["repeated"])

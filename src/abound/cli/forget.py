@@ -44,8 +44,9 @@ def forget(
     """Remove records and their texts from journal, archive and snapshots, and rebuild the model without them.
 
     The journal keeps a receipt: the numbers of the records, the time, and the hashes of the model before and after.
-    This cannot be undone. Backups and exports that were made before still have the records: run `abound backup` again,
-    and delete the old exports. A text of the training data is forgotten by `abound refit` on data without it.
+    This cannot be undone. With --who or --text-matching, the matching texts of shared queues are removed, too. Backups
+    and exports that were made before still have the records: run `abound backup` again, and delete the old exports. A
+    text of the training data is forgotten by `abound refit` on data without it.
     """
     if (home is None) == (server is None):
         raise typer.BadParameter("give either a HOME, or a server with --server")
@@ -54,6 +55,8 @@ def forget(
     found = list(matching(home, server, key, who=who, text=text_matching)) if who or text_matching else []
     chosen = [one for one in found if one["status"] != "forgotten" and one["kind"] not in ("undo", "forget", "refit")]
     numbers = sorted({*(one["sequence"] for one in chosen), *(record or ())})
+    if yes and (who or text_matching):
+        note_queued(home, server, key, who, text_matching)
     if not numbers:
         raise ValueError("no record matches, so there is nothing to forget")
     if not yes:
@@ -79,6 +82,21 @@ def preview(chosen: list[dict[str, Any]], numbers: list[int]) -> None:
     if len(numbers) > SHOWN:
         note(f"and {len(numbers) - min(SHOWN, len(chosen)):,} more")
     note(f"{len(numbers):,} records would be forgotten for ever; run the same command with --yes to do it")
+
+
+def note_queued(home: str | None, server: str | None, key: str | None, who: str | None, text: str | None) -> None:
+    """Remove matching texts from the shared queues, and print how many there were."""
+    if server is not None:
+        with server_client(server, key) as client:
+            removed = client.forget_queued(who=who, text=text)
+    else:
+        from abound.server import Home
+        from abound.server.queues import Queues
+
+        with Queues(Home(str(home)).queues_path) as queues:
+            removed = queues.forget_matching(who, text)
+    if removed:
+        note(f"{removed:,} texts were removed from the shared queues")
 
 
 def forget_in(home: str, numbers: list[int], reason: str) -> dict[str, Any]:

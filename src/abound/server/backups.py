@@ -3,8 +3,9 @@
 manifest.json          what the last complete backup consists of: the checksum of each file; written last
 objects/<sha256>       the files by their checksums, so that each content is copied once
 
-The files of a home do not change, except the journal, which SQLite copies consistently. A backup that is interrupted
-leaves the one before it as it was. Files that the home no longer has, such as forgotten content, are removed.
+The files of a home do not change, except the journal and the queues, which SQLite copies consistently. A backup that is
+interrupted leaves the one before it as it was. Files that the home no longer has, such as forgotten content, are
+removed.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 from abound.errors import BackupError
 from abound.server.home import ORIGIN, PRIVATE_DIRECTORY, PRIVATE_FILE, SNAPSHOT_NAME, Home
+from abound.server.queues import QUEUES, Queues
 from abound.store.directory import JOURNAL, MANIFEST, sync_directory, write_file
 from abound.store.journal import Journal
 from abound.store.journal.archive import SEGMENT_NAME
@@ -139,6 +141,9 @@ def _copy(home: Home, target: Path, before: dict[str, Any] | None) -> tuple[dict
             raise BackupError(f"{target} is the backup of another journal; name a new directory")
         objects = _Objects(target / "objects", {} if before is None else _entries(before))
         files = {JOURNAL: objects.add(JOURNAL, path)}
+        if home.queues_path.exists():
+            _copy_database(home.queues_path, Path(folder) / QUEUES)
+            files[QUEUES] = objects.add(QUEUES, Path(folder) / QUEUES)
     gone = set()
     for name, source in _files(home, last):
         try:
@@ -273,7 +278,7 @@ def _entries(content: dict[str, Any]) -> dict[str, _Entry]:
     for name, entry in content["files"].items():
         entries[name] = entry if isinstance(entry, _Entry) else _Entry(**entry)
         folder, *rest = name.split("/")
-        is_file = not rest and name in (JOURNAL, *SINGLE_FILES)
+        is_file = not rest and name in (JOURNAL, QUEUES, *SINGLE_FILES)
         is_inside = folder in FOLDERS and rest and all(map(PLAIN_NAME.fullmatch, rest))
         if not (is_file or is_inside) or not SHA256.fullmatch(entries[name].sha256):
             raise BackupError(f"the backup has a file {name!r}, which does not belong to a home")
@@ -331,6 +336,8 @@ def _restore(backup: Path, path: Path, content: dict[str, Any], upto: int | None
     for file in path.glob(f"{copy.name}*"):
         file.unlink()
     home = Home(path)
+    with Queues(home.queues_path) as queues:
+        queues.reopen_after(last)
     for sequence in home.snapshots():
         if sequence > last:
             shutil.rmtree(home.snapshot_path(sequence))

@@ -7,6 +7,7 @@ archive/                    records that compaction moved out of the journal
 bases/<name>/               models that were fitted later than the first snapshot, see `Refit`
 rebuilt/<token>/            a state that is being rebuilt
 in-use/<sequence>-<token>   locked by each process that needs the records after a sequence
+queues.sqlite               texts that several people decide together, see `queues.py`
 origin.json                 the model that the home was created from: its state hash, its rows and its date
 """
 
@@ -23,6 +24,7 @@ from typing import NamedTuple
 
 from abound.errors import DamagedJournal, DamagedModel, JournalError, ModelError, UnappliedRecord
 from abound.server.leases import Lease, leased
+from abound.server.queues import QUEUES
 from abound.server.replay import OtherLineage, Progress, check_lineage, follow, restore_history
 from abound.server.replica import Replica
 from abound.store import read_model
@@ -76,6 +78,11 @@ class Home:
     def journal_path(self) -> Path:
         """The journal's file."""
         return self.path / JOURNAL
+
+    @property
+    def queues_path(self) -> Path:
+        """The file of the shared queues; it exists once there was a queue."""
+        return self.path / QUEUES
 
     @property
     def _snapshots(self) -> Path:

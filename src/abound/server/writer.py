@@ -5,7 +5,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from abound.closing import Closing
 from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
 from abound.server.children import Child
 from abound.server.home import UNDO_RECORDS, Home
+from abound.server.queues import Queues
 from abound.server.rebuilds import Prepared, Rebuilds
 from abound.server.replay import Progress, follow, unapplied_error
 from abound.server.served_names import Resolved
@@ -112,6 +113,7 @@ class Writer(Closing):
             lease.release()  # only the writer compacts, and it has applied all records
             if self.journal.writes:
                 self._compact(problems)
+                self._finish_forgetting(problems)
         except BaseException:
             self.journal.close()
             raise
@@ -151,6 +153,13 @@ class Writer(Closing):
             self._tidy(needed=self.replica.snapshot)
         except (AboundError, OSError) as error:
             problems.append(f"old snapshots and records could not be removed: {error}")
+
+    def _finish_forgetting(self, problems: list[str]) -> None:
+        """Remove the texts of forgotten records from the shared queues, if a crash prevented it."""
+        try:
+            self._forget_queued(n for record in self.journal.controls().values() for n in _forgotten(record))
+        except JournalUnavailable as error:
+            problems.append(f"the shared queues are not served: {error}")
 
     def _tidy(self, needed: int | None = None) -> None:
         """Remove old snapshots, archive the records before the others, and drop those that are too old."""
@@ -362,6 +371,7 @@ class Writer(Closing):
             self._snapshots_tried, self._cost_tried, self._may_have_gaps = prepared.sequence, 0, True
             if before:
                 self.journal.erase()
+                self._forget_queued(number for change in prepared.changes for number in _forgotten(change.record))
             for change, done in zip(prepared.changes, receipts, strict=True):
                 change.answer.set_result(done)
         except Exception as error:
@@ -371,6 +381,11 @@ class Writer(Closing):
                     change.answer.set_exception(known)
             if receipts:  # they are written, so the state must follow
                 self.home.catch_up(self.replica, self.journal)
+
+    def _forget_queued(self, records: Iterable[int]) -> None:
+        """Remove the texts of forgotten records from the shared queues."""
+        with Queues(self.home.queues_path) as queues:
+            queues.forget_records(records)
 
     # -- snapshots -----------------------------------------------------------------------------------
 
@@ -434,3 +449,7 @@ class Writer(Closing):
             self._report(f"the snapshot of record {sequence} failed: {error}")
             return False
         return True
+
+
+def _forgotten(record: Control) -> tuple[int, ...]:
+    return record.records if isinstance(record, Forget) else ()

@@ -1,10 +1,6 @@
 """The table of all labels and the completion by a text, on real servers with one and with two workers."""
 
-import json
 import time
-from urllib.error import HTTPError
-from urllib.parse import urlencode
-from urllib.request import Request, urlopen
 
 import pytest
 
@@ -12,6 +8,7 @@ from abound import Tagger
 from abound.server import Home, Replica
 from abound.server.label_rows import RANKED, complete
 from abound.store.journal.records import Learn, MergeLabels
+from tests.server.http.calls import ask
 from tests.server.http.running import Running
 
 TEXTS = ["a red fox", "a red fox runs", "a red deer", "a fast car", "a fast red car", "a slow car"]
@@ -25,17 +22,6 @@ def server(request, tmp_path):
         server.learn = client.learn
         server.edit = client
         yield server
-
-
-def ask(server, path, body=None, method=None, **query):
-    raw = None if body is None else json.dumps(body).encode()
-    request = Request(f"{server.url}{path}?{urlencode(query)}", raw, {"Content-Type": "application/json"})  # noqa: S310
-    request.method = method or request.get_method()
-    try:
-        with urlopen(request) as answer:  # noqa: S310  our own server
-            return answer.status, json.load(answer)
-    except HTTPError as error:
-        return error.code, json.load(error)
 
 
 def labels(server, **query):

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from abound.server.http import about, files, introspection, labels, ranking, records, refitting, teaching
+from abound.server.http import about, files, introspection, labels, queues, ranking, records, refitting, teaching
 from abound.server.http.bodies import FileRequest
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import ANYONE, Call, Caller, Encoded, Endpoint, Scope
@@ -35,6 +35,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *refitting.ENDPOINTS,
     *labels.ENDPOINTS,
     *records.ENDPOINTS,
+    *queues.ENDPOINTS,
     *about.ENDPOINTS,
     *introspection.ENDPOINTS,
     *files.ENDPOINTS,
@@ -104,7 +105,7 @@ class App:
             answer = await self._answer(endpoint, scope, receive)
             status, media_type = 200, endpoint.media_type_raw
             if isinstance(answer, Encoded):
-                body = answer.body
+                body, media_type = answer.body, answer.media_type or media_type
             else:
                 body = answer if isinstance(answer, bytes) else self._encode(answer)
         except Exception as error:

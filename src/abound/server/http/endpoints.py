@@ -24,10 +24,14 @@ class Scope(IntEnum):
 
 
 class Encoded(NamedTuple):
-    """An answer that was encoded in pieces, because it may be large; `Endpoint.response` is its type."""
+    """An answer that was encoded in pieces, because it may be large; `Endpoint.response` is its type.
+
+    `media_type` is that of the endpoint unless it is given.
+    """
 
     sequence: int
     body: bytes
+    media_type: bytes | None = None
 
 
 class Caller(NamedTuple):
@@ -77,8 +81,8 @@ class Endpoint:
         Takes a Call and returns the answer or, if it has to wait, a coroutine. It runs in the event loop, so work that
         takes longer than a ranking is split into pieces.
     request, response : type
-        Structs; the request is read from the body, or from the query of a GET. A response of type bytes is sent
-        unchanged, as `media_type`.
+        Structs; the request is read from the body, or from the query of a GET or DELETE. A response of type bytes is
+        sent unchanged, as `media_type`.
     limit : int
         Maximum bytes of the body.
     media_types : tuple of str
@@ -114,4 +118,4 @@ class Endpoint:
     @property
     def has_body(self) -> bool:
         """Whether the request is in the body."""
-        return self.method not in ("GET", "HEAD")
+        return self.method not in ("GET", "HEAD", "DELETE")

@@ -12,6 +12,7 @@ from typing import Protocol
 from abound.server.home import SERVED_SUFFIX, Home
 from abound.server.http.metrics import Counts, Facts, WorkerState
 from abound.server.http.problems import Problem, busy
+from abound.server.queues import QUEUES, Queues
 from abound.server.replica import Replica
 from abound.server.writer import Writer
 from abound.store.journal import Origin, Receipt
@@ -25,6 +26,7 @@ MAX_BATCHES = 4  # that are ranked concurrently; their answers are large
 MAX_WAITING_BATCHES = 32
 MAX_EXTRACTIONS = 2  # files that are read concurrently, in a process each
 MAX_LISTINGS = 2  # requests for records that read the journal concurrently
+MAX_QUEUEING = 4  # requests that use the file of the queues concurrently
 MAX_FILES = 8  # that arrive, wait or are read
 MAX_WAIT_SECONDS = 5.0  # for a sequence, or for an answer of the writer
 MAX_WRITE_SECONDS = 30.0
@@ -72,6 +74,7 @@ class Service:
         self.replica = replica
         self.name = name or journal_client.path.parent.name.removesuffix(SERVED_SUFFIX)
         self._fitted: tuple[str, float | None] | None = None
+        self.queues = Queues(journal_client.path.with_name(QUEUES))
         self.journal_client = journal_client
         self.closed = journal_client.closed
         self.token = journal_client.token
@@ -86,6 +89,7 @@ class Service:
         self._n_files = 0
         self._n_changes = 0
         self.listings = asyncio.Semaphore(MAX_LISTINGS)
+        self.queueing = asyncio.Semaphore(MAX_QUEUEING)
         self._hashing = asyncio.Lock()
         self._hashed: tuple[str, int] | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
