@@ -38,7 +38,8 @@ export function setKey(key, remember) {
   if (key) write("key", key, remember ? localStorage : sessionStorage);
 }
 
-async function request(method, path, { query, body, file, type = "application/json", key, signal } = {}) {
+/** Ask the server; with `isText` the answer is a text instead of JSON. */
+export async function request(method, path, { query, body, file, type = "application/json", key, signal, isText = false } = {}) {
   const address = new URL(path, document.baseURI);
   address.hash = "";
   for (const [name, value] of Object.entries(query ?? {})) {
@@ -62,7 +63,7 @@ async function request(method, path, { query, body, file, type = "application/js
     tell(gone);
     throw gone;
   }
-  const content = await answer.json().catch((error) => {
+  const content = await (isText && answer.ok ? answer.text() : answer.json()).catch((error) => {
     if (error.name === "AbortError") throw error;
     return null;
   });
@@ -74,7 +75,7 @@ async function request(method, path, { query, body, file, type = "application/js
   if (!answer.ok) {
     if (answer.status === 412 && seen) { // an earlier state of the same journal
       forgetSequences();
-      return request(method, path, { query, body, file, type, key, signal });
+      return request(method, path, { query, body, file, type, key, signal, isText });
     }
     const wait = Number(answer.headers.get("Retry-After")) || 0;
     const failed = new ApiError(answer.status, messageFor(answer.status, content), wait);
@@ -111,6 +112,11 @@ export const rank = (text, { k = 10, bands = false, explained = false, signal } 
 
 /** The text of a file, which the server extracts: { text, is_cut, note }. */
 export const textOf = (file, type) => request("POST", "v1/text", { file, type });
+
+/** This page has written a record; later answers must include it. */
+export function wrote(sequence) {
+  seen = Math.max(seen, sequence);
+}
 
 export const explain = (text, label, signal) => request("POST", "v1/explain", { body: { text: asSent(text), label }, signal });
 

@@ -128,6 +128,13 @@ class Decisions extends EventTarget {
     return { isNew: true, isDurable };
   }
 
+  /** Forget the decisions on a text that this browser has not sent: they were taught in another way, or nobody needs them. */
+  discard(text) {
+    const entry = this.kept.fresh(text);
+    if (entry.sent || entry.again) return;
+    this.store(Object.assign(entry, { items: entry.learned ?? [], past: [] }));
+  }
+
   /** Take back the lesson on a text: the server undoes it, and its decisions are dropped. */
   takeBack(text) {
     const entry = this.kept.fresh(text);

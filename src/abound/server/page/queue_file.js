@@ -6,11 +6,13 @@ import { count, fill, go, h, keyOf, plural, say } from "./dom.js";
 import { download } from "./download.js";
 import { importFile } from "./import_file.js";
 import { notice } from "./notice.js";
+import { attach } from "./pending.js";
 import { askColumns, RowColumns } from "./queue_columns.js";
 import { endScreen } from "./queue_end.js";
 import { exportOf } from "./queue_export.js";
 import { QueueList, STATES } from "./queue_list.js";
 import { closingQuestion } from "./queue_question.js";
+import { askToShare } from "./queue_share.js";
 import { read, write, writeLarge } from "./store.js";
 import { Workbench } from "./workbench.js";
 
@@ -18,6 +20,9 @@ const NOTHING = "No label is decided. Accept or add one, press z if none fits, o
 const FULL = "This browser has no room left to keep decisions. Export them and close the file.";
 
 const plainItems = (items) => items.map(({ label, name, kind }) => ({ label, name, kind }));
+
+/** The acts on the whole file: on a narrow screen they are folded, so that the text is seen. */
+const fileMenu = (buttons) => (matchMedia("(max-width: 46rem)").matches ? h("details", { class: "file-menu" }, h("summary", {}, "File"), buttons) : buttons);
 
 class FileQueue {
   constructor(main, info, model) {
@@ -55,7 +60,8 @@ class FileQueue {
     const columns = file.columns.length > 1 ? this.button("Columns", () => this.chooseColumns(), { kind: "quiet" }) : null;
     this.bar = h("div", { class: "queue-bar card" },
       h("div", { class: "queue-line" }, h("span", { class: "file-name", dir: "auto" }, file.name), this.place, this.done, h("span", { class: "spacer" }),
-        this.listButton, columns, this.button("Export", () => this.save(), { kind: "quiet", key: "x" }), this.button("Close file", () => this.leave(), { kind: "quiet" })),
+        this.listButton, fileMenu([columns, this.button("Share", () => askToShare(this.model), { kind: "quiet" }), this.button("Export", () => this.save(), { kind: "quiet", key: "x" }),
+          this.button("Close file", () => this.leave(), { kind: "quiet" })])),
       h("div", { class: "queue-line" }, this.back, this.next, this.jump, h("span", { class: "spacer" }), this.skipButton, this.noneButton));
   }
 
@@ -100,6 +106,7 @@ class FileQueue {
       this.columns.show(this.model.file.rows[row].source, this.model.file.used);
       say(`Text ${row + 1} of ${this.model.length}.`);
     }
+    attach(this.isAtEnd ? null : this.bench);
     this.draw();
     if (this.isAtEnd) this.end.querySelector("h2").focus();
   }
@@ -141,7 +148,11 @@ class FileQueue {
 
   drawEnd() {
     const { counts } = this.model;
-    fill(this.end, endScreen({ counts, acts: [
+    const rest = counts.open + counts.skipped;
+    const title = rest ? "The end of the queue" : "All texts are decided";
+    const words = rest ? `${plural(counts.open, "text")} undecided, ${count(counts.skipped)} skipped.` : "Nothing is left to do in this queue.";
+    const facts = { decided: counts.done, "none fits": counts.none, skipped: counts.skipped, undecided: counts.open };
+    fill(this.end, endScreen({ title, words, facts, acts: [
       { name: "Next undecided", act: counts.open ? () => this.toOpen(0) : null, kind: "primary" },
       { name: "To the skipped texts", act: counts.skipped ? () => this.show(this.model.next(0, "skipped")) : null },
       { name: "Export decided texts", act: () => this.save(), kind: counts.open ? "" : "primary" },

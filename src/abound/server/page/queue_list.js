@@ -8,10 +8,11 @@ export const STATES = { open: "undecided", done: "decided", none: "none fits", s
 const wordsOf = (search) => search.toLowerCase().split(/\s+/).filter(Boolean);
 
 export class QueueList {
-  /** `rows(filter, words)` returns {total, rows: [{i, text, state, note}]} of the first `limit` rows, or a promise of it. */
+  /** `find({state, words, search, limit})` returns {total, rows: [{i, text, state, number}]}, or a promise of it. */
   constructor({ find, onPick, filters = STATES }) {
     this.find = find;
     this.onPick = onPick;
+    this.states = filters;
     this.current = -1;
     this.limit = DRAWN;
     this.search = h("input", { type: "search", class: "input", placeholder: "Search texts", "aria-label": "Search texts", oninput: () => this.changed() });
@@ -54,7 +55,7 @@ export class QueueList {
     this.more.hidden = rows.length >= total;
     fill(this.list, rows.map((row) => h("li", {},
       h("button", { type: "button", class: "text-row", "aria-current": row.i === this.current ? "true" : null, onclick: () => this.onPick(row.i) },
-        h("span", { class: "text-number" }, count(row.number ?? row.i + 1)), h("span", { class: "text-words", dir: "auto" }, row.text.slice(0, 200)),
-        h("span", { class: `text-state ${row.state}` }, row.note ?? STATES[row.state])))));
+        h("span", { class: "text-number" }, row.number ?? count(row.i + 1)), h("span", { class: "text-words", dir: "auto" }, row.text.slice(0, 200)),
+        h("span", { class: `text-state is-${row.state}` }, this.states[row.state])))));
   }
 }

@@ -36,9 +36,10 @@ export class Workbench {
   /**
    * `onText` receives a typed text, `onFile` a dropped file, and `onDone` {text, items, isNew} when the person is done with
    * a text. With `needsDecision`, a text without decisions cannot be done. `whenEmpty` is shown while there is no text.
+   * `submit` stores what was decided on a text, and returns {isNew, isDurable}.
    */
-  constructor({ onText = () => {}, onFile = () => {}, onDone = () => {}, info = {}, doneName = "Done", needsDecision = true, whenEmpty = null } = {}) {
-    Object.assign(this, { onText, onDone, info, needsDecision, whenEmpty });
+  constructor({ onText = () => {}, onFile = () => {}, onDone = () => {}, info = {}, doneName = "Done", needsDecision = true, whenEmpty = null, submit = (text) => decisions.submit(text) } = {}) {
+    Object.assign(this, { onText, onDone, info, needsDecision, whenEmpty, submit });
     setFields(info.fields);
     this.ranked = nothing("");
     this.k = SHOWN;
@@ -109,7 +110,15 @@ export class Workbench {
 
   /** Whether the labels shown belong to an older text. */
   get isBehind() {
-    return this.ranked.text !== this.text;
+    return this.isHeld || this.ranked.text !== this.text;
+  }
+
+  /** The next text is on its way: keys on labels wait for it. */
+  hold(isHeld = true) {
+    this.isHeld = isHeld;
+    if (isHeld) this.list.block();
+    else this.list.unblock();
+    if (!isHeld) resume();
   }
 
   get mayBeDone() {
@@ -144,6 +153,7 @@ export class Workbench {
 
   /** Show another text. */
   setText(text) {
+    this.isHeld = false;
     this.editor.set(text);
     this.restart();
     this.list.block(); // its labels belong to another text
@@ -337,7 +347,7 @@ export class Workbench {
     }
     this.say("");
     const items = this.decisionsOf(text);
-    const { isNew, isDurable } = decisions.submit(text);
+    const { isNew, isDurable } = this.submit(text);
     if (!isDurable) notice("This browser cannot store the lesson. Leave the page open until it is learned.");
     if (isNew) say(`Done: ${plural(items.length, "decision")}.`);
     if (this.adding.element.contains(document.activeElement)) this.focusLabels();

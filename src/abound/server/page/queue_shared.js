@@ -1,0 +1,274 @@
+// Work on a queue that several people share. The server leases each text to one browser, and teaches each decision once.
+import { undo } from "./api.js";
+import { decisions } from "./decisions.js";
+import { fill, go, h, plural, say } from "./dom.js";
+import { download } from "./download.js";
+import { notice } from "./notice.js";
+import { attach } from "./pending.js";
+import * as queueApi from "./queue_api.js";
+import { RowColumns } from "./queue_columns.js";
+import { endScreen } from "./queue_end.js";
+import { QueueList } from "./queue_list.js";
+import { agreementWords, columnsOf, shownText, STATES } from "./queue_words.js";
+import { forget, read, write } from "./store.js";
+import { Workbench } from "./workbench.js";
+
+const RENEW_MS = 5 * 60 * 1000; // a lease lasts longer
+const RETRY_MS = 3000;
+const NOTHING = "No label is decided. Accept or add one, press z if none fits, or s to skip this text.";
+
+class SharedQueue {
+  constructor(main, info, name) {
+    this.main = main;
+    this.name = name;
+    this.item = null;
+    this.past = []; // texts that this tab has decided: {item, record}
+    this.bench = new Workbench({
+      info, doneName: "Done, next", needsDecision: false, submit: () => ({ isNew: false, isDurable: true }),
+      onDone: ({ items }) => this.finish(items), onFile: () => this.bench.say("Files cannot be dropped on a shared queue."),
+    });
+    this.bench.editor.field.readOnly = true;
+    this.bench.clearButton.remove();
+    this.columns = new RowColumns();
+    this.list = new QueueList({ find: (asked) => this.find(asked), onPick: (item) => this.take({ item }), filters: STATES });
+    this.end = h("div", { hidden: true });
+    this.done = h("span", { class: "hint" });
+    this.agreement = h("span", { class: "hint agreement" });
+    this.state = h("p", { class: "queue-state", role: "status", hidden: true });
+    this.guidelines = h("div", { class: "guidelines-text", dir: "auto" });
+    this.guide = h("details", { class: "card guidelines", open: true, hidden: true }, h("summary", {}, "Guidelines"), this.guidelines);
+    this.setUpBar();
+  }
+
+  button(name, act, { kind = "button", key } = {}) {
+    return h("button", { type: "button", class: kind, onclick: act, "aria-keyshortcuts": key }, name, key ? [" ", h("kbd", {}, key)] : null);
+  }
+
+  setUpBar() {
+    this.listButton = this.button("Texts", () => this.toggleList(), { key: "v" });
+    this.listButton.setAttribute("aria-expanded", "false");
+    this.backButton = this.button("← My last text", () => this.back(), { key: "p" });
+    this.skipButton = this.button("Skip", () => this.skip(), { key: "s" });
+    this.noneButton = this.button("None fits", () => this.noneFits(), { key: "z" });
+    this.bar = h("div", { class: "queue-bar card" },
+      h("div", { class: "queue-line" }, h("span", { class: "file-name", dir: "auto" }, this.name), this.done, this.agreement, h("span", { class: "spacer" }),
+        this.listButton, this.button("Export", () => this.save("csv"), { kind: "quiet", key: "x" }), this.button("Leave", () => this.leave(), { kind: "quiet" })),
+      h("div", { class: "queue-line" }, this.backButton, h("span", { class: "spacer" }), this.skipButton, this.noneButton));
+  }
+
+  async open() {
+    fill(this.main, h("h1", { class: "unseen" }, "Shared queue"), this.bar, this.list.element, this.state, this.guide, this.columns.element, this.bench.element, this.end);
+    this.bench.bindKeys({ p: () => this.back(), s: () => this.skip(), z: () => this.noneFits(), v: () => this.toggleList(), x: () => this.save("csv") });
+    this.renewing = setInterval(() => this.renew(), RENEW_MS);
+    const kept = read("shared-item", null, sessionStorage);
+    await this.take(kept?.name === this.name ? { item: kept.item } : {});
+    this.bench.focusLabels();
+    return () => this.close();
+  }
+
+  close() {
+    this.isClosed = true;
+    clearInterval(this.renewing);
+    clearTimeout(this.waiting);
+    this.bench.close();
+  }
+
+  tell(words) {
+    this.state.textContent = words;
+    this.state.hidden = !words;
+  }
+
+  /** Ask the server again until it answers; null if the page was closed or the request was refused. */
+  async insist(ask, onRefused) {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (this.isClosed) return null;
+        if (!error.mayPass) {
+          onRefused(error);
+          return null;
+        }
+        this.tell(`${error.message} The page tries again.`);
+        await new Promise((resolve) => { this.waiting = setTimeout(resolve, RETRY_MS); });
+        if (this.isClosed) return null;
+      }
+    }
+  }
+
+  // -- the texts ----------------------------------------------------------------------------------------------------
+
+  /** Ask how far the queue is, and for its guidelines. */
+  async count() {
+    const answer = await this.insist(() => queueApi.queues(), (error) => notice(error.message));
+    const found = answer?.queues.find(({ name }) => name === this.name);
+    if (!found) {
+      if (answer) this.tell("There is no queue of this name on the server.");
+      return;
+    }
+    this.agreement.textContent = agreementWords(found);
+    this.guide.hidden = !found.guidelines;
+    this.guidelines.textContent = found.guidelines ?? "";
+    this.drawCounts(found.counts);
+  }
+
+  drawCounts(counts) {
+    this.counts = counts;
+    this.done.textContent = `${plural(counts.done, "text")} of ${plural(counts.total, "text")} decided`;
+  }
+
+  /** Lease and show a text: the next open one, or one of the list. */
+  async take(which = {}) {
+    const answer = await this.insist(() => queueApi.next(this.name, which), (error) => this.refused(error, which));
+    if (!answer || this.isClosed) return;
+    if (!answer.item || !this.counts || answer.item.review) await this.count();
+    else this.drawCounts(answer.counts);
+    this.show(answer.item ? { ...answer.item, shown: shownText(answer.item.text) } : null);
+  }
+
+  refused(error, which) {
+    if (which.item !== undefined && error.status === 409) {
+      forget("shared-item", sessionStorage);
+      notice(error.message, { kind: "hint" });
+      this.take();
+    } else {
+      this.isBusy = false;
+      this.tell(error.message);
+    }
+  }
+
+  show(item) {
+    this.item = item;
+    this.isBusy = false;
+    this.bench.element.hidden = !item;
+    this.end.hidden = Boolean(item);
+    this.backButton.disabled = !this.past.length;
+    attach(item ? this.bench : null);
+    for (const button of [this.skipButton, this.noneButton]) button.disabled = !item;
+    if (item) {
+      write("shared-item", { name: this.name, item: item.item }, sessionStorage);
+      this.tell(item.review ? "Second opinion: another person has decided on this text. What they chose is not shown." : "");
+      this.bench.setText(item.shown);
+      this.columns.show(columnsOf(item), []);
+    } else {
+      forget("shared-item", sessionStorage);
+      this.columns.element.hidden = true;
+      this.drawEnd();
+    }
+    this.list.draw(item?.item);
+  }
+
+  drawEnd() {
+    const { done = 0, leased = 0, review = 0, skipped = 0 } = this.counts ?? {};
+    const facts = { decided: done, "being decided": leased, "wait for a second opinion": review, skipped };
+    const words = leased || review || skipped ? "The other texts are with other people, wait for another person, or were skipped." : "Nothing is left to do in this queue.";
+    fill(this.end, endScreen({ title: "No text is left for you", words, facts, acts: [
+      { name: "Look again", act: () => this.take(), kind: "primary" },
+      { name: "Export CSV", act: () => this.save("csv") }, { name: "Export JSON lines", act: () => this.save("jsonl") },
+      { name: "Leave", act: () => this.leave() },
+    ] }));
+    this.end.querySelector("h2").focus();
+  }
+
+  async renew() {
+    const { item } = this;
+    if (!item || this.isBusy) return;
+    await queueApi.next(this.name, { item: item.item }).catch((error) => {
+      if (error.status === 409 && this.item === item) this.lost(error);
+    });
+  }
+
+  /** Decide on the last text again: its record is undone. */
+  async back() {
+    const last = this.past.at(-1);
+    if (!last || this.isBusy) return;
+    this.isBusy = true;
+    this.bench.hold();
+    const { item } = this;
+    const answer = await this.insist(() => queueApi.reopen(this.name, last.item), (error) => this.keep(error));
+    if (!answer) return;
+    this.past.pop();
+    if (last.record) await this.insist(() => undo([last.record], "decided again in a shared queue"), (error) => notice(error.message));
+    if (item) await queueApi.release(this.name, item.item).catch(() => {}); // the lease ends by itself
+    this.drawCounts(answer.counts);
+    this.show({ ...answer.item, shown: shownText(answer.item.text) });
+  }
+
+  /** The lease has passed to somebody else. */
+  lost(error) {
+    decisions.discard(this.item.shown);
+    notice(`${error.message} Your decisions on this text were not kept.`);
+    this.take();
+  }
+
+  // -- decisions ----------------------------------------------------------------------------------------------------
+
+  finish(items) {
+    const of = (kind) => items.filter((item) => item.kind === kind).map(({ label }) => label);
+    if (!items.length) this.bench.say(NOTHING);
+    else this.send({ accepted: of("accept"), rejected: of("reject"), added: of("add") });
+  }
+
+  skip() {
+    this.send({ skip: true });
+  }
+
+  noneFits() {
+    const items = this.bench.decisionsOf(this.bench.text);
+    if (items.some(({ kind }) => kind !== "reject")) this.bench.say("A label of this text is accepted. Undo that first (u), or press Enter for done.");
+    else this.send({ none_fits: true, rejected: items.map(({ label }) => label) });
+  }
+
+  /** Send a decision, then show the next text. Keys wait until it is there. */
+  async send(decision) {
+    const { item } = this;
+    if (!item || this.isBusy) return;
+    this.isBusy = true;
+    this.bench.hold();
+    const answer = await this.insist(() => queueApi.decide(this.name, item.item, decision), (error) => {
+      if (error.status === 409) this.lost(error);
+      else this.keep(error);
+    });
+    if (!answer || this.isClosed) return;
+    decisions.discard(item.shown);
+    this.past.push({ item: item.item, record: answer.record });
+    say("Done.");
+    await this.take();
+  }
+
+  /** The server refused the decision: the text stays. */
+  keep(error) {
+    this.isBusy = false;
+    this.bench.hold(false);
+    this.bench.say(`Not done: ${error.message}`);
+  }
+
+  // -- the list, the export -----------------------------------------------------------------------------------------
+
+  toggleList() {
+    this.list.toggle();
+    this.listButton.setAttribute("aria-expanded", String(this.list.isOpen));
+    if (!this.list.isOpen) this.bench.focusLabels();
+  }
+
+  async find({ state, search, limit }) {
+    const answer = await this.insist(() => queueApi.items({ name: this.name, state, search, offset: 0, limit }), (error) => this.tell(error.message));
+    return { total: answer?.total ?? 0, rows: (answer?.items ?? []).map((one) => ({ ...one, i: one.item, text: shownText(one.text), number: (one.id ?? String(one.item)).slice(0, 12) })) };
+  }
+
+  async save(format) {
+    const content = await this.insist(() => queueApi.exported(this.name, format), (error) => notice(error.message));
+    if (content !== null) download(`${this.name}.${format}`, content, format === "csv" ? "text/csv" : undefined);
+  }
+
+  async leave() {
+    if (this.item) {
+      await queueApi.release(this.name, this.item.item).catch(() => {}); // the lease ends by itself
+      decisions.discard(this.item.shown);
+    }
+    forget("shared-item", sessionStorage);
+    go("#/queue?start");
+  }
+}
+
+export const openSharedQueue = (main, info, name) => new SharedQueue(main, info, name).open();

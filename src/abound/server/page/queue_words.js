@@ -1,0 +1,29 @@
+// Words for a queue that people share.
+import { plural } from "./dom.js";
+import { fromRecord } from "./fields.js";
+
+export const STATES = { open: "undecided", leased: "being decided", review: "waits for a second opinion", done: "decided", skipped: "skipped", differs: "opinions differ" };
+
+const percent = (share) => `${Math.round(share * 100)}%`;
+
+/** How well two people agree, in words; "" while no text has a second opinion. */
+export function agreementWords({ agreement }) {
+  if (!agreement) return "";
+  return `agreement ${percent(agreement.mean)}, ${percent(agreement.equal)} of ${plural(agreement.texts, "text")} identical`;
+}
+
+/** A text as the page shows it: one string, also if it has fields. */
+export const shownText = (text) => (typeof text === "string" ? text : fromRecord(text) ?? Object.values(text).join("\n"));
+
+/** The columns that a shared text brought along: those of a file, or one that says where it is from. */
+export function columnsOf({ id, source }) {
+  const given = id === undefined || id === null ? {} : { id };
+  if (!source) return given;
+  try {
+    const columns = JSON.parse(source);
+    if (columns && typeof columns === "object" && !Array.isArray(columns)) return { ...given, ...columns };
+  } catch {
+    // not the columns of a file
+  }
+  return { ...given, source };
+}
