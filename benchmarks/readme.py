@@ -254,7 +254,12 @@ def page() -> list[str]:
     return [
         f"Time from a key press to painted labels, with {result['rows']:,} titles learned and {result['presses']} key "
         f"presses: median {waits['median']:.0f} ms, 95th percentile {waits['p95']:.0f} ms, of which the server takes "
-        f"{share['median']:.0f} and {share['p95']:.0f} ms (`python -m benchmarks.page latency`). {result['browser']}, "
+        f"{share['median']:.0f} and {share['p95']:.0f} ms (`python -m benchmarks.page latency`). "
+        + "".join(
+            f"At the end of a text of {one['words']:,} words: median {one['key_to_labels_ms']['median']:.0f} ms. "
+            for one in result.get("long", [])
+        )
+        + f"{result['browser']}, "
         f"{result['machine']}. Best of {len(result['rounds'])} rounds."
     ]
 
