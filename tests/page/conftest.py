@@ -11,6 +11,8 @@ from benchmarks.page import stage
 SCREENS = {
     "light": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "dark"},
+    "double": {"viewport": {"width": 600, "height": 400}},  # as at 200% zoom
+    "fourfold": {"viewport": {"width": 300, "height": 200}},
     "phone": {"viewport": {"width": 390, "height": 780}, "is_mobile": True, "has_touch": True},
 }
 

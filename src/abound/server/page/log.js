@@ -2,7 +2,7 @@
 import * as api from "./api.js";
 import { dayOf, startOf, timeOf } from "./dates.js";
 import { bdi, count, fill, h, labelLink, plural, say } from "./dom.js";
-import { download } from "./files.js";
+import { download } from "./download.js";
 import { bind } from "./keys.js";
 import { question } from "./question.js";
 import { exportLines, exportTable } from "./log_export.js";
@@ -228,7 +228,7 @@ function exportButtons(form, status) {
         next = page.next;
         if (next === undefined) break;
       }
-      download(`lessons.${ending}`, write(records, names));
+      download(`lessons.${ending}`, write(records, names), ending === "csv" ? "text/csv" : undefined);
       status.textContent = `Exported ${plural(records.length, "entry", "entries")}.`;
     } catch (error) {
       status.textContent = error.name === "AbortError" ? before : `Not exported: ${error.message}`;

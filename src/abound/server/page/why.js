@@ -23,7 +23,7 @@ export function voteRow(name, vote, shown, most) {
 export class Why {
   constructor() {
     this.title = h("h2", { id: "why-title" }, "Why");
-    this.body = h("div", { class: "why-body", tabindex: "0", role: "region", "aria-labelledby": "why-title" });
+    this.body = h("div", { class: "why-body", tabindex: "0", role: "group", "aria-label": "Votes" });
     this.link = h("span", { class: "why-link" });
     this.element = h("section", { class: "why card", "aria-labelledby": "why-title" },
       h("div", { class: "card-head" }, this.title, this.link), this.body);
