@@ -3,7 +3,8 @@
 from abound import Tagger
 from abound.server import Home, Replica, Writer
 from abound.server.history import EXAMPLES, WINDOW, History
-from abound.store.journal.records import Learn, RenameLabel, Undo
+from abound.server.home import OUTCOMES
+from abound.store.journal.records import Forget, Learn, RenameLabel, Undo
 
 
 def history_of(*rights):
@@ -99,7 +100,7 @@ def test_a_restart_remembers_what_the_journal_holds(tmp_path):
         assert writer.replica.state_hash() == state
         assert history.learned == 4
         assert history.decisions(["fruit", "fruits"])[:2] == (4, 0)
-        assert [outcome.sequence for outcome in history.outcomes] == [5]  # after the snapshot
+        assert [outcome.sequence for outcome in history.outcomes] == [1, 2, 3, 5]
 
 
 def test_an_undo_takes_back_the_outcomes_of_its_records_alone(tmp_path):
@@ -115,3 +116,20 @@ def test_an_undo_takes_back_the_outcomes_of_its_records_alone(tmp_path):
         after = writer.replica.history.outcomes
         assert [outcome.sequence for outcome in after] == [1, 2, 4]
         assert list(after)[:2] == before[:2]
+
+
+def test_outcomes_before_the_snapshot_survive_a_restart_and_forgotten_ones_do_not(tmp_path):
+    home = Home.create(tmp_path / "home", Tagger().fit(["a red apple"], [["fruit"]]))
+    with Writer(home, snapshot_every=None) as writer:
+        for i in range(4):
+            writer.submit(Learn(f"apple {i}", accepted=["fruit"], added=[i, f"label {i}"])).result()
+        assert writer.snapshot(3)
+        before = list(writer.replica.history.outcomes)
+    with Writer(home, snapshot_every=None) as writer:
+        assert list(writer.replica.history.outcomes) == before
+        writer.change(Forget((2,))).result(60)
+        assert [outcome.sequence for outcome in writer.replica.history.outcomes] == [1, 3, 4]
+    assert b"label 1" not in (home.path / OUTCOMES).read_bytes()
+    (home.path / OUTCOMES).write_bytes(b"[[1, true]]")
+    with Writer(home, snapshot_every=None) as writer:
+        assert writer.replica.history.learned == 3

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from abound.errors import BackupError
-from abound.server.home import ORIGIN, PRIVATE_DIRECTORY, PRIVATE_FILE, SNAPSHOT_NAME, Home
+from abound.server.home import ORIGIN, OUTCOMES, PRIVATE_DIRECTORY, PRIVATE_FILE, SNAPSHOT_NAME, Home
 from abound.server.queues import QUEUES, Queues
 from abound.store.directory import JOURNAL, MANIFEST, sync_directory, write_file
 from abound.store.journal import Journal
@@ -33,7 +33,7 @@ from abound.store.locks import FileLock
 FORMAT, VERSION = "abound backup", 1
 LOCK = "lock"
 KEYS = "keys.json"
-SINGLE_FILES = (KEYS, ORIGIN)
+SINGLE_FILES = (KEYS, ORIGIN, OUTCOMES)
 FOLDERS = ("archive", "bases", "snapshots")
 ATTEMPTS = 5  # if records are undone or forgotten during a backup, it begins again
 COPIED_BYTES = 1 << 22  # per step

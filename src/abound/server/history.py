@@ -1,10 +1,11 @@
 """The recent corrections of a replica: whether its ranking was right before, and the decisions on each label.
 
 The history is in memory and not part of the state. A replica that is opened again restores what the journal still has:
-the decisions and texts of its last records. Whether the first label was right is known only for records after the
-snapshot, since it takes the state before each record.
+the decisions and texts of its last records. Whether the first label was right takes the state before each record. It is
+known for records after the snapshot; those before it are read from a file that is written with each snapshot.
 """
 
+import json
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -143,6 +144,29 @@ class History:
         for sequence in excluded:
             known.pop(sequence, None)
         self.outcomes = deque((known[sequence] for sequence in sorted(known)), maxlen=WINDOW)
+
+    def drop_labels(self, knows: Callable[[Name], bool]) -> None:
+        """Drop labels that are not known any more from all outcomes: a forgotten record may have made them."""
+        for outcome in self.outcomes:
+            for labels in (outcome.found, outcome.offered):
+                for label in [label for label in labels if not knows(label)]:
+                    del labels[label]
+
+    def encode_outcomes(self) -> bytes:
+        """Return the outcomes as JSON; a label may be a number, so that pairs are kept instead of mappings."""
+        rows = [[*one[:2], list(one.found.items()), list(one.offered.items()), one.time] for one in self.outcomes]
+        return json.dumps(rows, separators=(",", ":")).encode()
+
+    def restore_outcomes(self, raw: bytes, upto: int, excluded: Iterable[int]) -> None:
+        """Restore the outcomes of records up to a sequence from `encode_outcomes`; ValueError if it is damaged."""
+        earlier = History()
+        try:
+            for sequence, right, found, offered, time in json.loads(raw):
+                if int(sequence) <= upto:
+                    earlier.outcomes.append(Outcome(int(sequence), bool(right), dict(found), dict(offered), int(time)))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        self.keep_outcomes(earlier, excluded)
 
     # -- queries -------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ archive/                    records that compaction moved out of the journal
 bases/<name>/               models that were fitted later than the first snapshot, see `Refit`
 rebuilt/<token>/            a state that is being rebuilt
 in-use/<sequence>-<token>   locked by each process that needs the records after a sequence
+outcomes.json               how the last corrections were ranked before they were learned, for /v1/progress
 queues.sqlite               texts that several people decide together, see `queues.py`
 origin.json                 the model that the home was created from: its state hash, its rows and its date
 """
@@ -48,6 +49,7 @@ SNAPSHOT_NAME = re.compile(r"\d{20}")
 PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600  # other users must not read the corrections
 OTHERS = 0o077
 ORIGIN = "origin.json"
+OUTCOMES = "outcomes.json"
 SERVED_SUFFIX = ".served"  # of the home beside a model
 SERVED = "served_"  # the prefix of the arrays that a snapshot has besides those of its model
 
@@ -278,12 +280,24 @@ class Home:
                     f"{journal.path} begins after record {journal.start}, but the newest intact snapshot is of record "
                     f"{replica.sequence}"
                 )
-            restore_history(replica, journal)
+            self._restore_history(replica, journal)
             self.catch_up(replica, journal, progress=progress)
         except BaseException:
             lease.release()
             raise
         return replica, lease
+
+    def _restore_history(self, replica: Replica, journal: Journal) -> None:
+        """Restore what is remembered of the records in a replica's snapshot; a damaged file is ignored."""
+        restore_history(replica, journal)
+        with contextlib.suppress(OSError, ValueError):
+            replica.restore_outcomes((self.path / OUTCOMES).read_bytes())
+
+    def save_outcomes(self, replica: Replica) -> None:
+        """Write how the last corrections were ranked before, for the next opening from a snapshot of this state."""
+        with replica.reading():
+            raw = replica.history.encode_outcomes()
+        write_file(self.path / OUTCOMES, raw, PRIVATE_FILE)
 
     def catch_up(
         self, replica: Replica, journal: Journal, upto: int | None = None, progress: Progress | None = None
@@ -309,7 +323,7 @@ class Home:
     def _switch(self, replica: Replica, journal: Journal, upto: int | None) -> None:
         """Bring a replica to the current lineage, in memory beside its old state."""
         fresh = self.load_replica(journal)
-        restore_history(fresh, journal)
+        self._restore_history(fresh, journal)
         lineage = journal.lineage()
         end = max(journal.last if upto is None else upto, replica.sequence, fresh.sequence)
         follow(fresh, journal, end, lineage=lineage)
@@ -321,7 +335,7 @@ class Home:
         before = replica.sequence
         replica.release_state()  # first, because there may not be enough memory for two states
         fresh = self.load_replica(journal)
-        restore_history(fresh, journal)
+        self._restore_history(fresh, journal)
         if fresh.sequence < before:
             follow(fresh, journal, before)
         replica.replace_state(fresh)

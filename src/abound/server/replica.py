@@ -183,6 +183,7 @@ class Replica:
             other.search.prepare()  # before the lock: this takes long
         with self._lock:
             self._adopt(other)
+            self.history.drop_labels(self._has_label)
             self.sequence, self.snapshot = other.sequence, other.snapshot
             self.lineage, self.cost = other.lineage, other.cost
             self._broken = None
@@ -195,6 +196,15 @@ class Replica:
         self.names, self.search, self.history = other.names, other.search, other.history
         if self._quality:
             self.search.rate(self._quality)
+
+    def _has_label(self, label: Name) -> bool:
+        return self.labels.resolve(label) in self.labels.book
+
+    def restore_outcomes(self, raw: bytes) -> None:
+        """Restore how the last corrections were ranked before; ValueError if this is damaged."""
+        with self._lock:
+            self.history.restore_outcomes(raw, self.sequence, self.lineage.excluded)
+            self.history.drop_labels(self._has_label)
 
     def prepare_search(self) -> None:
         """Build the label search now, and from now on before each change of the state as a whole."""

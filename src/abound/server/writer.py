@@ -155,11 +155,15 @@ class Writer(Closing):
             problems.append(f"old snapshots and records could not be removed: {error}")
 
     def _finish_forgetting(self, problems: list[str]) -> None:
-        """Remove the texts of forgotten records from the shared queues, if a crash prevented it."""
+        """Remove what is left of forgotten records besides the journal, if a crash prevented it."""
+        forgotten = [number for record in self.journal.controls().values() for number in _forgotten(record)]
+        if not forgotten:
+            return
         try:
-            self._forget_queued(n for record in self.journal.controls().values() for n in _forgotten(record))
-        except JournalUnavailable as error:
-            problems.append(f"the shared queues are not served: {error}")
+            self.home.save_outcomes(self.replica)
+            self._forget_queued(forgotten)
+        except (AboundError, OSError) as error:
+            problems.append(f"what is left of forgotten records outside of the journal cannot be removed: {error}")
 
     def _tidy(self, needed: int | None = None) -> None:
         """Remove old snapshots, archive the records before the others, and drop those that are too old."""
@@ -371,6 +375,7 @@ class Writer(Closing):
             self._snapshots_tried, self._cost_tried, self._may_have_gaps = prepared.sequence, 0, True
             if before:
                 self.journal.erase()
+                self.home.save_outcomes(self.replica)
                 self._forget_queued(number for change in prepared.changes for number in _forgotten(change.record))
             for change, done in zip(prepared.changes, receipts, strict=True):
                 change.answer.set_result(done)
@@ -444,6 +449,7 @@ class Writer(Closing):
             if outcome.code != 0:
                 self._report(f"the snapshot of record {sequence} failed: {outcome.error}")
                 return False
+            self.home.save_outcomes(self.replica)
             self._tidy()
         except (AboundError, OSError) as error:
             self._report(f"the snapshot of record {sequence} failed: {error}")

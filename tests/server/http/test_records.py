@@ -210,3 +210,21 @@ def test_a_client_without_the_scope_is_told(home):
         listed = client.records()
         with pytest.raises(ServerError, match="scope learn"):
             next(listed)
+
+
+@pytest.mark.parametrize("oldest_first", ["true", "false"])
+def test_all_records_that_match_are_exported_as_lines(home, oldest_first):
+    teach(home, [Learn(f"apple number {n}", added=["fruit"]) for n in range(2100)])
+    teach(home, [Learn("a pear", added=["fruit"])])
+
+    async def conversation(client):
+        query = f"/v1/records?format=jsonl&text=APPLE&oldest_first={oldest_first}"
+        return await client.get(query), await client.get(f"{query}&after=2000&who=bob")
+
+    answer, none = talk(home, conversation)
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    rows = [json.loads(line) for line in answer.text.splitlines()]
+    numbers = list(range(1, 2101))
+    assert [row["sequence"] for row in rows] == (numbers if oldest_first == "true" else numbers[::-1])
+    assert {"kind": "learn", "who": "ann", "status": "live", "added": ["fruit"]}.items() <= rows[0].items()
+    assert none.text == ""

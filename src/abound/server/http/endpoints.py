@@ -11,6 +11,7 @@ from abound.server.http.limits import LEARN_BYTES
 from abound.server.http.service import Service
 from abound.store.journal import Origin
 
+JSONL = b"application/x-ndjson"  # one object per line
 RequestT = TypeVar("RequestT", bound=msgspec.Struct)
 
 

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from msgspec import UNSET, UnsetType, to_builtins
 
 from abound.errors import AboundError, RefusedRecord
-from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
+from abound.server.http.endpoints import JSONL, Call, Encoded, Endpoint, Scope
 from abound.server.http.limits import BATCH_BYTES, check_fields, check_text
 from abound.server.http.problems import Problem
 from abound.server.http.queue_bodies import (
@@ -53,7 +53,7 @@ LOG = logging.getLogger(__name__)
 STATUS = {"unknown": 404, "lost": 409, "invalid": 422}
 COLUMNS = ("item", "id", "source", "text", "state", "labels", "names", "none_fits", "who", "time", "agreement")
 EXPORTED = 500  # texts that are read at once
-CSV, JSONL = b"text/csv; charset=utf-8", b"application/x-ndjson"
+CSV = b"text/csv; charset=utf-8"
 P = ParamSpec("P")
 R = TypeVar("R")
 

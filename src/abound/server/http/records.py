@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from abound.errors import JournalError
 from abound.server.http.bodies import Learned
-from abound.server.http.endpoints import Call, Encoded, Endpoint, Scope
+from abound.server.http.endpoints import JSONL, Call, Encoded, Endpoint, Scope
+from abound.server.http.limits import ANSWER_BYTES
 from abound.server.http.problems import Problem
 from abound.server.introspection import find_label
 from abound.server.listing import Filter, Page, find_records, labels_of, microseconds
@@ -41,6 +42,13 @@ class RecordsRequest(Struct, forbid_unknown_fields=True):
     text: Annotated[Words, Meta(description="A part of the record's text.")] | None = None
     since: Moment | None = None
     until: Moment | None = None
+    format: Annotated[
+        Literal["json", "jsonl"],
+        Meta(
+            description="With `jsonl`, all these records are returned, one per line, without `limit`, and labels have "
+            "their displayed names in `names`."
+        ),
+    ] = "json"
 
 
 class TaughtRecord(Struct, omit_defaults=True):
@@ -123,6 +131,8 @@ async def records(call: Call[RecordsRequest]) -> Encoded:
     with replica.reading() as sequence:
         wanted = _filter(call, replica)
     async with call.service.listings:
+        if call.request.format == "jsonl":
+            return await asyncio.to_thread(_export, call, wanted, sequence)
         page = await asyncio.to_thread(_find, call, wanted)
         with replica.reading():
             names = _shown_names(replica, page)
@@ -157,14 +167,36 @@ def _find(call: Call[RecordsRequest], wanted: Filter) -> Page:
     """Read a page of records, in a thread."""
     request = call.request
     with Journal(call.service.journal_client.path) as journal:
-        return find_records(
-            journal,
-            wanted,
-            after=request.after,
-            before=request.before,
-            limit=request.limit,
-            oldest_first=request.oldest_first,
-        )
+        return _page(journal, request, wanted, request.after, request.before, request.limit)
+
+
+def _page(
+    journal: Journal, request: RecordsRequest, wanted: Filter, after: int, before: int | None, limit: int
+) -> Page:
+    return find_records(journal, wanted, after=after, before=before, limit=limit, oldest_first=request.oldest_first)
+
+
+def _export(call: Call[RecordsRequest], wanted: Filter, sequence: int) -> Encoded:
+    """Return all records as JSON lines, in a thread."""
+    request, replica = call.request, call.service.replica
+    after, before, size = request.after, request.before, 0
+    lines: list[bytes] = []
+    with Journal(call.service.journal_client.path) as journal:
+        while True:
+            page = _page(journal, request, wanted, after, before, MAX_LIMIT)
+            with replica.reading():
+                names = [_shown_names(replica, page._replace(records=[one])) for one in page.records]
+            for one, shown in zip(page.records, names, strict=True):
+                described = {**one.describe(), **({"names": shown} if shown else {})}
+                lines.append(json.dumps(described, separators=(",", ":")).encode() + b"\n")
+                size += len(lines[-1])
+            if size > ANSWER_BYTES:
+                raise Problem(
+                    413, f"these records have more than {ANSWER_BYTES:,} bytes; ask for fewer by since and until"
+                )
+            if page.next is None:
+                return Encoded(sequence, b"".join(lines), JSONL)
+            after, before = (page.next, before) if request.oldest_first else (after, page.next)
 
 
 def _shown_names(replica: Replica, page: Page) -> dict[str, str]:
