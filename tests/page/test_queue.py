@@ -66,6 +66,11 @@ def test_each_way_to_decide_and_the_export_in_the_format_of_the_file(queue):
     queue.press("z")
     at(queue, 4)
     page.get_by_text("2 texts decided").wait_for()
+    queue.press("p", "z")  # the same again takes it back
+    page.get_by_text("1 text decided").wait_for()
+    queue.press("z")
+    at(queue, 4)
+    page.get_by_text("2 texts decided").wait_for()
     name, content = export(queue)
     assert name == "essays-decided.csv"
     rows = list(csv.DictReader(io.StringIO(content), delimiter=";"))

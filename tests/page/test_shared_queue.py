@@ -125,6 +125,24 @@ def test_texts_of_a_shared_queue_are_filtered_and_searched(visit):
     page.wait_for_function("() => document.querySelectorAll('.text-row').length === 1")
     page.locator(".text-row").click()
     page.wait_for_function("() => document.getElementById('text').value === 'Wooden boats blue'")
+    page.get_by_label("Search texts").fill("red")
+    page.locator(".text-row", has_text="Wooden boats red").click()  # it is decided, and stays so
+    page.locator("#notice", has_text="is already decided").wait_for()
+    assert page.locator("#text").input_value() == "Wooden boats blue"
+    visit.problems[:] = [found for found in visit.problems if "409" not in found]
+
+
+def test_a_queue_is_removed_after_a_question(visit):
+    page = visit.page
+    make(visit, "old texts", ["Wooden boats"])
+    visit.open("queue")
+    page.get_by_role("button", name="Remove old texts").click()
+    page.get_by_text("Its 1 text and the record").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Remove old texts").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    page.get_by_role("link", name="Join old texts").wait_for(state="detached")
+    assert "old texts" not in [queue["name"] for queue in visit.get("v1/queues")["queues"]]
 
 
 def test_a_second_opinion_is_blind_and_compared(open_visit):
@@ -151,6 +169,11 @@ def test_a_second_opinion_is_blind_and_compared(open_visit):
     assert shows(two) is None
     two.page.get_by_text("50% of 2 texts identical").wait_for()
     assert queue_of(one, "reviewed")["agreement"]["texts"] == 2
+    two.press("v")  # whoever is responsible sees both, where they differ
+    two.page.get_by_label("Show texts").select_option("differs")
+    detail = two.page.locator(".text-row", has_text="Forest fires").locator(".text-detail")
+    detail.get_by_text("second opinion: ").wait_for()
+    two.page.wait_for_function("() => document.querySelectorAll('.text-row').length === 1")
 
 
 def test_a_decision_on_a_text_that_passed_to_somebody_else_is_refused_with_a_sentence(open_visit):
@@ -180,7 +203,7 @@ def test_the_last_text_can_be_decided_again(visit):
     visit.press("1", "Enter")
     assert shows(visit) != text
     visit.press("p")
-    page.wait_for_function("(text) => document.getElementById('text').value === text", arg=text)
+    page.wait_for_function("(text) => document.getElementById('text').value === text", arg=text, timeout=60_000)
     assert shows(visit) == text
     assert page.locator(".row.is-accepted").count() == 0
     visit.press("2", "Enter")

@@ -215,8 +215,14 @@ class FileQueue {
     this.advance();
   }
 
+  /** No label fits; the same again takes it back. */
   noneFits() {
     if (this.isAtEnd) return;
+    if (this.model.at(this.row).state === "none") {
+      this.set(this.row, { state: "open", items: [] });
+      this.tell("This text is undecided again.");
+      return;
+    }
     const items = plainItems(this.bench.decisionsOf(this.bench.text));
     if (items.some(({ kind }) => kind !== "reject")) {
       this.bench.say("A label of this text is accepted. Undo that first (u), or press Enter for done.");

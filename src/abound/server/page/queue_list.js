@@ -8,7 +8,7 @@ export const STATES = { open: "undecided", done: "decided", none: "none fits", s
 const wordsOf = (search) => search.toLowerCase().split(/\s+/).filter(Boolean);
 
 export class QueueList {
-  /** `find({state, words, search, limit})` returns {total, rows: [{i, text, state, number}]}, or a promise of it. */
+  /** `find({state, words, search, limit})` returns {total, rows: [{i, text, state, number, detail}]}, or a promise of it. */
   constructor({ find, onPick, filters = STATES }) {
     this.find = find;
     this.onPick = onPick;
@@ -55,7 +55,8 @@ export class QueueList {
     this.more.hidden = rows.length >= total;
     fill(this.list, rows.map((row) => h("li", {},
       h("button", { type: "button", class: "text-row", "aria-current": row.i === this.current ? "true" : null, onclick: () => this.onPick(row.i) },
-        h("span", { class: "text-number" }, row.number ?? count(row.i + 1)), h("span", { class: "text-words", dir: "auto" }, row.text.slice(0, 200)),
+        h("span", { class: "text-number" }, row.number ?? count(row.i + 1)),
+        h("span", { class: "text-words", dir: "auto" }, row.text.slice(0, 200), row.detail ? h("span", { class: "text-detail" }, row.detail) : null),
         h("span", { class: `text-state is-${row.state}` }, this.states[row.state])))));
   }
 }

@@ -9,7 +9,7 @@ import * as queueApi from "./queue_api.js";
 import { RowColumns } from "./queue_columns.js";
 import { endScreen } from "./queue_end.js";
 import { QueueList } from "./queue_list.js";
-import { agreementWords, columnsOf, shownText, STATES } from "./queue_words.js";
+import { agreementWords, columnsOf, decidedWords, shownText, STATES } from "./queue_words.js";
 import { forget, read, write } from "./store.js";
 import { Workbench } from "./workbench.js";
 
@@ -128,9 +128,8 @@ class SharedQueue {
 
   refused(error, which) {
     if (which.item !== undefined && error.status === 409) {
-      forget("shared-item", sessionStorage);
-      notice(error.message, { kind: "hint" });
-      this.take();
+      notice(`${error.message}.`, { kind: "hint" });
+      if (!this.item) this.take();
     } else {
       this.isBusy = false;
       this.tell(error.message);
@@ -188,6 +187,7 @@ class SharedQueue {
     const answer = await this.insist(() => queueApi.reopen(this.name, last.item), (error) => this.keep(error));
     if (!answer) return;
     this.past.pop();
+    this.bench.say("What was learned from it is being taken back…");
     if (last.record) await this.insist(() => undo([last.record], "decided again in a shared queue"), (error) => notice(error.message));
     if (item) await queueApi.release(this.name, item.item).catch(() => {}); // the lease ends by itself
     this.drawCounts(answer.counts);
@@ -197,7 +197,7 @@ class SharedQueue {
   /** The lease has passed to somebody else. */
   lost(error) {
     decisions.discard(this.item.shown);
-    notice(`${error.message} Your decisions on this text were not kept.`);
+    notice(`${error.message}. Your decisions on this text were not kept.`);
     this.take();
   }
 
@@ -253,7 +253,7 @@ class SharedQueue {
 
   async find({ state, search, limit }) {
     const answer = await this.insist(() => queueApi.items({ name: this.name, state, search, offset: 0, limit }), (error) => this.tell(error.message));
-    return { total: answer?.total ?? 0, rows: (answer?.items ?? []).map((one) => ({ ...one, i: one.item, text: shownText(one.text), number: (one.id ?? String(one.item)).slice(0, 12) })) };
+    return { total: answer?.total ?? 0, rows: (answer?.items ?? []).map((one) => ({ ...one, i: one.item, text: shownText(one.text), detail: decidedWords(one), number: (one.id ?? String(one.item)).slice(0, 12) })) };
   }
 
   async save(format) {

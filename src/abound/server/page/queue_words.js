@@ -1,5 +1,5 @@
 // Words for a queue that people share.
-import { plural } from "./dom.js";
+import { nameOf, plural } from "./dom.js";
 import { fromRecord } from "./fields.js";
 
 export const STATES = { open: "undecided", leased: "being decided", review: "waits for a second opinion", done: "decided", skipped: "skipped", differs: "opinions differ" };
@@ -14,6 +14,10 @@ export function agreementWords({ agreement }) {
 
 /** A text as the page shows it: one string, also if it has fields. */
 export const shownText = (text) => (typeof text === "string" ? text : fromRecord(text) ?? Object.values(text).join("\n"));
+
+/** What was decided on a text, by whom; "" while it is not shown. */
+export const decidedWords = ({ decisions = [] }) => decisions.map(({ labels = [], who, none_fits: noneFits, review }) =>
+  `${review ? "second opinion: " : ""}${noneFits ? "none fits" : labels.map(nameOf).join(", ") || "no label"}${who ? ` (${who})` : ""}`).join("; ");
 
 /** The columns that a shared text brought along: those of a file, or one that says where it is from. */
 export function columnsOf({ id, source }) {
