@@ -60,6 +60,17 @@ def test_the_next_text_never_shows_the_labels_of_the_last_one(visit, stage_of_ti
     assert visit.sequence == before
 
 
+def test_enter_twice_before_the_options_are_there_adds_the_label_and_is_done(visit):
+    page, before = visit.page, visit.sequence
+    visit.type(TEXT)
+    page.evaluate(SLOW.replace("/v1/rank", "/v1/labels"), 800)
+    visit.press("Escape", "/")
+    page.keyboard.type("forest fires")
+    visit.press("Enter", "Enter")
+    visit.page.locator(".chip.learned", has_text="forest fires").wait_for()
+    assert visit.sequence == before + 1
+
+
 def test_the_first_search_for_a_label_is_quick(browser, model, tmp_path):
     with stage.Server(model[0], "--state", str(tmp_path / "home")) as server:
         page = browser.new_page()

@@ -41,7 +41,7 @@ export class Completion {
   async ask(since) {
     const typed = this.input.value.trim();
     this.asking?.abort();
-    this.wanted = false;
+    this.wanted = this.wantsEnd = false;
     if (!typed) return this.show([], typed);
     this.asking = new AbortController();
     try {
@@ -77,7 +77,10 @@ export class Completion {
     this.input.setAttribute("aria-expanded", String(open));
     this.shown = this.input.dataset.shown = typed;
     this.move(0, true);
-    if (this.wanted) this.pick(this.at);
+    if (!this.wanted) return;
+    const { wantsEnd } = this;
+    this.pick(this.at);
+    if (wantsEnd) this.onEmpty();
   }
 
   move(step, toStart = false) {
@@ -93,7 +96,7 @@ export class Completion {
 
   pick(i) {
     const option = this.options[i];
-    this.wanted = this.input.readOnly = false;
+    this.wanted = this.wantsEnd = this.input.readOnly = false;
     if (option) this.choose(option);
   }
 
@@ -120,6 +123,7 @@ export class Completion {
       if (event.shiftKey && this.mayCreate()) return this.create(this.input.value.trim());
       // If the answer to the current input has not arrived, wait for it: the options shown belong to older input.
       if (this.shown === this.input.value.trim()) this.pick(this.at);
+      else if (this.wanted) this.wantsEnd = true; // Enter again: done, after the label that is awaited
       else this.wanted = this.input.readOnly = true;
     } else if (event.key === "Escape") {
       event.preventDefault();
