@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 from abound.server import Home, Writer
+from abound.server.queues import Holder, NewText, Queues
 from abound.store.journal import Origin
 from abound.store.journal.records import Learn
 from tests.server.streams import base, stream, trained
@@ -103,3 +104,17 @@ def test_a_damaged_journal_is_salvaged(run, home):
     assert (result.json["last"], result.json["acknowledged"]) == (8, 14)
     assert "records 9 to 14 are lost" in result.err
     assert state(home) == trained(RECORDS[:8]).state_hash()
+
+
+def test_forgetting_reaches_texts_of_shared_queues_that_were_not_taught(run, home):
+    path = Home(home).queues_path
+    with Queues(path) as queues:
+        queues.add("q", [NewText("a Zither of wood"), NewText("a drum")])
+        queues.lease("q", Holder("browser", "zoe"), after=1)
+    result = run("forget", home, "--text-matching", "zither", "--yes")
+    assert (result.code, "1 texts were removed from the shared queues" in result.err) == (0, True)
+    assert b"Zither" not in path.read_bytes()
+    assert run("forget", home, "--who", "zoe", "--yes").code == 0
+    with Queues(path) as queues:
+        assert queues.items("q") == (0, [])
+    assert "no record matches" in run("forget", home, "--who", "zoe", "--yes").err

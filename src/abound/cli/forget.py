@@ -55,8 +55,11 @@ def forget(
     found = list(matching(home, server, key, who=who, text=text_matching)) if who or text_matching else []
     chosen = [one for one in found if one["status"] != "forgotten" and one["kind"] not in ("undo", "forget", "refit")]
     numbers = sorted({*(one["sequence"] for one in chosen), *(record or ())})
-    if yes and (who or text_matching):
-        note_queued(home, server, key, who, text_matching)
+    queued = forget_queued(home, server, key, who, text_matching) if yes and (who or text_matching) else 0
+    if queued:
+        note(f"{queued:,} texts were removed from the shared queues")
+        if not numbers:
+            return
     if not numbers:
         raise ValueError("no record matches, so there is nothing to forget")
     if not yes:
@@ -84,19 +87,16 @@ def preview(chosen: list[dict[str, Any]], numbers: list[int]) -> None:
     note(f"{len(numbers):,} records would be forgotten for ever; run the same command with --yes to do it")
 
 
-def note_queued(home: str | None, server: str | None, key: str | None, who: str | None, text: str | None) -> None:
-    """Remove matching texts from the shared queues, and print how many there were."""
+def forget_queued(home: str | None, server: str | None, key: str | None, who: str | None, text: str | None) -> int:
+    """Remove matching texts from the shared queues; return how many there were."""
     if server is not None:
         with server_client(server, key) as client:
-            removed = client.forget_queued(who=who, text=text)
-    else:
-        from abound.server import Home
-        from abound.server.queues import Queues
+            return client.forget_queued(who=who, text=text)
+    from abound.server import Home
+    from abound.server.queues import Queues
 
-        with Queues(Home(str(home)).queues_path) as queues:
-            removed = queues.forget_matching(who, text)
-    if removed:
-        note(f"{removed:,} texts were removed from the shared queues")
+    with Queues(Home(str(home)).queues_path) as queues:
+        return queues.forget_matching(who, text)
 
 
 def forget_in(home: str, numbers: list[int], reason: str) -> dict[str, Any]:
