@@ -1,4 +1,4 @@
-"""Take pictures of the page for the documentation: light, dark and on a phone."""
+"""Take pictures of the page for the documentation: each state, light, dark, on a phone and at zoom."""
 
 import json
 import urllib.request
@@ -10,35 +10,58 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 TITLE = "Forest fires and climate change in the boreal zone of Finland"
-WIDE: dict[str, Any] = {"viewport": {"width": 1200, "height": 800}, "device_scale_factor": 1}
+LIGHT: dict[str, Any] = {"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"}
+DARK: dict[str, Any] = {**LIGHT, "color_scheme": "dark"}
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 780}, "device_scale_factor": 2, "is_mobile": True, "has_touch": True,
 }  # fmt: skip
+ZOOM: dict[str, Any] = {"viewport": {"width": 600, "height": 400}, "device_scale_factor": 2}
+FORCED: dict[str, Any] = {**DARK, "forced_colors": "active"}
 LESSONS = 400
+TABLE = (
+    b"id,title,year\n1,Wooden boats of the archipelago,1990\n2,Climate change and forest fires,2021\n"
+    b"3,A history of the violin,2004\n4,Teaching mathematics to young children,2015\n"
+)
+QUEUE = {
+    "name": "New books",
+    "guidelines": "At most five subjects a title. Prefer the narrower subject.",
+    "texts": [{"text": line.split(",")[1]} for line in TABLE.decode().splitlines()[1:]],
+}
+
+
+def post(address: str, path: str, body: dict[str, Any]) -> None:
+    """Send a request to our own server."""
+    request = urllib.request.Request(  # noqa: S310  our own server
+        f"{address}/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}, method="POST"
+    )
+    urllib.request.urlopen(request).close()  # noqa: S310
 
 
 def teach(address: str, rows: list[tuple[str, list[str]]]) -> None:
-    """Learn rows one by one, as corrections of people, so that the page has content."""
+    """Learn rows one by one, as corrections of people, so that the page has content; make a shared queue."""
     for text, labels in rows:
-        body = json.dumps({"text": text, "added": labels}).encode()
-        request = urllib.request.Request(  # noqa: S310  our own server
-            f"{address}/v1/learn", body, {"Content-Type": "application/json"}, method="POST"
-        )
-        urllib.request.urlopen(request).close()  # noqa: S310
+        post(address, "v1/learn", {"text": text, "added": labels})
+    post(address, "v1/queues", QUEUE)
+
+
+def first_visit(page: "Page") -> None:
+    page.wait_for_timeout(500)
 
 
 def tag(page: "Page") -> None:
     page.locator("#text").fill(TITLE)
     page.wait_for_selector(".row")
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(500)
+
+
+def press(page: "Page", *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
 
 
 def correct(page: "Page") -> None:
     tag(page)
-    page.keyboard.press("Escape")
-    for key in ("j", "a", "j", "r"):
-        page.keyboard.press(key)
-    page.keyboard.press("/")
+    press(page, "Escape", "1", "j", "j", "r", "/")
     page.keyboard.type("fire e")
     page.wait_for_selector("[role=option]")
     page.wait_for_timeout(500)
@@ -46,42 +69,84 @@ def correct(page: "Page") -> None:
 
 def learned(page: "Page") -> None:
     tag(page)
-    page.keyboard.press("Escape")
-    for key in ("r", "j", "j", "a", "Enter"):
-        page.keyboard.press(key)
+    press(page, "Escape", "r", "j", "j", "a", "Enter")
     page.wait_for_selector(".moved")
-    page.wait_for_timeout(300)
-
-
-def label_details(page: "Page") -> None:
-    page.goto(page.url.partition("#")[0] + "#/label?name=11855")
-    page.wait_for_selector(".votes tr")
-    page.wait_for_timeout(300)
-
-
-def progress(page: "Page") -> None:
-    page.goto(page.url.partition("#")[0] + "#/progress")
-    page.wait_for_selector(".chart")
     page.wait_for_timeout(300)
 
 
 def tap(page: "Page") -> None:
     tag(page)
-    page.locator(".pick").nth(2).tap()
     page.evaluate("() => document.querySelector('.list-card').scrollIntoView()")
+    page.locator(".row-why").nth(2).tap()
     page.wait_for_timeout(300)
 
 
-# A name, the screen, and the actions.
+def decide_small(page: "Page") -> None:
+    tag(page)
+    press(page, "Escape", "1", "j")
+    page.wait_for_timeout(300)
+
+
+def open_file(page: "Page") -> None:
+    visit("queue", ".drop")(page)
+    page.locator("#file").set_input_files({"name": "books.csv", "mimeType": "text/csv", "buffer": TABLE})
+    page.wait_for_selector(".queue-bar")
+    page.wait_for_selector(".row")
+    page.wait_for_timeout(500)
+
+
+def visit(part: str, sign: str) -> Callable[["Page"], None]:
+    """Return what opens a part of the page and waits for a sign of it."""
+
+    def act(page: "Page") -> None:
+        page.goto(page.url.partition("#")[0] + f"#/{part}")
+        page.wait_for_selector(sign)
+        page.wait_for_timeout(300)
+
+    return act
+
+
+def question(page: "Page") -> None:
+    visit("lessons", ".log-entry")(page)
+    page.locator(".log-acts button").first.click()
+    page.wait_for_timeout(300)
+
+
+def retire(page: "Page") -> None:
+    visit("label?name=11855", ".votes tr")(page)
+    page.get_by_role("button", name="Retire").click()
+    page.wait_for_selector("dialog[open]")
+    page.wait_for_timeout(300)
+
+
+def gone(page: "Page") -> None:
+    page.route("**/v1/label?**", lambda route: route.abort())
+    visit("label?name=11855", "main .empty")(page)
+
+
+# A name, the screen, and the actions. `learned` comes last, since it changes the model.
 PICTURES: tuple[tuple[str, dict[str, Any], Callable[["Page"], None]], ...] = (
-    ("tag-light", {**WIDE, "color_scheme": "light"}, tag),
-    ("tag-dark", {**WIDE, "color_scheme": "dark"}, tag),
+    ("first-visit", LIGHT, first_visit),
+    ("tag-light", LIGHT, tag),
+    ("tag-dark", DARK, tag),
     ("tag-phone", {**PHONE, "color_scheme": "light"}, tag),
     ("why-phone", {**PHONE, "color_scheme": "dark"}, tap),
-    ("correct", {**WIDE, "color_scheme": "light"}, correct),
-    ("label", {**WIDE, "color_scheme": "light"}, label_details),
-    ("progress", {**WIDE, "color_scheme": "dark"}, progress),
-    ("learned", {**WIDE, "color_scheme": "light"}, learned),
+    ("correct", LIGHT, correct),
+    ("queue-start", LIGHT, visit("queue", ".drop")),
+    ("queue", LIGHT, open_file),
+    ("queue-phone", {**PHONE, "color_scheme": "light"}, open_file),
+    ("labels", LIGHT, visit("labels?sort=rejected", ".label-table")),
+    ("label", LIGHT, visit("label?name=11855", ".votes tr")),
+    ("retire", LIGHT, retire),
+    ("gone", LIGHT, gone),
+    ("word", DARK, visit("word?word=fires", ".votes tr")),
+    ("progress", DARK, visit("progress", ".chart")),
+    ("lessons", LIGHT, visit("lessons", ".log-entry")),
+    ("lessons-phone", {**PHONE, "color_scheme": "dark"}, visit("lessons", ".log-entry")),
+    ("take-back", LIGHT, question),
+    ("zoom", ZOOM, decide_small),
+    ("forced-colours", FORCED, decide_small),
+    ("learned", LIGHT, learned),
 )
 
 

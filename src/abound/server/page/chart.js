@@ -5,7 +5,7 @@ import { h, svg } from "./dom.js";
 const HIGH = 240;
 const LEFT = 44;
 const BOTTOM = 28;
-const TICK_WIDTH = 90; // pixels between dates
+const TICK_WIDTH = 140; // pixels between dates
 
 /** Points have a value, its interval (low, high) and perhaps a time. */
 export function lineChart(points, { title, table, wide }) {
@@ -35,7 +35,7 @@ function dates(points, x, right) {
   const most = Math.max(2, Math.floor((right - LEFT) / TICK_WIDTH));
   const chosen = [...new Set([...Array(most).keys()].map((n) => timed[Math.round((n / (most - 1)) * (timed.length - 1))]))];
   const words = axisOf(chosen.map(({ time }) => time));
-  return chosen.flatMap(({ i }, n) => (n && words[n] === words[n - 1] ? []
+  return chosen.flatMap(({ i }, n) => (!words[n] ? []
     : [svg("line", { class: "grid", x1: x(i), x2: x(i), y1: HIGH - BOTTOM, y2: HIGH - BOTTOM + 5 }),
       svg("text", { class: "tick date", x: x(i), y: HIGH - 6, "text-anchor": n === 0 ? "start" : i === points.length - 1 ? "end" : "middle" }, words[n])]));
 }

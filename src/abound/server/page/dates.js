@@ -7,10 +7,11 @@ const minute = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short"
 const short = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
-/** The words for places on an axis of times: days; if all are on one day, that day once and times. */
+/** The words for places on an axis of times: days; if all are on one day, that day once and times. None is repeated. */
 export function axisOf(times) {
   const isOneDay = new Set(times.map((time) => day.format(new Date(time)))).size === 1;
-  return times.map((time, i) => (!isOneDay ? short : i ? clock : minute).format(new Date(time)));
+  const words = times.map((time) => (isOneDay ? clock : short).format(new Date(time)));
+  return words.map((word, i) => (i && word === words[i - 1] ? "" : isOneDay && !i ? minute.format(new Date(times[0])) : word));
 }
 
 export const dayOf = (time) => day.format(new Date(time));
