@@ -278,3 +278,53 @@ def test_nothing_jumps_while_typing_and_deciding(visit):
     visit.press("Escape", "j", "a", "u")
     page.wait_for_timeout(300)
     assert page.evaluate("window.shift") < 0.1
+
+
+def test_a_session_by_roles_and_names_alone(visit):
+    """What a screen reader knows is enough to rank, decide, send, and find the record."""
+    page, before = visit.page, visit.sequence
+    text = "Forest fires in the mountains of Norway"
+    page.get_by_role("textbox", name="Text to rank").fill(text)
+    visit.ranked(text)
+    first = visit.names[0]
+    page.get_by_role("button", name=f"Accept {first}", exact=True).click()
+    page.get_by_role("button", name=f"Accept {first}", exact=True, pressed=True).wait_for()
+    page.get_by_role("region", name="Decisions").get_by_role("button", name="Done").click()
+    page.wait_for_function("() => document.getElementById('spoken').textContent !== ''")
+    page.get_by_role("region", name="Decisions").get_by_text("Learned.").wait_for()
+    assert visit.sequence == before + 1
+    page.get_by_role("navigation", name="Sections").get_by_role("link", name="Lessons").click()
+    page.get_by_role("heading", name="Lessons", level=1).wait_for()
+    entry = page.get_by_role("main").get_by_role("listitem").filter(has_text=text)
+    entry.get_by_role("link", name=first).wait_for()
+    entry.get_by_role("button", name="Take back").click()
+    page.get_by_role("dialog", name="Take back this lesson?").get_by_role("button", name="Cancel").click()
+    page.get_by_role("navigation", name="Sections").get_by_role("link", name="Labels").click()
+    page.get_by_role("searchbox", name="Find a label").fill(first)
+    page.get_by_role("rowheader", name=first).first.wait_for()
+
+
+def test_a_session_by_keys_alone(visit):
+    page, before = visit.page, visit.sequence
+    text = "Forest fires in the mountains of Sweden"
+    page.keyboard.press("Escape")
+    visit.press("e")
+    page.keyboard.type(text)
+    visit.ranked(text)
+    visit.press("Escape", "1", "Enter")
+    page.locator("#pending", has_text="Learned.").wait_for()
+    assert visit.sequence == before + 1
+    visit.press("h")
+    page.locator(".log-entry", has_text=text).wait_for()
+    for _ in range(40):
+        visit.press("Tab")
+        if page.evaluate(FOCUSED) == "BUTTON Take back":
+            break
+    visit.press("Enter")
+    page.get_by_role("dialog", name="Take back this lesson?").wait_for()
+    visit.press("Escape")
+    assert page.evaluate(FOCUSED) == "BUTTON Take back"
+    visit.press("g")
+    page.locator(".verdict").wait_for()
+    visit.press("l")
+    page.locator(".label-table").wait_for()
