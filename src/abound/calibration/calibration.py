@@ -134,26 +134,12 @@ class Calibration:
         if not judged.any():
             return
         self._ensure_labels(int(labels.max()) + 1)
+        parts = (self.units, self.weights, self.precision, self.records, self.outcomes)
+        learner = kernel.Learner(self.mean, self.scale, self.bend, LEVELS, *parts)
         fading = 1.0 - 1.0 / MEMORY
-        kernel.learn_row(
-            labels[0],
-            scores[0],
-            right[0].view(np.uint8),
-            judged[0].view(np.uint8),
-            UNIT_ROWS,
-            fading,
-            fading if self.n_rows else 1.0,
-            LONGEST_RECORD,
-            self.mean,
-            self.scale,
-            self.bend,
-            LEVELS,
-            self.units,
-            self.weights,
-            self.precision,
-            self.records,
-            self.outcomes,
-        )
+        outcomes_fading = fading if self.n_rows else 1.0
+        marks = right[0].view(np.uint8), judged[0].view(np.uint8)
+        learner.learn(labels[0], scores[0], *marks, UNIT_ROWS, fading, outcomes_fading, LONGEST_RECORD)
         self.n_rows += 1
         self._prepared = None
 

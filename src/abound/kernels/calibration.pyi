@@ -45,22 +45,28 @@ def note_units(scores: NDArray[np.float64], longest: float, units: NDArray[np.fl
 def note_outcomes(
     odds: NDArray[np.float64], right: NDArray[np.uint8], levels: NDArray[np.float64], outcomes: NDArray[np.float64]
 ) -> None: ...
-def learn_row(
-    labels: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    right: NDArray[np.uint8],
-    judged: NDArray[np.uint8],
-    unit_rows: float,
-    kept: float,
-    outcomes_kept: float,
-    longest: float,
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    bend: NDArray[np.float64],
-    levels: NDArray[np.float64],
-    units: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    precision: NDArray[np.float64],
-    records: NDArray[np.float64],
-    outcomes: NDArray[np.float64],
-) -> None: ...
+
+class Learner:
+    def __init__(
+        self,
+        mean: NDArray[np.float64],
+        scale: NDArray[np.float64],
+        bend: NDArray[np.float64],
+        levels: NDArray[np.float64],
+        units: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        precision: NDArray[np.float64],
+        records: NDArray[np.float64],
+        outcomes: NDArray[np.float64],
+    ) -> None: ...
+    def learn(
+        self,
+        labels: NDArray[np.int32],
+        scores: NDArray[np.float64],
+        right: NDArray[np.uint8],
+        judged: NDArray[np.uint8],
+        unit_rows: float,
+        kept: float,
+        outcomes_kept: float,
+        longest: float,
+    ) -> None: ...

@@ -371,42 +371,52 @@ cdef inline void count_judgement(double* record, uint8_t right, double expected,
         record[EXPECTED] *= 0.5
 
 
-def learn_row(const int32_t[::1] labels, const double[::1] scores, const uint8_t[::1] right,
-              const uint8_t[::1] judged, double unit_rows, double kept, double outcomes_kept, double longest,
-              const double[::1] mean, const double[::1] scale, const double[::1] bend, const double[::1] levels,
-              double[::1] units, double[::1] weights, double[:, ::1] precision, double[:, ::1] records,
-              double[:, ::1] outcomes):
-    """Learn from one ranking of at most `N_COMPARED` labels: which were judged, and which of these are right.
+cdef class Learner:
+    """The arrays of a calibration that learns from one more row."""
 
-    Judged labels must have a place in `records`. Older judgements count `kept` times as much as before, older outcomes
-    `outcomes_kept` times.
-    """
-    cdef int64_t i, j, place, n = n_ranked(&labels[0], labels.shape[0]), n_judged = 0
-    cdef double total, odds, unit
-    cdef double[TOP * FEATURES] x
-    cdef double[TOP] shares, expected
-    cdef uint8_t[TOP] y
-    with nogil:
-        note_unit(&scores[0], n, unit_rows, units)
-        unit = units[2] if units[2] > 0.0 else 1.0
-        total = share_total(&scores[0], n, unit, shares)
-        for i in range(outcomes.shape[0]):
-            for j in range(outcomes.shape[1]):
-                outcomes[i, j] *= outcomes_kept
-        for place in range(n):
-            if not judged[place]:
-                continue
-            describe(&scores[0], n, place, total, shares, units[1], unit, record_of(labels[place], records),
-                     x + n_judged * FEATURES)
-            to_standard(x + n_judged * FEATURES, &mean[0], &scale[0])
-            odds = clipped(bent(weighted_sum(x + n_judged * FEATURES, &weights[0], FEATURES), &bend[0]))
-            expected[n_judged] = sigmoid(odds)
-            y[n_judged] = right[place]
-            note_outcome(odds, right[place], levels, outcomes)
-            n_judged += 1
-        newton_step(x, y, n_judged, kept, &bend[0], &weights[0], precision)
-        n_judged = 0
-        for place in range(n):
-            if judged[place]:
-                count_judgement(&records[labels[place], 0], right[place], expected[n_judged], longest)
+    cdef const double[::1] mean, scale, bend, levels
+    cdef double[::1] units, weights
+    cdef double[:, ::1] precision, records, outcomes
+
+    def __init__(self, const double[::1] mean, const double[::1] scale, const double[::1] bend,
+                 const double[::1] levels, double[::1] units, double[::1] weights, double[:, ::1] precision,
+                 double[:, ::1] records, double[:, ::1] outcomes):
+        self.mean, self.scale, self.bend, self.levels, self.units = mean, scale, bend, levels, units
+        self.weights, self.precision, self.records, self.outcomes = weights, precision, records, outcomes
+
+    def learn(self, const int32_t[::1] labels, const double[::1] scores, const uint8_t[::1] right,
+              const uint8_t[::1] judged, double unit_rows, double kept, double outcomes_kept, double longest):
+        """Learn from one ranking of at most `N_COMPARED` labels: which were judged, and which of these are right.
+
+        Judged labels must have a place in the records. Older judgements count `kept` times as much as before, older
+        outcomes `outcomes_kept` times.
+        """
+        cdef int64_t i, j, place, n = n_ranked(&labels[0], labels.shape[0]), n_judged = 0
+        cdef double total, odds, unit
+        cdef double[TOP * FEATURES] x
+        cdef double[TOP] shares, expected
+        cdef uint8_t[TOP] y
+        with nogil:
+            note_unit(&scores[0], n, unit_rows, self.units)
+            unit = self.units[2] if self.units[2] > 0.0 else 1.0
+            total = share_total(&scores[0], n, unit, shares)
+            for i in range(self.outcomes.shape[0]):
+                for j in range(self.outcomes.shape[1]):
+                    self.outcomes[i, j] *= outcomes_kept
+            for place in range(n):
+                if not judged[place]:
+                    continue
+                describe(&scores[0], n, place, total, shares, self.units[1], unit,
+                         record_of(labels[place], self.records), x + n_judged * FEATURES)
+                to_standard(x + n_judged * FEATURES, &self.mean[0], &self.scale[0])
+                odds = clipped(bent(weighted_sum(x + n_judged * FEATURES, &self.weights[0], FEATURES), &self.bend[0]))
+                expected[n_judged] = sigmoid(odds)
+                y[n_judged] = right[place]
+                note_outcome(odds, right[place], self.levels, self.outcomes)
                 n_judged += 1
+            newton_step(x, y, n_judged, kept, &self.bend[0], &self.weights[0], self.precision)
+            n_judged = 0
+            for place in range(n):
+                if judged[place]:
+                    count_judgement(&self.records[labels[place], 0], right[place], expected[n_judged], longest)
+                    n_judged += 1
