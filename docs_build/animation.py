@@ -40,8 +40,8 @@ def frames(page: "Page") -> "list[tuple[Image, int]]":
     page.wait_for_timeout(500)
     take(1200)
     page.locator("#text").focus()
-    for word in TITLE.split(" "):
-        page.keyboard.type(word + ("" if TITLE.endswith(word) else " "))
+    for number, word in enumerate(TITLE.split(" ")):
+        page.keyboard.type(f" {word}" if number else word)
         page.wait_for_timeout(500)
         take(450)
     for key, duration in STEPS:

@@ -70,7 +70,7 @@ function chart(points, progress) {
       h("td", { class: "figure" }, percent(value)), h("td", { class: "figure" }, `${percent(low)} to ${percent(high)}`)))));
   const { value, low, high } = points.at(-1);
   return [
-    h("p", { class: "hint" }, `The line is the mean of the ${count(progress.smoothed)} corrections up to each of the last ${plural(progress.measured, "correction")}, the band its 95% interval. After a restart, only corrections since the newest snapshot are shown.`),
+    h("p", { class: "hint" }, `The line is the mean of the ${count(progress.smoothed)} corrections up to each of the last ${plural(progress.measured, "correction")}, the band its 95% interval.`),
     lineChart(points, { title: `First label right: from ${percent(points[0].value)} to ${percent(value)}, which may be from ${percent(low)} to ${percent(high)}`, table, wide: byId("main").clientWidth - 90 }),
   ];
 }
