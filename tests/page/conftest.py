@@ -76,7 +76,7 @@ class Visit:
 
     def settled(self, sequence):
         """Wait until all decisions are learned and none is pending."""
-        self.page.wait_for_selector("body:not(.has-pending)", timeout=15_000)
+        self.page.wait_for_selector("body:not(.has-pending)", timeout=90_000)
         assert self.sequence >= sequence
 
 
@@ -109,7 +109,7 @@ def open_visit(browser, stage_of_titles):
 
     def open_visit(screen="light", **options):
         context = browser.new_context(**SCREENS[screen], **options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)
         visit = Visit(context.new_page(), stage_of_titles.address)
         host = urlsplit(stage_of_titles.address).netloc
 

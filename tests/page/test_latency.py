@@ -7,7 +7,7 @@ from benchmarks.page.latency import PRESSES, measure, measure_long, measure_work
 pytestmark = [pytest.mark.browser, pytest.mark.data]
 ROUNDS = 3  # a busy machine may spoil one
 MOST = {250: 35, 5000: 100}  # milliseconds by words
-MOST_WORK = 100
+MOST_WORK = 200
 
 
 def test_labels_follow_the_keys(visit, stage_of_titles):
@@ -16,7 +16,7 @@ def test_labels_follow_the_keys(visit, stage_of_titles):
         found = measure(visit.page, texts[round_number * 20 :])
         assert found["presses"] == PRESSES
         print(found)
-        if found["key_to_labels_ms"]["median"] < 60 and found["key_to_labels_ms"]["p95"] < 150:
+        if found["key_to_labels_ms"]["median"] < 150 and found["key_to_labels_ms"]["p95"] < 400:
             return
     pytest.fail(f"labels come late: {found}")
 

@@ -71,7 +71,7 @@ def test_accept_toggles_and_a_second_done_replaces_the_lesson(visit):
     assert visit.sequence == before + 1
     page.get_by_role("button", name=f"Accept {second}", exact=True).click()
     page.get_by_role("button", name="Done").click()
-    page.wait_for_selector("body:not(.has-pending)", timeout=60_000)
+    page.wait_for_selector("body:not(.has-pending)", timeout=120_000)
     old, new = record_of(visit, text)
     assert (old["status"], new["status"]) == ("undone", "live")
     assert len(new["accepted"]) == 1
@@ -91,7 +91,7 @@ def test_a_lesson_is_taken_back_after_a_question(visit):
     visit.press("Escape")
     page.locator("#pending", has_text="Learned.").wait_for()
     visit.press("u", "u")
-    page.wait_for_selector("body:not(.has-pending)", timeout=60_000)
+    page.wait_for_selector("body:not(.has-pending)", timeout=120_000)
     assert [record["status"] for record in record_of(visit, text)] == ["undone"]
     assert page.locator(".chip").count() == 0
     visit.ranked(text)

@@ -111,7 +111,7 @@ def test_a_lesson_is_taken_back_after_a_question_and_counts_again(log, taught):
     page.locator(f"{row} button", has_text="Take back").click()
     page.get_by_label("Reason").fill("a wrong click")
     page.get_by_role("dialog").get_by_role("button", name="Take back").click()
-    page.locator(f"{row} .log-state", has_text="Taken back").wait_for(timeout=60_000)
+    page.locator(f"{row} .log-state", has_text="Taken back").wait_for(timeout=120_000)
     assert log.get("v1/model")["rows"] == before - 1
     newest = log.get("v1/records?limit=1")["records"][0]
     assert (newest["kind"], newest["who"], newest["records"], newest["reason"]) == (
@@ -122,7 +122,7 @@ def test_a_lesson_is_taken_back_after_a_question_and_counts_again(log, taught):
     log.press("Enter")
     page.get_by_role("dialog").get_by_text("Reason: a wrong click").wait_for()
     page.get_by_role("dialog").get_by_role("button", name="Count it again").click()
-    page.locator(f"{row} button", has_text="Take back").wait_for(timeout=60_000)
+    page.locator(f"{row} button", has_text="Take back").wait_for(timeout=120_000)
     assert log.get("v1/model")["rows"] == before
 
 

@@ -203,7 +203,7 @@ def test_the_last_text_can_be_decided_again(visit):
     visit.press("1", "Enter")
     assert shows(visit) != text
     visit.press("p")
-    page.wait_for_function("(text) => document.getElementById('text').value === text", arg=text, timeout=60_000)
+    page.wait_for_function("(text) => document.getElementById('text').value === text", arg=text, timeout=120_000)
     assert shows(visit) == text
     assert page.locator(".row.is-accepted").count() == 0
     visit.press("2", "Enter")

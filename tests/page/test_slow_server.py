@@ -19,15 +19,15 @@ SLOW = """(milliseconds) => {
 def test_labels_of_an_older_text_look_old_and_can_still_be_accepted(visit):
     page = visit.page
     visit.type(TEXT)
-    page.evaluate(SLOW, 3000)
+    page.evaluate(SLOW, 9000)
     name = visit.names[1]
     page.locator("#text").press("End")
     page.keyboard.type(" in Finland")
-    page.get_by_text("Ranking…").wait_for(timeout=2000)
+    page.get_by_text("Ranking…").wait_for(timeout=6000)
     assert page.locator(".list-card").get_attribute("aria-busy") == "true"
     assert not page.locator(".row > .figure").first.is_visible()
     page.get_by_role("button", name=f"Accept {name}", exact=True).click()
-    page.locator(".chip.accept", has_text=name).wait_for(timeout=1000)  # not ignored
+    page.locator(".chip.accept", has_text=name).wait_for(timeout=5000)  # not ignored
     visit.ranked(f"{TEXT} in Finland")
     page.get_by_text("Ranking…").wait_for(state="hidden")
     assert page.locator(".row > .figure").first.is_visible()
@@ -44,10 +44,10 @@ def test_the_next_text_never_shows_the_labels_of_the_last_one(visit, stage_of_ti
     visit.open("queue")
     page.locator("#file").set_input_files(file)
     visit.ranked(titles[0])
-    page.evaluate(SLOW, 2500)
+    page.evaluate(SLOW, 7000)
     place = page.locator(".act.accept").first.bounding_box()
     visit.press("n")
-    page.get_by_text("Ranking…").wait_for(timeout=2000)
+    page.get_by_text("Ranking…").wait_for(timeout=6000)
     assert page.locator(".ranking").evaluate("(list) => getComputedStyle(list).opacity") == "0"
     page.mouse.click(place["x"] + 5, place["y"] + 5)  # on a label of the last text
     visit.press("2")  # waits for the labels of this text
@@ -81,5 +81,5 @@ def test_the_first_search_for_a_label_is_quick(browser, model, tmp_path):
         start = time.perf_counter()
         page.keyboard.press("f")
         page.wait_for_selector("[role=option]")
-        assert time.perf_counter() - start < 1.0
+        assert time.perf_counter() - start < 2.0
         page.close()

@@ -136,4 +136,4 @@ def test_labels_are_completed_quickly(visit):
             page.wait_for_timeout(60)
     times = sorted(page.evaluate("performance.getEntriesByName('abound:complete').map((entry) => entry.duration)"))
     assert len(times) >= 20
-    assert times[len(times) // 2] < 50, times
+    assert times[len(times) // 2] < 200, times
