@@ -145,7 +145,8 @@ def test_labels_are_found_and_changed_without_retraining(home):
     names = ["Tropical fruit", "exotics"]
     assert added.json() == {"sequence": 1, "changes": {"texts": 0, "words": 0}, "names": names}
     new = {"label": "http://example.org/1", "name": "Tropical fruit", "count": 0}
-    assert by_name[0]["labels"] == by_name[2]["labels"] == [new]
+    assert by_name[0]["labels"] == [new]
+    assert by_name[2]["labels"] == [{**new, "found_by": "exotics"}]
     assert [label["label"] for label in by_name[1]["labels"]] == ["fruit", "http://example.org/1"]
     assert "sequence" not in tried.json()
     assert tried.json()["changes"]["texts"] == 2

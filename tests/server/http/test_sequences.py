@@ -29,6 +29,16 @@ QUESTIONS = [
 ]
 
 
+CLOCK = {"name", "fitted", "last_lesson", "changed"}  # not of the state
+
+
+def without_clock(answer):
+    """Return an answer without what depends on when and where it was given."""
+    if isinstance(answer, dict):
+        return {name: without_clock(value) for name, value in answer.items() if name not in CLOCK}
+    return [without_clock(value) for value in answer] if isinstance(answer, list) else answer
+
+
 def lesson(number):
     """Return a correction that changes the answers to all questions."""
     return Learn(f"{TEXT} in a car", added=["fruit"], rejected=["vehicle"] if number % 2 else [])
@@ -99,7 +109,7 @@ def test_an_answer_under_load_is_that_of_its_sequence(tmp_path, workers, n):
         if "sequences" in body:  # only its first texts are of the sequence of the answer
             assert body["sequences"][0] == header
             continue
-        assert body == expected[i, header], QUESTIONS[i]
+        assert without_clock(body) == without_clock(expected[i, header]), QUESTIONS[i]
 
 
 @pytest.mark.parametrize("path", ["/v1/rank/batch", "/v1/assign"])

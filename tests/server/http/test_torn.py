@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,7 @@ ASKED = 1500
 class _Alone:
     closed = False
     token = ""
+    path = Path("home") / "journal.sqlite"
 
 
 @pytest.fixture
@@ -73,9 +75,12 @@ def test_reasons_are_of_the_sequence_that_they_say(learning):
     asyncio.run(run())
 
 
-def test_a_word_and_the_model_are_of_the_sequence_that_they_say(learning):
+def test_a_word_and_the_model_are_of_the_sequence_that_they_say(learning, tmp_path):
+    journal_client = _Alone()
+    journal_client.path = Home.create(tmp_path / "home", base()).journal_path
+
     async def run():
-        service = Service(learning, _Alone())
+        service = Service(learning, journal_client)
         for _ in range(ASKED):
             found = introspection.word(Call(service, WordRequest("pear"), None, ()))
             assert found.labels[0].label == str(found.sequence)
