@@ -148,7 +148,12 @@ def view_states(visit):
             visit.press("Escape")
 
 
-@pytest.mark.parametrize("screen", [*WINDOWS])
+IN_CI = ("light", "phone", "400%")  # the others take minutes
+
+
+@pytest.mark.parametrize(
+    "screen", [screen if screen in IN_CI else pytest.param(screen, marks=pytest.mark.slow) for screen in WINDOWS]
+)
 @pytest.mark.parametrize("states", [bench_states, queue_states, view_states])
 def test_axe_finds_nothing_in_any_state(open_visit, axe, screen, states):
     visit = open_visit(**WINDOWS[screen])
