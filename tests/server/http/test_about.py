@@ -28,13 +28,13 @@ def test_a_visitor_learns_which_model_it_is(tmp_path, workers):
         assert len(found["examples"]) == 3
         assert set(found["examples"]) <= set(TEXTS)
         assert found["explained_bytes"] == 65_536
-        assert "last_lesson" not in found
+        assert "last_correction" not in found
         client.learn("one more text of some length", added=["n"])
-        last = datetime.fromisoformat(client.model()["last_lesson"])
+        last = datetime.fromisoformat(client.model()["last_correction"])
         assert abs(last - datetime.now(UTC)) < timedelta(minutes=5)
     with Running(tmp_path / "state", "--workers", workers, "--name", "Library") as server, server.client() as client:
         found = client.model()
-        assert (found["name"], datetime.fromisoformat(found["last_lesson"])) == ("Library", last)
+        assert (found["name"], datetime.fromisoformat(found["last_correction"])) == ("Library", last)
         assert abs(datetime.fromisoformat(found["fitted"]).timestamp() - fitted) < 1
 
 

@@ -45,6 +45,15 @@ def test_the_document_names_every_route_and_every_route_is_in_it(tmp_path):
     assert json.dumps(document).count('"$ref"') > 10
 
 
+@pytest.mark.parametrize("path", ["/v1/records", "/v1/records?format=jsonl"])
+def test_the_media_types_of_an_answer_are_documented(tmp_path, path):
+    async def conversation(client):
+        return (await client.get("/openapi.json")).json(), (await client.get(path)).headers["content-type"]
+
+    document, media_type = talk(Home.create(tmp_path / "home", base()), conversation)
+    assert media_type in document["paths"]["/v1/records"]["get"]["responses"]["200"]["content"]
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     home = Home.create(tmp_path_factory.mktemp("served") / "home", base())

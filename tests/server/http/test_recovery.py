@@ -112,6 +112,14 @@ def test_a_worker_that_failed_is_replaced(tmp_path, faults):
     with Faulty(tmp_path, home, "worker", "--workers", 2) as server, server.client() as client:
         client.learn("apple pie", added=["dessert"])
         before = server.workers()
+        seen = set()
+
+        def both_have_applied_it():
+            answer = httpx.get(server.url + "/v1/model", headers={"X-Abound-Sequence": "1"}, timeout=120)
+            seen.add(int(answer.headers.get("x-abound-worker", 0)))
+            return seen >= set(before)
+
+        until(both_have_applied_it)  # else the fault may hit record 1 in a slow worker
         server.fail(*faults)
         client.learn("apple juice", added=["drink"])
         until(lambda: server.faults_left == [] and len(set(server.workers()) - set(before)) == 1)

@@ -29,7 +29,7 @@ QUESTIONS = [
 ]
 
 
-CLOCK = {"name", "fitted", "last_lesson", "changed"}  # not of the state
+CLOCK = {"name", "fitted", "last_correction", "changed"}  # not of the state
 
 
 def without_clock(answer):

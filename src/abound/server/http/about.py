@@ -59,7 +59,7 @@ def _describe(service: Service, state_hash: str | None) -> About:
             name=service.name,
             explained_bytes=EXPLAIN_BYTES,
             fitted=UNSET if fitted is None else iso_time(round(fitted * 1e6)),
-            last_lesson=iso_time(replica.history.last_time) if replica.history.last_time else UNSET,
+            last_correction=iso_time(replica.history.last_time) if replica.history.last_time else UNSET,
             examples=list(tagger.examples or replica.history.texts),
             fields=UNSET if tagger.encoder.fields is None else list(tagger.encoder.fields),
             state_hash=UNSET if state_hash is None else state_hash,

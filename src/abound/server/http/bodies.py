@@ -427,7 +427,7 @@ class About(_Response):
     name: Annotated[str, Meta(description="That of its directory, or of `abound serve --name`.")]
     explained_bytes: Annotated[int, Meta(description="The longest text that can be ranked with `explain`.")]
     fitted: Annotated[str, Meta(description="When the model was written.")] | UnsetType = UNSET
-    last_lesson: Annotated[str, Meta(description="When the last correction was learned.")] | UnsetType = UNSET
+    last_correction: Annotated[str, Meta(description="When the last correction was learned.")] | UnsetType = UNSET
     examples: Annotated[
         list[str], Meta(description="Short texts of the training data or, if it has none, of the last corrections.")
     ] = []

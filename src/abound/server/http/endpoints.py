@@ -88,6 +88,8 @@ class Endpoint:
         Maximum bytes of the body.
     media_types : tuple of str
         Media types of a body that is a file; the request is then a `FileRequest`. Empty if the body is JSON.
+    other_media_types : tuple of str
+        Media types of an answer besides `media_type`, for an `Encoded` answer that names its own.
     """
 
     method: str
@@ -101,6 +103,7 @@ class Endpoint:
     keyed: bool = False
     media_type: str = "application/json"
     media_types: tuple[str, ...] = ()
+    other_media_types: tuple[str, ...] = ()
     errors: tuple[int, ...] = ()
     decoder: "msgspec.json.Decoder[Any]" = field(init=False, repr=False, compare=False)
     name: str = field(init=False)

@@ -101,7 +101,8 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
 
 def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
     schema = refs[endpoint.response] if _is_struct(endpoint.response) else {}  # anything of its media type
-    content = {endpoint.media_type: {"schema": schema}}
+    content: dict[str, Any] = {media_type: {} for media_type in endpoint.other_media_types}
+    content[endpoint.media_type] = {"schema": schema}
     responses: dict[str, Any] = {"200": {"description": "Success.", "headers": _SEQUENCE, "content": content}}
     statuses = {400, 422, *endpoint.errors}
     if endpoint.waits:

@@ -378,6 +378,7 @@ ENDPOINTS = (
         "Export a queue with its decisions",
         Scope.LEARN,
         media_type=JSONL.decode(),
+        other_media_types=(CSV.decode(),),
         errors=(404,),
     ),
     Endpoint(

@@ -215,7 +215,16 @@ def _encode(page: Page, names: dict[str, str], sequence: int) -> Encoded:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v1/records", records, RecordsRequest, Records, "List the records of the journal", Scope.LEARN),
+    Endpoint(
+        "GET",
+        "/v1/records",
+        records,
+        RecordsRequest,
+        Records,
+        "List the records of the journal",
+        Scope.LEARN,
+        other_media_types=(JSONL.decode(),),
+    ),
     Endpoint("POST", "/v1/undo", undo, ExcludeRequest, Learned, "Undo records", Scope.LEARN, keyed=True),
     Endpoint("POST", "/v1/forget", forget, ExcludeRequest, Learned, "Forget records", Scope.ADMIN, keyed=True),
 )

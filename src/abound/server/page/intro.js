@@ -12,7 +12,7 @@ const example = (text, onTry) => h("li", {}, h("button", { type: "button", class
 
 /** The introduction; `onTry` receives the text of an example. */
 export function intro(info, onTry) {
-  const { name, rows, labels, fitted, last_lesson: last, examples = [] } = info;
+  const { name, rows, labels, fitted, last_correction: last, examples = [] } = info;
   return h("div", { class: "intro" },
     h("p", {}, "Type or paste a text. The page suggests its labels, shows which words speak for them, and learns from your corrections."),
     examples.length > 0 && [h("h3", {}, "Try one of these"), h("ul", { class: "tries" }, examples.map((text) => example(text, onTry)))],

@@ -16,6 +16,8 @@ import { askToShare } from "./queue_share.js";
 import { read, write, writeLarge } from "./store.js";
 import { Workbench } from "./workbench.js";
 
+/** The state of a text as the end of a sentence. */
+const stateWords = (state) => (state === "none" ? "marked \u201cnone fits\u201d" : STATES[state]);
 const NOTHING = "No label is decided. Accept or add one, press z if none fits, or s to skip this text.";
 const FULL = "This browser has no room left to keep decisions. Export them and close the file.";
 
@@ -142,7 +144,7 @@ class FileQueue {
     const entry = model.at(row);
     this.restoreButton.hidden = this.isAtEnd || !model.isEdited(row);
     if (this.isAtEnd) this.columns.element.hidden = true;
-    else if (!this.state.textContent && entry.state !== "open") this.tell(`This text is ${{ ...STATES, none: "marked: none fits" }[entry.state]}.`);
+    else if (!this.state.textContent && entry.state !== "open") this.tell(`This text is ${stateWords(entry.state)}.`);
     this.list.draw(row);
   }
 
@@ -250,7 +252,7 @@ class FileQueue {
   }
 
   changed({ row, isElsewhere }) {
-    if (isElsewhere && row === this.row && this.model.at(row).state !== "open") this.tell(`This text was ${STATES[this.model.at(row).state]} in another tab.`);
+    if (isElsewhere && row === this.row && this.model.at(row).state !== "open") this.tell(`This text was ${stateWords(this.model.at(row).state)} in another tab.`);
     this.draw();
   }
 
