@@ -72,7 +72,7 @@ def main() -> None:
             print(json.dumps(give_subjects(model, rows, Path(folder)), indent=1))
         else:
             with Server(model) as server, chromium() as browser:
-                pictures.teach(server.address, rows[: pictures.LESSONS])
+                pictures.teach(server.address, rows[: pictures.CORRECTIONS])
                 print(*pictures.take(browser, server.address, IMAGES), sep="\n")
 
 

@@ -17,7 +17,7 @@ PHONE: dict[str, Any] = {
 }  # fmt: skip
 ZOOM: dict[str, Any] = {"viewport": {"width": 600, "height": 400}, "device_scale_factor": 2}
 FORCED: dict[str, Any] = {**DARK, "forced_colors": "active"}
-LESSONS = 400
+CORRECTIONS = 400
 TABLE = (
     b"id,title,year\n1,Wooden boats of the archipelago,1990\n2,Climate change and forest fires,2021\n"
     b"3,A history of the violin,2004\n4,Teaching mathematics to young children,2015\n"
@@ -107,7 +107,7 @@ def visit(part: str, sign: str) -> Callable[["Page"], None]:
 
 
 def question(page: "Page") -> None:
-    visit("lessons", ".log-entry")(page)
+    visit("history", ".log-entry")(page)
     page.locator(".log-acts button").first.click()
     page.wait_for_timeout(300)
 
@@ -141,9 +141,9 @@ PICTURES: tuple[tuple[str, dict[str, Any], Callable[["Page"], None]], ...] = (
     ("gone", LIGHT, gone),
     ("word", DARK, visit("word?word=fires", ".votes tr")),
     ("progress", DARK, visit("progress", ".chart")),
-    ("lessons", LIGHT, visit("lessons", ".log-entry")),
-    ("lessons-phone", {**PHONE, "color_scheme": "dark"}, visit("lessons", ".log-entry")),
-    ("take-back", LIGHT, question),
+    ("history", LIGHT, visit("history", ".log-entry")),
+    ("history-phone", {**PHONE, "color_scheme": "dark"}, visit("history", ".log-entry")),
+    ("undo", LIGHT, question),
     ("zoom", ZOOM, decide_small),
     ("forced-colours", FORCED, decide_small),
     ("learned", LIGHT, learned),

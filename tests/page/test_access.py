@@ -124,7 +124,7 @@ def view_states(visit):
         ("label?name=11855", ".votes"),
         ("word?word=fires", ".votes"),
         ("progress", ".chart"),
-        ("lessons", ".log-entry"),
+        ("history", ".log-entry"),
     ):
         visit.open(part)
         page.wait_for_selector(sign)
@@ -138,11 +138,11 @@ def view_states(visit):
         elif part == "progress":
             page.get_by_text("As a table").click()
             yield "progress as a table"
-        elif part == "lessons":
+        elif part == "history":
             page.locator(".filter-card").evaluate("(card) => { card.open = true; }")
             yield "filters"
             page.locator(".log-acts button").first.click()
-        if page.locator("dialog").count() or part in ("lessons", "label?name=11855"):
+        if page.locator("dialog").count() or part in ("history", "label?name=11855"):
             page.wait_for_selector("dialog[open]")
             yield f"question of {part}"
             visit.press("Escape")
@@ -298,12 +298,12 @@ def test_a_session_by_roles_and_names_alone(visit):
     page.wait_for_function("() => document.getElementById('spoken').textContent !== ''")
     page.get_by_role("region", name="Decisions").get_by_text("Learned.").wait_for()
     assert visit.sequence == before + 1
-    page.get_by_role("navigation", name="Sections").get_by_role("link", name="Lessons").click()
-    page.get_by_role("heading", name="Lessons", level=1).wait_for()
+    page.get_by_role("navigation", name="Sections").get_by_role("link", name="History").click()
+    page.get_by_role("heading", name="History", level=1).wait_for()
     entry = page.get_by_role("main").get_by_role("listitem").filter(has_text=text)
     entry.get_by_role("link", name=first).wait_for()
-    entry.get_by_role("button", name="Take back").click()
-    page.get_by_role("dialog", name="Take back this lesson?").get_by_role("button", name="Cancel").click()
+    entry.get_by_role("button", name="Undo").click()
+    page.get_by_role("dialog", name="Undo this correction?").get_by_role("button", name="Cancel").click()
     page.get_by_role("navigation", name="Sections").get_by_role("link", name="Labels").click()
     page.get_by_role("searchbox", name="Find a label").fill(first)
     page.get_by_role("rowheader", name=first).first.wait_for()
@@ -323,12 +323,12 @@ def test_a_session_by_keys_alone(visit):
     page.locator(".log-entry", has_text=text).wait_for()
     for _ in range(40):
         visit.press("Tab")
-        if page.evaluate(FOCUSED) == "BUTTON Take back":
+        if page.evaluate(FOCUSED) == "BUTTON Undo":
             break
     visit.press("Enter")
-    page.get_by_role("dialog", name="Take back this lesson?").wait_for()
+    page.get_by_role("dialog", name="Undo this correction?").wait_for()
     visit.press("Escape")
-    assert page.evaluate(FOCUSED) == "BUTTON Take back"
+    assert page.evaluate(FOCUSED) == "BUTTON Undo"
     visit.press("g")
     page.locator(".verdict").wait_for()
     visit.press("l")

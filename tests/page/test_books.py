@@ -1,4 +1,4 @@
-"""Books get their subjects by keyboard: exactly, with few keys, one lesson a book."""
+"""Books get their subjects by keyboard: exactly, with few keys, one correction a book."""
 
 import pytest
 
@@ -16,10 +16,10 @@ def names():
     return dict(line.split("\t", 1) for line in lines)
 
 
-def lessons(visit):
-    """Return the labels of each lesson by its text."""
+def corrections(visit):
+    """Return the labels of each correction by its text."""
     records = visit.get("v1/records?limit=100")["records"]
-    assert len({record["text"] for record in records}) == len(records)  # one lesson a text
+    assert len({record["text"] for record in records}) == len(records)  # one correction a text
     return {record["text"]: sorted(record.get("accepted", []) + record.get("added", [])) for record in records}
 
 
@@ -32,13 +32,13 @@ def test_books_by_keyboard(browser, open_visit, model, names, tmp_path, n):
         visit.address = server.address
         found = catalogue(visit.page, server.address, books, names, tmp_path)
         print(found)
-        assert lessons(visit) == {text: sorted(labels) for text, labels in books}
+        assert corrections(visit) == {text: sorted(labels) for text, labels in books}
         by_page = visit.get("v1/progress")["points"]
         visit.page.goto("about:blank")
         visit.problems[:] = [problem for problem in visit.problems if "asked another host" not in problem]
     if n == 30:
         assert found["keys_a_book"] <= MOST_KEYS
-    # The same lessons through the interface alone: progress is the same.
+    # The same corrections through the interface alone: progress is the same.
     with stage.Server(path, "--state", str(tmp_path / "api")) as server:
         visit.address = server.address
         rights = []

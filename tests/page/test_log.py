@@ -1,4 +1,4 @@
-"""The lessons: who taught what, when and from where; taken back, and exported."""
+"""The history: who taught what, when and from where; undone, and exported."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ def stage_of_titles(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def taught(browser, stage_of_titles):
-    """Lessons of two people from two sources."""
+    """Corrections of two people from two sources."""
     context = browser.new_context()
     for number, (text, labels) in enumerate(stage_of_titles.rows[:TAUGHT]):
         origin = {WHO: ("ann", "bob")[number % 2], "X-Abound-Source": ("page", "client")[number % 2]}
@@ -39,7 +39,7 @@ def taught(browser, stage_of_titles):
 @pytest.fixture
 def log(open_visit, taught):
     visit = open_visit(extra_http_headers={WHO: "zoe"}, accept_downloads=True)
-    visit.open("lessons")
+    visit.open("history")
     visit.page.wait_for_selector(".log-entry")
     return visit
 
@@ -48,10 +48,10 @@ def entries(page):
     return [int(entry.get_attribute("data-sequence")) for entry in page.locator(".log-entry").all()]
 
 
-def test_each_lesson_says_who_when_and_from_where(log, taught):
+def test_each_correction_says_who_when_and_from_where(log, taught):
     page = log.page
     listed = log.get("v1/records?kind=learn&limit=1&before=61")
-    page.goto(f"{log.address}/#/lessons?kind=learn&text={taught[-1][0][:30]}")
+    page.goto(f"{log.address}/#/history?kind=learn&text={taught[-1][0][:30]}")
     page.wait_for_function("() => document.querySelectorAll('.log-entry').length === 1")
     entry = page.locator(".log-entry")
     (record,) = listed["records"]
@@ -96,33 +96,33 @@ def test_filters_are_kept_in_the_address(log):
     page.get_by_text("No entry matches.").wait_for()
     page.get_by_role("button", name="Clear the filters").click()
     page.wait_for_selector(".log-entry")
-    assert page.evaluate("location.hash") == "#/lessons"
+    assert page.evaluate("location.hash") == "#/history"
 
 
-def test_a_lesson_is_taken_back_after_a_question_and_counts_again(log, taught):
+def test_a_correction_is_undone_after_a_question_and_counts_again(log, taught):
     page = log.page
     record = log.get("v1/records?kind=learn&limit=1&who=ann")["records"][0]
     row = f"[data-sequence='{record['sequence']}']"
     before = log.get("v1/model")["rows"]
-    page.locator(f"{row} button", has_text="Take back").click()
+    page.locator(f"{row} button", has_text="Undo").click()
     log.press("Enter")  # on Cancel: nothing happens
     page.get_by_role("dialog").wait_for(state="detached")
     assert log.get("v1/model")["rows"] == before
-    page.locator(f"{row} button", has_text="Take back").click()
+    page.locator(f"{row} button", has_text="Undo").click()
     page.get_by_label("Reason").fill("a wrong click")
-    page.get_by_role("dialog").get_by_role("button", name="Take back").click()
-    page.locator(f"{row} .log-state", has_text="Taken back").wait_for(timeout=120_000)
+    page.get_by_role("dialog").get_by_role("button", name="Undo").click()
+    page.locator(f"{row} .log-state", has_text="Undone").wait_for(timeout=120_000)
     assert log.get("v1/model")["rows"] == before - 1
     newest = log.get("v1/records?limit=1")["records"][0]
     assert (newest["kind"], newest["who"], newest["records"], newest["reason"]) == (
         "undo", "zoe", [record["sequence"]], "a wrong click",
     )  # fmt: skip
     page.locator(f"{row} button:focus", has_text="Count it again").wait_for()
-    assert page.locator("#spoken").text_content() == f"Entry {record['sequence']}: taken back."
+    assert page.locator("#spoken").text_content() == f"Entry {record['sequence']}: undone."
     log.press("Enter")
     page.get_by_role("dialog").get_by_text("Reason: a wrong click").wait_for()
     page.get_by_role("dialog").get_by_role("button", name="Count it again").click()
-    page.locator(f"{row} button", has_text="Take back").wait_for(timeout=120_000)
+    page.locator(f"{row} button", has_text="Undo").wait_for(timeout=120_000)
     assert log.get("v1/model")["rows"] == before
 
 
@@ -142,15 +142,15 @@ def test_what_is_filtered_is_exported(log):
     assert [int(row["entry"]) for row in rows] == [record["sequence"] for record in wanted["records"]]
     assert [row["text"] for row in rows] == [record["text"] for record in wanted["records"]]
     assert rows[0]["added"] == "; ".join(wanted["names"][label] for label in wanted["records"][0]["added"])
-    assert download.value.suggested_filename == "lessons.csv"
+    assert download.value.suggested_filename == "history.csv"
 
 
 def test_the_log_of_a_label_is_reached_from_its_page(log, taught):
     page = log.page
     label = taught[0][1][0]
     page.goto(f"{log.address}/#/label?name={label}")
-    page.get_by_role("link", name="All lessons on this label").click()
-    page.locator("h1", has_text="Lessons").wait_for()
+    page.get_by_role("link", name="All corrections of this label").click()
+    page.locator("h1", has_text="History").wait_for()
     page.wait_for_selector(".log-entry")
     assert entries(page) == [record["sequence"] for record in log.get(f"v1/records?label={label}&limit=25")["records"]]
 
@@ -159,8 +159,8 @@ def test_a_refused_undo_is_said_in_the_dialog(log):
     page = log.page
     problem = {"title": "no", "status": 403, "detail": "record 1 is not yours"}
     page.route("**/v1/undo", lambda route: route.fulfill(status=403, body=json.dumps(problem)))
-    page.locator(".log-entry button", has_text="Take back").first.click()
-    page.get_by_role("dialog").get_by_role("button", name="Take back").click()
+    page.locator(".log-entry button", has_text="Undo").first.click()
+    page.get_by_role("dialog").get_by_role("button", name="Undo").click()
     page.get_by_role("alert").filter(has_text="This key does not allow this action.").first.wait_for()
     assert page.get_by_role("dialog").is_visible()
     log.problems.clear()  # the browser tells of the status

@@ -82,7 +82,7 @@ def test_each_way_to_decide_and_the_export_in_the_format_of_the_file(queue):
     assert (rows[0]["rejected"], rows[0]["rejected_names"]) == (second["label"], second["name"])
     assert rows[1]["labels"] == ""
     queue.settled(before + 1)
-    assert queue.sequence == before + 1  # one lesson; a skipped text and "none fits" teach nothing
+    assert queue.sequence == before + 1  # one correction; a skipped text and "none fits" teach nothing
 
 
 def test_texts_are_listed_filtered_searched_and_picked(queue):
@@ -224,7 +224,7 @@ def test_json_lines_keep_their_fields_and_get_names(visit):
     }  # fmt: skip
 
 
-def test_a_lesson_that_is_undone_reopens_its_text(queue):
+def test_a_correction_that_is_undone_reopens_its_text(queue):
     page, before = queue.page, queue.sequence
     queue.press("a", "Enter")
     at(queue, 2)

@@ -40,7 +40,7 @@ def shows(visit, query):
         ("Texts", "frequent", "descending"),
         ("Label", "name", "ascending"),
         ("Refused", "rejected", "descending"),
-        ("Last lesson", "recent", "descending"),
+        ("Last correction", "recent", "descending"),
     ],
 )
 def test_all_labels_are_sorted_and_paged(visit, header, sort, direction):
@@ -116,7 +116,7 @@ def test_progress_has_a_verdict_dates_and_an_interval(visit):
     assert last.locator("td").all_text_contents()[1:] == [share, f"{low} to {high}"]
 
 
-def test_without_lessons_each_view_says_what_will_be_there(open_visit):
+def test_without_corrections_each_view_says_what_will_be_there(open_visit):
     visit = open_visit()
     page = visit.page
     nothing = {"verdict": {"share": 0, "margin": 0, "direction": "unknown", "sentence": "", "corrections": 0}}
@@ -129,7 +129,7 @@ def test_without_lessons_each_view_says_what_will_be_there(open_visit):
     page.route("**/v1/labels?**", lambda route: route.fulfill(json={"sequence": 0, "labels": [], "total": 0}))
     for part, words in (
         ("progress", "There are no recent corrections."),
-        ("lessons", "Nothing was taught yet."),
+        ("history", "Nothing was taught yet."),
         ("labels", "There are no labels yet."),
     ):
         page.goto(f"{visit.address}/#/{part}")

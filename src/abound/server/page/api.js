@@ -152,7 +152,7 @@ export const records = (filters, signal) => request("GET", "v1/records", { query
 
 const UNDO_TRIES = 20; // the server answers within 25 seconds, also if it is not done yet
 
-/** Take back records; the server may need several requests for it. */
+/** Undo records; the server may need several requests for it. */
 export async function undo(numbers, reason = "", key = newKey()) {
   for (let tries = 1; ; tries += 1) {
     try {

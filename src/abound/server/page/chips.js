@@ -6,7 +6,7 @@ const SPOKEN = { accept: "accepted", reject: "rejected", add: "added" };
 const STATE = { learned: "learned", pending: "not sent yet", sending: "sending", waiting: "retrying" };
 
 export class Chips {
-  /** `onRemove` receives the decision that is taken back. */
+  /** `onRemove` receives the decision that is undone. */
   constructor(onRemove) {
     this.onRemove = onRemove;
     this.element = h("div", { class: "chips", role: "group", "aria-label": "Decisions on this text" });
@@ -16,7 +16,7 @@ export class Chips {
     const focused = [...this.element.children].indexOf(document.activeElement);
     fill(this.element, items.map((item) => h("button", {
       type: "button", class: `chip ${item.kind} ${item.state}`, onclick: () => this.onRemove(item),
-      "aria-label": `Take back: ${nameOf(item)}, ${SPOKEN[item.kind]}, ${STATE[item.state]}`, title: "Take this decision back",
+      "aria-label": `Undo: ${nameOf(item)}, ${SPOKEN[item.kind]}, ${STATE[item.state]}`, title: "Undo this decision",
     }, h("span", { class: "chip-kind" }, MARK[item.kind]), h("bdi", {}, nameOf(item)), item.state !== "pending" && h("span", { class: "chip-state" }, STATE[item.state]))));
     if (focused >= 0) (this.element.children[Math.min(focused, items.length - 1)] ?? null)?.focus();
   }

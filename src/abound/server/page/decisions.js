@@ -1,8 +1,8 @@
 // Decisions on texts. They are collected in this browser until the person is done with the text; then they are sent as
-// one lesson. Nothing is sent by a timer.
+// one correction. Nothing is sent by a timer.
 //
-// A lesson is stored with its idempotency key before it is sent: if the page is closed or the server does not answer, it
-// is sent again, and the server learns it once. If a text is decided on again, its former lesson is undone first.
+// A correction is stored with its idempotency key before it is sent: if the page is closed or the server does not answer, it
+// is sent again, and the server learns it once. If a text is decided on again, its former correction is undone first.
 import { journal, learn, undo } from "./api.js";
 import { keyOf } from "./dom.js";
 import { Kept } from "./kept.js";
@@ -21,8 +21,8 @@ const isOpen = (entry) => !isSame(entry.items, base(entry));
 class Decisions extends EventTarget {
   constructor() {
     super();
-    this.last = null; // the last lesson that this page has taught: {text, items}
-    this.running = new Map(); // text -> {why} of the lessons that this tab sends; why: the problem of the last attempt
+    this.last = null; // the last correction that this page has taught: {text, items}
+    this.running = new Map(); // text -> {why} of the corrections that this tab sends; why: the problem of the last attempt
     this.kept = new Kept(() => this.dispatchEvent(new Event("change")));
     addEventListener("abound:key", () => this.resume());
     this.resume();
@@ -88,12 +88,12 @@ class Decisions extends EventTarget {
     return this.running.get(text)?.why ? "waiting" : "sending";
   }
 
-  /** Whether a text has decisions, or changes to its lesson, that the person is not done with. */
+  /** Whether a text has decisions, or changes to its correction, that the person is not done with. */
   isOpen(text) {
     return Boolean(this.kept.get(text)?.isOpen);
   }
 
-  /** Whether the server has learnt a lesson on a text. */
+  /** Whether the server has learnt a correction on a text. */
   isLearned(text) {
     return Boolean(this.kept.get(text)?.learned);
   }
@@ -103,14 +103,14 @@ class Decisions extends EventTarget {
     return this.kept.all().filter((entry) => entry.isOpen);
   }
 
-  /** Drafts and lessons that are not learnt yet: [{text, items, state, why}]. */
+  /** Drafts and corrections that are not learnt yet: [{text, items, state, why}]. */
   get pending() {
     return this.kept.all().filter((entry) => entry.isOpen || entry.sent || entry.again).map((entry) => ({
       text: entry.text, items: entry.items, state: entry.isOpen ? "pending" : this.stateOf(entry.text), why: this.running.get(entry.text)?.why,
     }));
   }
 
-  /** The text stays the same work after a small edit: its decisions move along, unless a lesson was made of them. */
+  /** The text stays the same work after a small edit: its decisions move along, unless a correction was made of them. */
   move(from, to) {
     const entry = this.kept.fresh(from);
     if (!entry.isOpen || entry.sent || entry.learned || this.kept.get(to)) return;
@@ -118,7 +118,7 @@ class Decisions extends EventTarget {
     this.store({ ...entry, text: to });
   }
 
-  /** The person is done with a text: store its lesson, then send it. Return {isNew, isDurable}. */
+  /** The person is done with a text: store its correction, then send it. Return {isNew, isDurable}. */
   submit(text) {
     const entry = this.kept.fresh(text);
     if (!isOpen(entry)) return { isNew: false, isDurable: true };
@@ -135,8 +135,8 @@ class Decisions extends EventTarget {
     this.store(Object.assign(entry, { items: entry.learned ?? [], past: [] }));
   }
 
-  /** Take back the lesson on a text: the server undoes it, and its decisions are dropped. */
-  takeBack(text) {
+  /** Undo the correction of a text on the server. Its decisions are dropped. */
+  undoCorrection(text) {
     const entry = this.kept.fresh(text);
     const gone = entry.items;
     if (!entry.sent && !entry.learned) return Promise.resolve(false);
@@ -156,7 +156,7 @@ class Decisions extends EventTarget {
 
   // -- sending ----------------------------------------------------------------------------------------------------
 
-  /** Send the lesson of a text and newer ones, one after another; return whether all were learnt. */
+  /** Send the correction of a text and newer ones, one after another; return whether all were learnt. */
   async send(text) {
     if (this.running.has(text)) {
       this.running.get(text).retry?.();
@@ -175,7 +175,7 @@ class Decisions extends EventTarget {
     }
   }
 
-  /** Make one attempt; return false if the server refused the lesson. */
+  /** Make one attempt; return false if the server refused the correction. */
   async attempt(text, run) {
     const entry = this.kept.fresh(text);
     if (!entry.sent) this.store(Object.assign(entry, { sent: { id: newId(), items: entry.items }, again: false }));
@@ -188,7 +188,7 @@ class Decisions extends EventTarget {
     } catch (error) {
       const kept = Boolean(error.mayPass || error.needsKey);
       run.why = error.message;
-      if (!kept) this.store(Object.assign(this.kept.fresh(text), { sent: null, again: false })); // decisions again, not a lesson
+      if (!kept) this.store(Object.assign(this.kept.fresh(text), { sent: null, again: false })); // decisions again, not a correction
       this.dispatchEvent(new Event("change"));
       this.dispatchEvent(new CustomEvent("refused", { detail: { error, batch: { text, items: sent.items }, kept } }));
       if (!kept) return false;
@@ -197,7 +197,7 @@ class Decisions extends EventTarget {
     }
   }
 
-  /** Undo the former lesson of the text, if there is one, and teach the new one, if it has decisions. */
+  /** Undo the former correction of the text, if there is one, and teach the new one, if it has decisions. */
   async teach(text, { sent, sequence, journal: written }) {
     let answer = { sequence: 0 };
     if (sequence && written === journal()) {
@@ -209,9 +209,9 @@ class Decisions extends EventTarget {
       this.store(Object.assign(this.kept.fresh(text), { learned: null, sequence: 0 }));
     }
     if (!sent.items.length) return { ...answer, isUndo: true };
-    const lesson = { id: sent.id, text, accepted: [], rejected: [], added: [] };
-    for (const { label, kind } of sent.items) lesson[FIELD[kind]].push(label);
-    return learn(lesson);
+    const correction = { id: sent.id, text, accepted: [], rejected: [], added: [] };
+    for (const { label, kind } of sent.items) correction[FIELD[kind]].push(label);
+    return learn(correction);
   }
 
   finish(text, sent, answer) {

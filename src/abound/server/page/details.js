@@ -49,7 +49,7 @@ function labelContent(details, shown) {
   const others = (details.names ?? []).slice(1);
   const former = details.former ?? (details.aliases ?? []).map(String);
   const listed = (words, names) => names.length > 0 && h("p", { class: "hint" }, words, names.flatMap((other, i) => [i ? ", " : "", bdi(other)]));
-  const lessons = h("a", { href: `#/lessons?label=${encodeURIComponent(details.label)}` }, "All lessons on this label");
+  const corrections = h("a", { href: `#/history?label=${encodeURIComponent(details.label)}` }, "All corrections of this label");
   return [
     h("p", { class: "crumbs" }, h("a", { href: "#/labels" }, "Labels"), details.path.flatMap((above) => [" › ", labelLink(above)])),
     h("div", { class: "page-head" }, h("h1", { dir: "auto" }, shown), String(details.label) !== shown && h("code", { class: "label-id" }, String(details.label))),
@@ -63,7 +63,7 @@ function labelContent(details, shown) {
           details.rivals.length ? h("ul", { class: "rivals" }, details.rivals.map((rival) => h("li", {}, labelLink(rival),
             h("span", { class: "rival-words" }, rival.words.flatMap((word, i) => [i ? " · " : "", wordLink(word)])))))
             : nothing("No other label shares these words.")),
-        card("Recent decisions", lessons,
+        card("Recent decisions", corrections,
           details.examples.length ? h("ul", { class: "examples" }, details.examples.map((example) => h("li", {},
             h("span", { class: `done ${example.decision}` }, DECISION[example.decision] ?? ""), h("span", { dir: "auto", class: "example-text" }, example.text))))
             : nothing("There is no recent decision on this label.")),

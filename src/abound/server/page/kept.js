@@ -1,12 +1,12 @@
 // What was decided on each text, kept in this browser: one entry for each text, shared by all tabs.
 //
 // An entry is {text, items, past, sent, again, learned, sequence, changed}. `items` are the decisions as shown, `past` the
-// states before them, `sent` the lesson on its way {id, items}, `again` whether the person is done with newer items, and
-// `learned` the items of the lesson that the server has learnt as the record `sequence` of `journal`.
+// states before them, `sent` the correction on its way {id, items}, `again` whether the person is done with newer items, and
+// `learned` the items of the correction that the server has learnt as the record `sequence` of `journal`.
 import { forget, names, read, write } from "./store.js";
 
 const PREFIX = "decided:";
-const REMEMBERED = 1000; // texts whose lessons are learnt
+const REMEMBERED = 1000; // texts whose corrections are learnt
 const LONGEST_PAST = 50;
 
 let named = ["", ""]; // the last text and its name
@@ -87,7 +87,7 @@ export class Kept {
     forget(PREFIX + name);
   }
 
-  /** The name of the text whose lesson has this number in a journal, or undefined. */
+  /** The name of the text whose correction has this number in a journal, or undefined. */
   withRecord(sequence, journal) {
     return [...this.entries].find(([, entry]) => entry.sequence === sequence && entry.journal === journal)?.[0];
   }
@@ -96,7 +96,7 @@ export class Kept {
     if (this.entries.size > REMEMBERED) this.dropOldest();
   }
 
-  /** Forget the lesson that was learnt first; return whether there was one. */
+  /** Forget the correction that was learnt first; return whether there was one. */
   dropOldest(except = "") {
     let oldest = null;
     for (const [name, entry] of this.entries) {

@@ -6,11 +6,11 @@ let bound = new Map(); // key -> {act, stays}
 let mustWait = () => false;
 let pressed = []; // keys that wait until the labels of the next text are there
 const GROUPS = [
-  ["Everywhere", [["t", "Tag"], ["q", "Queue"], ["l", "Labels"], ["g", "Progress"], ["h", "Lessons"], ["?", "This help"]]],
+  ["Everywhere", [["t", "Tag"], ["q", "Queue"], ["l", "Labels"], ["g", "Progress"], ["h", "History"], ["?", "This help"]]],
   ["Labels of a text", [
     ["1 – 9, 0", "Accept one of the first ten labels"], ["j", "Next label"], ["k", "Previous label"], ["a", "Accept"], ["r", "Reject"],
-    ["/", "Add a label"], ["m", "More labels"], ["w", "Why this label"], ["u", "Undo the last decision, or take back the lesson"],
-    ["o", "Details of the label"], ["e", "Edit the text"], ["Enter", "Done: send the decisions as one lesson"],
+    ["/", "Add a label"], ["m", "More labels"], ["w", "Why this label"], ["u", "Undo the last decision or the last correction"],
+    ["o", "Details of the label"], ["e", "Edit the text"], ["Enter", "Done: send the decisions as one correction"],
   ]],
   ["Queue", [
     ["n", "Next text"], ["p", "Previous text"], ["f", "Next undecided text"], ["s", "Skip the text"], ["z", "None of the labels fits"],
@@ -62,7 +62,7 @@ export function showHelp() {
     h("div", { class: "key-groups" }, GROUPS.map(([title, keys]) => h("section", {}, h("h3", {}, title),
       h("dl", { class: "keys" }, keys.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does))))))),
     h("label", { class: "check" }, toggle, " Use single-key shortcuts"),
-    h("p", { class: "hint" }, "An accepted label can be clicked again to take the decision back. Nothing is sent before you are done with the text, and a lesson can be taken back."),
+    h("p", { class: "hint" }, "An accepted label can be clicked again to undo the decision. Nothing is sent before you are done with the text, and a correction can be undone."),
     h("div", { class: "dialog-acts" }, close));
   openDialog(dialog);
 }

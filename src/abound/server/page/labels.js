@@ -17,9 +17,9 @@ const COLUMNS = [
     cell: ({ quality }) => (quality ? percent(quality.f1) : "–") },
   { title: "Refused", orders: [["rejected", "descending"]], hint: "Of the recent corrections that offered it in the first ten labels, the share in which it was rejected or not chosen",
     cell: ({ rejected, offered }) => (rejected === undefined ? "–" : h("span", {}, percent(rejected), h("span", { class: "of" }, ` of ${count(offered)}`))) },
-  { title: "Last lesson", orders: [["recent", "descending"]], cls: "last-lesson", cell: ({ changed }) => (changed ? h("time", { datetime: changed, title: changed }, dayOf(changed)) : "–") },
+  { title: "Last correction", orders: [["recent", "descending"]], cls: "last-correction", cell: ({ changed }) => (changed ? h("time", { datetime: changed, title: changed }, dayOf(changed)) : "–") },
 ];
-const ORDERS = [["frequent", "most texts first"], ["name", "by name"], ["rejected", "most refused first"], ["recent", "last lesson first"], ["worst", "worst quality first"], ["best", "best quality first"]];
+const ORDERS = [["frequent", "most texts first"], ["name", "by name"], ["rejected", "most refused first"], ["recent", "last correction first"], ["worst", "worst quality first"], ["best", "best quality first"]];
 const needsQuality = (order) => order === "worst" || order === "best";
 
 export async function openLabels(main, info, query) {

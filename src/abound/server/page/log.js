@@ -1,4 +1,4 @@
-// The lessons: what was taught, when, by whom and from where; each can be taken back.
+// The history: what was taught, when, by whom and from where. Each entry can be undone.
 import * as api from "./api.js";
 import { dayOf, startOf, timeOf } from "./dates.js";
 import { bdi, count, fill, h, labelLink, plural, say } from "./dom.js";
@@ -11,7 +11,7 @@ const SHOWN = 25;
 const MOST_REQUESTS = 8; // until the person is asked whether to search further; each reads up to 2,000 records
 const TYPING_MS = 250; // after the last key, a search may read many records
 const EXPORTED_AT_ONCE = 1000;
-const KINDS = [["", "everything"], ["learn", "lessons"], ["undo", "taken back"], ["rename label", "labels renamed"], ["merge labels", "labels merged"],
+const KINDS = [["", "everything"], ["learn", "corrections"], ["undo", "undone"], ["rename label", "labels renamed"], ["merge labels", "labels merged"],
   ["retire label", "labels retired"], ["add label", "labels added"], ["name label", "labels named"]];
 const SOURCES = [["", "anywhere"], ["page", "this page"], ["client", "Python client"], ["command line", "command line"], ["api", "another program"]];
 const SOURCE_NAME = Object.fromEntries(SOURCES);
@@ -23,8 +23,8 @@ export async function openLog(main, info, query) {
   const list = h("ol", { class: "log" });
   const newer = h("button", { type: "button", class: "button", onclick: () => turn(-1) }, "Newer");
   const older = h("button", { type: "button", class: "button", onclick: () => turn(1) }, "Older");
-  const paging = h("nav", { class: "paging", "aria-label": "Pages of lessons" }, newer, older);
-  const place = h("div", {}, h("div", { class: "page-head" }, h("h1", {}, "Lessons"), exportButtons(form, status)), form.element, status, list, paging);
+  const paging = h("nav", { class: "paging", "aria-label": "Pages of the history" }, newer, older);
+  const place = h("div", {}, h("div", { class: "page-head" }, h("h1", {}, "History"), exportButtons(form, status)), form.element, status, list, paging);
   fill(main, place);
   bind({ "/": () => form.focus(), n: () => turn(1), p: () => turn(-1) });
   let cursors = [undefined]; // the `before` of each page up to the current one
@@ -71,7 +71,7 @@ export async function openLog(main, info, query) {
     paging.hidden = newer.disabled && older.disabled;
     if (records.length) status.textContent = `${plural(records.length, "entry", "entries")}, ${cursors.length > 1 ? `page ${count(cursors.length)}` : "the newest first"}`;
     else if (next !== undefined) status.textContent = "None of these entries matches. “Older” searches further.";
-    else status.textContent = hasFilter ? "No entry matches. A label is found by its full name." : "Nothing was taught yet. Each text that you finish with Done becomes one lesson, and is listed here.";
+    else status.textContent = hasFilter ? "No entry matches. A label is found by its full name." : "Nothing was taught yet. Each text that you finish with Done becomes one correction, and is listed here.";
   }
 
   await show();
@@ -99,7 +99,7 @@ function filterForm(query, onChange) {
   const first = text("text");
   const reset = h("button", { type: "reset", class: "quiet" }, "Clear the filters");
   const isOpen = matchMedia("(min-width: 46rem)").matches || FIELDS.some((name) => query.get(name));
-  const element = h("form", { role: "search", "aria-label": "Filter the lessons" }, h("details", { class: "filter-card card", open: isOpen }, h("summary", {}, "Filter"),
+  const element = h("form", { role: "search", "aria-label": "Filter the history" }, h("details", { class: "filter-card card", open: isOpen }, h("summary", {}, "Filter"),
     h("div", { class: "filters" }, field("Text contains", first), field("Label", text("label")), field("Who", text("who")),
       field("From", choice("source", SOURCES)), field("Show", choice("kind", KINDS)), field("Since", date("since")), field("Until", date("until")), reset)));
   for (const name of FIELDS) if (query.get(name)) element.elements[name].value = query.get(name);
@@ -107,7 +107,7 @@ function filterForm(query, onChange) {
   let typing = null;
   const changed = (event) => {
     const given = new URLSearchParams(FIELDS.filter(value).map((name) => [name, value(name)]));
-    history.replaceState(null, "", `#/lessons${given.size ? `?${given}` : ""}`);
+    history.replaceState(null, "", `#/history${given.size ? `?${given}` : ""}`);
     reset.hidden = !given.size;
     clearTimeout(typing);
     typing = setTimeout(onChange, event?.inputType ? TYPING_MS : 0);
@@ -166,24 +166,24 @@ const plain = (text) => (typeof text === "string" ? text : Object.entries(text ?
 function acts(record, names, reload) {
   const describedBy = { "aria-describedby": `log-${record.sequence}` };
   if (record.status === "undone") {
-    return [h("span", { class: "log-state" }, "Taken back"),
+    return [h("span", { class: "log-state" }, "Undone"),
       h("button", { type: "button", class: "button", ...describedBy, onclick: () => restore(record, reload) }, "Count it again")];
   }
   if (record.status !== "live") return h("span", { class: "log-state" }, record.status === "forgotten" ? "Forgotten" : "Skipped");
   if (record.kind === "undo" || record.kind === "forget") return null;
-  return h("button", { type: "button", class: "button", ...describedBy, onclick: () => takeBack(record, names, reload) }, "Take back");
+  return h("button", { type: "button", class: "button", ...describedBy, onclick: () => undoCorrection(record, names, reload) }, "Undo");
 }
 
 /** Undo one entry after a question; the focus then is on the button that counts it again. */
-function takeBack(record, names, reload) {
+function undoCorrection(record, names, reload) {
   const why = h("input", { type: "text", class: "input", id: "undo-reason", maxlength: "300", dir: "auto", autocomplete: "off" });
   const key = api.newKey();
   question({
-    title: record.kind === "learn" ? "Take back this lesson?" : "Take back this change?",
+    title: record.kind === "learn" ? "Undo this correction?" : "Undo this change?",
     words: [content(record, names), h("p", { class: "hint" }, `Taught on ${dayOf(record.time)}${record.who ? ` by ${record.who}` : ""}. The model will be as if this had never been taught, for all users. You can let it count again later.`),
       h("label", { for: "undo-reason" }, "Reason (optional)"), why],
-    name: "Take back", isDanger: true,
-    act: () => api.undo([record.sequence], why.value.trim(), key).then(() => done(record, "taken back", reload)),
+    name: "Undo", isDanger: true,
+    act: () => api.undo([record.sequence], why.value.trim(), key).then(() => done(record, "undone", reload)),
   });
 }
 
@@ -193,8 +193,8 @@ async function restore(record, reload) {
   const others = (records[0]?.records.length ?? 1) - 1;
   question({
     title: "Let it count again?",
-    words: [h("p", {}, `Entry ${count(record.sequence)} was taken back by entry ${count(record.by)}.`, records[0] ? reason(records[0]) : "",
-      others > 0 ? ` ${plural(others, "other entry was", "other entries were")} taken back with it and will count again, too.` : "")],
+    words: [h("p", {}, `Entry ${count(record.sequence)} was undone by entry ${count(record.by)}.`, records[0] ? reason(records[0]) : "",
+      others > 0 ? ` ${plural(others, "other entry was", "other entries were")} undone with it and will count again, too.` : "")],
     name: "Count it again",
     act: () => api.undo([record.by], "", key).then(() => done(record, "counts again", reload)),
   });
@@ -228,7 +228,7 @@ function exportButtons(form, status) {
         next = page.next;
         if (next === undefined) break;
       }
-      download(`lessons.${ending}`, write(records, names), ending === "csv" ? "text/csv" : undefined);
+      download(`history.${ending}`, write(records, names), ending === "csv" ? "text/csv" : undefined);
       status.textContent = `Exported ${plural(records.length, "entry", "entries")}.`;
     } catch (error) {
       status.textContent = error.name === "AbortError" ? before : `Not exported: ${error.message}`;

@@ -15,7 +15,7 @@ import { openTag } from "./tag.js";
 
 const PARTS = {
   tag: [openTag, "Tag"], queue: [openQueue, "Queue"], labels: [openLabels, "Labels"], label: [openLabel, "Label"],
-  word: [openWord, "Word"], progress: [openProgress, "Progress"], lessons: [openLog, "Lessons"],
+  word: [openWord, "Word"], progress: [openProgress, "Progress"], history: [openLog, "History"],
 };
 const TAB = { label: "labels", word: "labels" };
 
@@ -99,7 +99,7 @@ byId("skip").addEventListener("click", (event) => {
 const to = (part) => () => {
   location.hash = `#/${part}`;
 };
-bindAlways({ t: to("tag"), q: to("queue"), l: to("labels"), g: to("progress"), h: to("lessons") });
+bindAlways({ t: to("tag"), q: to("queue"), l: to("labels"), g: to("progress"), h: to("history") });
 setUpAccess();
 setUpHelp();
 setUpPending();

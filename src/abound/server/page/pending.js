@@ -1,4 +1,4 @@
-// The bar at the bottom: what was decided on the shown text, Done, undo, and lessons that are not learnt yet.
+// The bar at the bottom: what was decided on the shown text, Done, undo, and corrections that are not learnt yet.
 import { decisions } from "./decisions.js";
 import { bdi, byId, fill, go, h, nameOf, plural, say } from "./dom.js";
 import { bindAlways } from "./keys.js";
@@ -9,7 +9,7 @@ const VERB = { accept: "Accepted", reject: "Rejected", add: "Added" };
 const SHOWN_LETTERS = 40;
 
 let bench = null; // the work bench that is open
-let asking = null; // the text whose lesson may be taken back
+let asking = null; // the text whose correction may be undone
 let draw = () => {};
 
 /** Show the bar of a work bench, or only what is not learnt yet if there is none. */
@@ -20,12 +20,12 @@ export function attach(opened) {
 }
 
 const short = (text) => (text.length > SHOWN_LETTERS ? `${text.slice(0, SHOWN_LETTERS).trimEnd()}…` : text);
-const lesson = () => (bench && decisions.isLearned(bench.text) ? bench.text : decisions.last?.text);
+const correction = () => (bench && decisions.isLearned(bench.text) ? bench.text : decisions.last?.text);
 
-/** Undo the last decision; if there is none, ask whether the last lesson is to be taken back. */
+/** Undo the last decision; if there is none, ask whether to undo the last correction. */
 export function undo() {
   if (asking !== null) {
-    takeBack();
+    undoCorrection();
     return;
   }
   const undone = decisions.undo(bench && decisions.isOpen(bench.text) ? bench.text : undefined);
@@ -33,27 +33,27 @@ export function undo() {
     say(`${undone.isBack ? "Restored" : "Undone"}: ${nameOf(undone)}.`);
     return;
   }
-  const text = lesson();
+  const text = correction();
   if (text === undefined) {
     say("Nothing to undo.");
     return;
   }
   asking = text;
-  say(`Take back the lesson on ${short(text)}? Press u again to take it back, Escape to keep it.`);
+  say(`Undo the correction of ${short(text)}? Press u again to undo it, Escape to keep it.`);
   draw();
 }
 
-async function takeBack() {
+async function undoCorrection() {
   const text = asking;
   asking = null;
-  say("The lesson is being taken back.");
-  if (await decisions.takeBack(text)) say("The lesson was taken back.");
+  say("The correction is being undone.");
+  if (await decisions.undoCorrection(text)) say("The correction was undone.");
 }
 
 function keep() {
   if (asking === null) return;
   asking = null;
-  say("The lesson is kept.");
+  say("The correction is kept.");
   draw();
 }
 
@@ -66,26 +66,26 @@ function content() {
   const text = bench?.text;
   const own = pending.find((one) => one.text === text);
   if (asking !== null) {
-    return [["Take back the lesson on ", bdi(short(asking)), "?"], [button("Keep", keep, { key: "Escape" }), button("Take back", takeBack, { key: "u" })]];
+    return [["Undo the correction of ", bdi(short(asking)), "?"], [button("Keep", keep, { key: "Escape" }), button("Undo it", undoCorrection, { key: "u" })]];
   }
   if (own?.state === "pending") return [decided(own), [undoButton()]];
   const stuck = pending.find((one) => one.why);
   if (stuck) return [`Not sent yet: ${stuck.why}`, [undoButton(stuck.text)]];
   const sending = pending.find((one) => one.state === "sending");
-  if (sending) return [sending.items.length ? "Sending the lesson…" : "Taking the lesson back…", []];
+  if (sending) return [sending.items.length ? "Sending the correction…" : "Undoing the correction…", []];
   const other = pending.findLast((one) => one.state === "pending");
   if (other) {
     return [[`${plural(other.items.length, "decision")} on another text, not sent: `, bdi(short(other.text))],
       [button("Show", () => show(other.text)), button("Send", () => decisions.submit(other.text))]];
   }
-  if (lesson() !== undefined) return [bench && decisions.isLearned(text) ? "Learned." : "The last lesson was learned.", [undoButton()]];
+  if (correction() !== undefined) return [bench && decisions.isLearned(text) ? "Learned." : "The last correction was learned.", [undoButton()]];
   return [bench?.text.trim() ? "No decisions yet." : "", []];
 }
 
 function decided({ text, items }) {
   const last = items.at(-1);
   if (!last) return "All decisions removed; not sent yet.";
-  const before = decisions.isLearned(text) ? " Changes the lesson." : "";
+  const before = decisions.isLearned(text) ? " Changes the correction." : "";
   return [`${VERB[last.kind]} `, bdi(nameOf(last)), items.length > 1 ? ` and ${plural(items.length - 1, "more label")}.` : ".", before];
 }
 

@@ -43,7 +43,7 @@ function content(progress) {
     h("div", { class: "facts" },
       fact(count(progress.rows), "texts learned"), fact(count(progress.labels), "labels"), fact(count(progress.learnt), "recent corrections")),
     h("div", { class: "two" }, trend("Getting better", progress.improving), trend("Getting worse", progress.worsening)),
-    h("p", { class: "hint" }, "Which labels are refused most is in the ", h("a", { href: "#/labels?sort=rejected" }, "table of labels"), ", and who taught what is in the ", h("a", { href: "#/lessons" }, "lessons"), "."),
+    h("p", { class: "hint" }, "Which labels are refused most is in the ", h("a", { href: "#/labels?sort=rejected" }, "table of labels"), ", and who taught what is in the ", h("a", { href: "#/history" }, "history"), "."),
     h("section", { class: "card" }, h("h2", {}, "Server"), h("p", {}, `The model is at revision ${count(progress.last)}. Each change adds one.`),
       h("table", { class: "plain" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Process"), h("th", { scope: "col", class: "figure" }, "Revision"), h("th", { scope: "col", class: "figure" }, "Behind"))),
         h("tbody", {}, progress.workers.map(({ pid, sequence }) => h("tr", {}, h("th", { scope: "row" }, String(pid)),

@@ -199,7 +199,7 @@ class FileQueue {
     this.show(this.row);
   }
 
-  /** The text is done, and the work bench has sent its decisions as one lesson: show the next undecided text. */
+  /** The text is done, and the work bench has sent its decisions as one correction: show the next undecided text. */
   finish(decided) {
     if (this.isAtEnd) return;
     const items = plainItems(decided);
@@ -240,7 +240,7 @@ class FileQueue {
     this.draw();
   }
 
-  /** Decisions were taken back; they may belong to a row that is not shown. */
+  /** Decisions were undone; they may belong to a row that is not shown. */
   undone({ text, items }) {
     const gone = new Set(items.map(({ label }) => keyOf(label)));
     for (const row of [...this.model.rowsOf("done"), ...this.model.rowsOf("none")]) {

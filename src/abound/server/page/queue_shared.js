@@ -187,7 +187,7 @@ class SharedQueue {
     const answer = await this.insist(() => queueApi.reopen(this.name, last.item), (error) => this.keep(error));
     if (!answer) return;
     this.past.pop();
-    this.bench.say("What was learned from it is being taken back…");
+    this.bench.say("What was learned from it is being undone…");
     if (last.record) await this.insist(() => undo([last.record], "decided again in a shared queue"), (error) => notice(error.message));
     if (item) await queueApi.release(this.name, item.item).catch(() => {}); // the lease ends by itself
     this.drawCounts(answer.counts);

@@ -43,7 +43,7 @@ export class Workbench {
     setFields(info.fields);
     this.ranked = nothing("");
     this.k = SHOWN;
-    this.before = null; // the labels before the last lesson
+    this.before = null; // the labels before the last correction
     this.message = "";
     this.anchor = ""; // the text on which the person decided last
     this.ranker = new Ranker({ wanted: () => ({ text: this.text, k: this.k, bands: info.bands }), onAnswer: (answer) => this.answered(answer) });
@@ -338,7 +338,7 @@ export class Workbench {
     else this.say(`${nameOf(option)} is already decided.`);
   }
 
-  /** The person is done with the text: its lesson is stored in the browser, then sent. */
+  /** The person is done with the text: its correction is stored in the browser, then sent. */
   async done() {
     const { text } = this;
     if (!this.mayBeDone) {
@@ -348,13 +348,13 @@ export class Workbench {
     this.say("");
     const items = this.decisionsOf(text);
     const { isNew, isDurable } = this.submit(text);
-    if (!isDurable) notice("This browser cannot store the lesson. Leave the page open until it is learned.");
+    if (!isDurable) notice("This browser cannot store the correction. Leave the page open until it is learned.");
     if (isNew) say(`Done: ${plural(items.length, "decision")}.`);
     if (this.adding.element.contains(document.activeElement)) this.focusLabels();
     await this.onDone({ text, items, isNew });
   }
 
-  /** A lesson was learned: show the new ranking, unless the person goes on with the text. */
+  /** A correction was learned: show the new ranking, unless the person goes on with the text. */
   learned({ batch }) {
     if (batch.text !== this.text) return;
     if (decisions.isOpen(this.text)) this.fresh.hidden = false;

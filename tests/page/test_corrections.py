@@ -1,4 +1,4 @@
-"""One lesson a text, sent when the person is done with it, and taken back if it was wrong."""
+"""One correction a text, sent when the person is done with it, and undone if it was wrong."""
 
 import json
 
@@ -17,7 +17,7 @@ def button(visit, kind, i):
     return visit.page.locator(f".row .act.{kind}").nth(i)
 
 
-def test_a_text_is_one_lesson_however_long_it_takes(visit):
+def test_a_text_is_one_correction_however_long_it_takes(visit):
     page, before = visit.page, visit.sequence
     text = "The winter war in novels"
     visit.type(text)
@@ -31,8 +31,8 @@ def test_a_text_is_one_lesson_however_long_it_takes(visit):
     assert visit.sequence == before
     visit.press("Enter")
     visit.settled(before + 1)
-    (lesson,) = record_of(visit, text)
-    assert (lesson["accepted"], lesson["rejected"]) == ([labels[0], labels[2]], [labels[3]])
+    (correction,) = record_of(visit, text)
+    assert (correction["accepted"], correction["rejected"]) == ([labels[0], labels[2]], [labels[3]])
     assert page.locator(".chip.learned").count() == 3
 
 
@@ -53,7 +53,7 @@ def test_decisions_survive_a_closed_tab_and_are_shown_at_once(visit):
     assert len(record_of(visit, text)) == 1
 
 
-def test_accept_toggles_and_a_second_done_replaces_the_lesson(visit):
+def test_accept_toggles_and_a_second_done_replaces_the_correction(visit):
     page, before = visit.page, visit.sequence
     text = "Sailing ships of the Baltic Sea"
     visit.type(text)
@@ -78,7 +78,7 @@ def test_accept_toggles_and_a_second_done_replaces_the_lesson(visit):
     assert new["accepted"] != old["accepted"]
 
 
-def test_a_lesson_is_taken_back_after_a_question(visit):
+def test_a_correction_is_undone_after_a_question(visit):
     page, before = visit.page, visit.sequence
     text = "Lighthouses on stormy coasts"
     visit.type(text)
@@ -87,7 +87,7 @@ def test_a_lesson_is_taken_back_after_a_question(visit):
     visit.settled(before + 1)
     page.wait_for_selector(".chip.learned")
     visit.press("u")
-    page.locator("#pending", has_text="Take back the lesson").wait_for()
+    page.locator("#pending", has_text="Undo the correction").wait_for()
     visit.press("Escape")
     page.locator("#pending", has_text="Learned.").wait_for()
     visit.press("u", "u")
@@ -98,7 +98,7 @@ def test_a_lesson_is_taken_back_after_a_question(visit):
     assert visit.rank(text) == ranked  # as if it had not been taught
 
 
-def test_a_lesson_whose_answer_is_lost_is_learned_once(visit):
+def test_a_correction_whose_answer_is_lost_is_learned_once(visit):
     page, before = visit.page, visit.sequence
     text = "Pottery of the bronze age"
     visit.type(text)
@@ -174,7 +174,7 @@ def test_slash_adds_a_label_to_a_text_without_labels(visit):
     visit.settled(0)
 
 
-def test_a_queue_sends_a_lesson_for_each_text(visit, stage_of_titles, tmp_path):
+def test_a_queue_sends_a_correction_for_each_text(visit, stage_of_titles, tmp_path):
     page, before = visit.page, visit.sequence
     titles = [text for text, _ in stage_of_titles.rows[300:330] if len(visit.rank(text)) > 2][:4]
     file = tmp_path / "four.jsonl"
