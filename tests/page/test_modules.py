@@ -71,3 +71,23 @@ def test_words_are_counted_in_any_script(visit):
         ("字" * 30_000, 1),
     ):
         assert run(visit, "highlight", "countWords", text) == n
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        (["2026-03-01T08:12:00", "2026-03-02T09:00:00"], ["1 Mar", "2 Mar"]),
+        (["2025-12-31T08:12:00", "2026-12-31T09:00:00"], ["31 Dec 2025", "31 Dec 2026"]),
+        (["2026-03-01T08:12:00", "2026-03-01T09:05:00"], ["1 Mar 2026, 08:12", "09:05"]),
+        (
+            ["2026-03-01T08:12:01", "2026-03-01T08:12:01", "2026-03-01T08:12:40"],
+            ["1 Mar 2026, 08:12:01", "", "08:12:40"],
+        ),
+        (
+            ["2026-03-01T08:12:00", "2026-03-01T09:05:00", "2026-03-02T09:05:00"],
+            ["1 Mar, 08:12", "09:05", "2 Mar"],
+        ),
+    ],
+)
+def test_an_axis_has_days_and_times_where_a_day_repeats(visit, times, words):
+    assert run(visit, "dates", "axisOf", times) == words

@@ -131,3 +131,44 @@ def test_the_reasons_are_those_of_the_current_label_wherever_the_pointer_is(visi
         page.locator(".row").first.get_attribute("data-label")
     ]
     assert page.locator(".why-name").text_content() == visit.names[0]
+
+
+# What of each row is clipped, covered or outside of it; a name of up to 24 letters must be readable.
+ROWS = """() => [...document.querySelectorAll('.row')].map((row) => {
+    const [box, pick] = [row.getBoundingClientRect(), row.querySelector('.pick')];
+    const parts = [...row.querySelectorAll('.pick, .figure, .band, .moved, .act, .row-why')]
+        .map((part) => part.getBoundingClientRect()).filter(({ width }) => width);
+    const over = (a, b) => a !== b && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+    const isOutside = ({ left, right, top, bottom }) => left < box.left || right > box.right || top < box.top || bottom > box.bottom;
+    return { label: row.dataset.label, height: box.height, name: pick.textContent, badges: row.querySelectorAll('.band, .moved').length,
+        isCut: pick.scrollWidth > pick.clientWidth, isBad: parts.some((a) => isOutside(a) || parts.some((b) => over(a, b))) };
+})"""  # noqa: E501
+
+
+@pytest.mark.parametrize("width", [320, 360, 390, 640, 760, 900, 1024, 1200])
+def test_badges_leave_the_name_readable_and_the_row_as_high_as_it_was(open_visit, width):
+    visit = open_visit("phone" if width < 640 else "light")
+    page = visit.page
+    page.set_viewport_size({"width": width, "height": 900})
+    visit.open()
+    visit.type(TEXT)
+
+    def rows(wanted):
+        found = page.evaluate(ROWS)
+        assert [row for row in found if row["isBad"]] == []
+        assert [row["name"] for row in found if row["isCut"] and len(row["name"]) <= 24] == []
+        assert max(row["badges"] for row in found) == wanted
+        return {row["label"]: row["height"] for row in found}
+
+    before = rows(1)
+    page.locator(".act.reject").nth(0).click()
+    page.locator(".act.accept").nth(3).click()
+    assert rows(1) == before
+    page.get_by_role("button", name="Done").click()
+    page.wait_for_selector(".moved")
+    after = rows(2)
+    assert {label: before[label] for label in before.keys() & after} == {
+        label: after[label] for label in before.keys() & after
+    }
+    if width > 736:
+        assert len({*before.values(), *after.values()}) == 1

@@ -104,6 +104,9 @@ def test_progress_has_a_verdict_dates_and_an_interval(visit):
     assert page.locator(".verdict").text_content() == found["verdict"]["sentence"]
     months = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
     assert page.evaluate(f"() => /\\d ({months})/.test(document.querySelector('.chart .date').textContent)")
+    # All corrections are of the same minute or so: the axis tells them apart by their times.
+    dates = page.locator(".chart .date").all_text_contents()
+    assert len(dates) == len(set(dates)) >= 2
     # The band has two ends for each point of the line, and the table has each point or a sample of them.
     paths = [page.locator(f".chart .{name}").get_attribute("d") for name in ("line", "interval")]
     steps = [path.count("M") + path.count("L") for path in paths]

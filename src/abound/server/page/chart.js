@@ -28,7 +28,7 @@ export function lineChart(points, { title, table, wide }) {
   return h("figure", { class: "figure-chart" }, picture, h("details", {}, h("summary", {}, "As a table"), h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "The points of the chart" }, table)));
 }
 
-/** Dates below the first, the last and some points between; each is written once. */
+/** Dates or times below the first, the last and some points between; none is repeated. */
 function dates(points, x, right) {
   const timed = points.map((point, i) => ({ ...point, i })).filter(({ time }) => time);
   if (!timed.length) return [];

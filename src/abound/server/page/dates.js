@@ -6,12 +6,20 @@ const minute = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short"
 
 const short = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const seconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-/** The words for places on an axis of times: days; if all are on one day, that day once and times. None is repeated. */
+/** The words for places on an axis of times: days; times where a day repeats, with seconds where a minute repeats. */
 export function axisOf(times) {
-  const isOneDay = new Set(times.map((time) => day.format(new Date(time)))).size === 1;
-  const words = times.map((time) => (isOneDay ? clock : short).format(new Date(time)));
-  return words.map((word, i) => (i && word === words[i - 1] ? "" : isOneDay && !i ? minute.format(new Date(times[0])) : word));
+  const moments = times.map((time) => new Date(time));
+  const [days, minutes] = [day, minute].map((format) => moments.map((moment) => format.format(moment)));
+  const exact = moments.map((moment, i) => `${days[i]} ${seconds.format(moment)}`);
+  const date = new Set(days).size === 1 || new Set(moments.map((moment) => moment.getFullYear())).size > 1 ? day : short;
+  const hour = minutes.some((word, i) => word === minutes[i - 1]) ? seconds : clock;
+  return moments.map((moment, i) => {
+    if (exact[i] === exact[i - 1]) return "";
+    if (days[i] === days[i - 1]) return hour.format(moment);
+    return days[i] === days[i + 1] ? `${date.format(moment)}, ${hour.format(moment)}` : date.format(moment);
+  });
 }
 
 export const dayOf = (time) => day.format(new Date(time));

@@ -93,8 +93,8 @@ export class RankingList {
       reject: h("button", { type: "button", class: "act reject", "aria-keyshortcuts": "r" }, "✕"),
     };
     row.element = h("li", { class: "row" }, row.rank,
-      h("span", { class: "what" }, row.pick, row.note, row.path),
-      h("span", { class: "track", "aria-hidden": "true" }, row.bar), row.score, row.why,
+      h("span", { class: "what" }, row.pick, row.path),
+      h("span", { class: "track", "aria-hidden": "true" }, row.bar), row.score, row.note, row.why,
       h("span", { class: "acts" }, row.accept, row.reject));
     row.element.addEventListener("focusin", () => this.at !== i && this.select(i));
     row.pick.addEventListener("click", () => this.select(i));
@@ -110,6 +110,7 @@ export class RankingList {
   fillRow(row, entry, most, decision, before) {
     const name = nameOf(entry);
     row.pick.textContent = name;
+    row.pick.title = name; // a long one is shortened
     row.element.dataset.label = String(entry.label);
     row.path.textContent = pathOf(entry);
     row.path.hidden = !entry.path?.length;
