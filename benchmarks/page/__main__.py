@@ -71,9 +71,8 @@ def main() -> None:
         elif command == "books":
             print(json.dumps(give_subjects(model, rows, Path(folder)), indent=1))
         else:
-            with Server(model) as server, chromium() as browser:
-                pictures.teach(server.address, rows[: pictures.CORRECTIONS])
-                print(*pictures.take(browser, server.address, IMAGES), sep="\n")
+            with chromium() as browser:
+                print(*pictures.take_all(browser, model, rows, IMAGES), sep="\n")
 
 
 if __name__ == "__main__":

@@ -80,3 +80,16 @@ def test_the_next_text_has_its_first_label_focused(visit, stage_of_titles, tmp_p
     visit.press("j", "a", "Enter")
     first = visit.ranked(titles[2])[0]
     assert here(visit) == first["label"]
+
+
+def test_the_help_opens_at_its_beginning(open_visit):
+    visit = open_visit()
+    visit.page.set_viewport_size({"width": 1200, "height": 500})  # lower than the help
+    visit.open()
+    visit.press("Escape", "?")
+    heading = visit.page.get_by_role("heading", name="Keyboard shortcuts")
+    heading.wait_for()
+    box, dialog = heading.bounding_box(), visit.page.locator("dialog").bounding_box()
+    assert box["y"] >= dialog["y"]
+    visit.press("Tab")
+    assert visit.page.evaluate("document.activeElement.id") == "keys-on"

@@ -101,7 +101,7 @@ def test_a_file_is_shared_with_guidelines(open_visit):
     assert shows(one) == "Gardens of the north 2"
     one.press("1", "Enter")
     assert shows(one) is None
-    page.get_by_text("2 texts of 3 texts decided").wait_for()  # one was skipped
+    page.get_by_text("2 of 3 texts decided").wait_for()  # one was skipped
     with page.expect_download() as download:
         page.get_by_role("button", name="Export CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
@@ -190,7 +190,9 @@ def test_a_decision_on_a_text_that_passed_to_somebody_else_is_refused_with_a_sen
     join(two, "lost")
     assert shows(two) == text
     one.press("Enter")
-    one.page.locator("#notice", has_text="Your decisions on this text were not kept.").wait_for()
+    one.page.locator(
+        "#notice", has_text=f"The text “{text}” passed to somebody else. Your decisions on it were not kept."
+    ).wait_for()
     one.page.wait_for_function("(text) => document.getElementById('text').value !== text", arg=text)
     one.problems[:] = [found for found in one.problems if "409" not in found]
 

@@ -62,9 +62,10 @@ def test_only_the_last_thousand_are_compared_and_few_tell_nothing():
 
 def test_the_sentence_names_the_day():
     unchanged = verdict(outcomes_of([1, 0] * 100, hours=0))
-    days = {0: "today", 1: "yesterday", 3: "Monday", 6: "Monday", 7: "2 March 2026"}
-    for later, day in days.items():
-        assert sentence(unchanged, MONDAY + timedelta(days=later)) == f"50% ± 10, unchanged since {day}"
+    monday = "since Monday"
+    days = {0: "today", 1: "since yesterday", 3: monday, 6: monday, 7: "since 2 March 2026"}
+    for later, words in days.items():
+        assert sentence(unchanged, MONDAY + timedelta(days=later)) == f"50% ± 10, unchanged {words}"
     better = verdict(outcomes_of([0] * 72 + [1] * 72))
     assert better.since == round((MONDAY + timedelta(days=3)).timestamp() * 1e6)
     assert sentence(better, MONDAY + timedelta(days=6)) == "100% ± 3, better since Thursday (0% ± 3 before)"

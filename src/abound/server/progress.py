@@ -135,7 +135,7 @@ def sentence(found: Verdict, now: datetime) -> str:
     share = _percent(found.now)
     if found.before is None:
         return f"{share}, too few texts to see a change: {found.corrections} of {2 * MIN_COMPARED}"
-    since = "" if found.since is None else f" since {_day(found.since, now)}"
+    since = "" if found.since is None else f" {_since(found.since, now)}"
     if found.direction == "unchanged":
         return f"{share}, unchanged{since}"
     return f"{share}, {found.direction}{since} ({_percent(found.before)} before)"
@@ -145,9 +145,9 @@ def _percent(interval: Interval) -> str:
     return f"{interval.share:.0%} ± {100 * interval.margin:.0f}"
 
 
-def _day(time: int, now: datetime) -> str:
+def _since(time: int, now: datetime) -> str:
     moment = datetime.fromtimestamp(time / 1e6, UTC)
     days = (now.astimezone(UTC).date() - moment.date()) / timedelta(days=1)
     if 0 <= days < 2:
-        return "yesterday" if days else "today"
-    return f"{moment:%A}" if 0 <= days < 7 else f"{moment.day} {moment:%B %Y}"
+        return "since yesterday" if days else "today"
+    return f"since {moment:%A}" if 0 <= days < 7 else f"since {moment.day} {moment:%B %Y}"

@@ -50,6 +50,11 @@ const whole = new Intl.NumberFormat("en");
 export const count = (n) => (n === null || n === undefined ? "–" : whole.format(n));
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
+const SHORT_LETTERS = 40;
+
+/** The beginning of a long text. */
+export const short = (text) => (text.length > SHORT_LETTERS ? `${text.slice(0, SHORT_LETTERS).trimEnd()}…` : text);
+
 /** Announce something to screen readers; use it sparingly. */
 export function say(words) {
   const spoken = byId("spoken");

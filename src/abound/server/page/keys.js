@@ -7,14 +7,14 @@ let mustWait = () => false;
 let pressed = []; // keys that wait until the labels of the next text are there
 const GROUPS = [
   ["Everywhere", [["t", "Tag"], ["q", "Queue"], ["l", "Labels"], ["g", "Progress"], ["h", "History"], ["?", "This help"]]],
+  ["Queue", [
+    ["n", "Next text"], ["p", "Previous text"], ["f", "Next undecided text"], ["s", "Skip the text"], ["z", "None of the labels fits"],
+    ["v", "List of texts"], ["x", "Export decisions"],
+  ]],
   ["Labels of a text", [
     ["1 – 9, 0", "Accept one of the first ten labels"], ["j", "Next label"], ["k", "Previous label"], ["a", "Accept"], ["r", "Reject"],
     ["/", "Add a label"], ["m", "More labels"], ["w", "Why this label"], ["u", "Undo the last decision or the last correction"],
     ["o", "Details of the label"], ["e", "Edit the text"], ["Enter", "Done: send the decisions as one correction"],
-  ]],
-  ["Queue", [
-    ["n", "Next text"], ["p", "Previous text"], ["f", "Next undecided text"], ["s", "Skip the text"], ["z", "None of the labels fits"],
-    ["v", "List of texts"], ["x", "Export decisions"],
   ]],
   ["In a field", [
     ["Esc", "Leave the field and go to the labels"], ["↑ ↓", "Move in a list"], ["Enter", "Choose the option; in an empty field: Done"],
@@ -58,7 +58,7 @@ export function showHelp() {
   const toggle = h("input", { type: "checkbox", id: "keys-on", checked: isOn(), onchange: () => write("keys", toggle.checked) });
   const close = h("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Close");
   const dialog = h("dialog", { class: "dialog help", "aria-labelledby": "help-title" },
-    h("h2", { id: "help-title" }, "Keyboard shortcuts"),
+    h("h2", { id: "help-title", tabindex: "-1", autofocus: true }, "Keyboard shortcuts"),
     h("div", { class: "key-groups" }, GROUPS.map(([title, keys]) => h("section", {}, h("h3", {}, title),
       h("dl", { class: "keys" }, keys.map(([key, does]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, does))))))),
     h("label", { class: "check" }, toggle, " Use single-key shortcuts"),

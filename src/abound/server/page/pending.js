@@ -1,12 +1,11 @@
 // The bar at the bottom: what was decided on the shown text, Done, undo, and corrections that are not learnt yet.
 import { decisions } from "./decisions.js";
-import { bdi, byId, fill, go, h, nameOf, plural, say } from "./dom.js";
+import { bdi, byId, fill, go, h, nameOf, plural, say, short } from "./dom.js";
 import { bindAlways } from "./keys.js";
 import { notice } from "./notice.js";
 import { write } from "./store.js";
 
 const VERB = { accept: "Accepted", reject: "Rejected", add: "Added" };
-const SHOWN_LETTERS = 40;
 
 let bench = null; // the work bench that is open
 let asking = null; // the text whose correction may be undone
@@ -19,7 +18,6 @@ export function attach(opened) {
   draw();
 }
 
-const short = (text) => (text.length > SHOWN_LETTERS ? `${text.slice(0, SHOWN_LETTERS).trimEnd()}…` : text);
 const correction = () => (bench && decisions.isLearned(bench.text) ? bench.text : decisions.last?.text);
 
 /** Undo the last decision; if there is none, ask whether to undo the last correction. */

@@ -152,7 +152,7 @@ class FileQueue {
     const { counts } = this.model;
     const rest = counts.open + counts.skipped;
     const title = rest ? "The end of the queue" : "All texts are decided";
-    const words = rest ? `${plural(counts.open, "text")} undecided, ${count(counts.skipped)} skipped.` : "Nothing is left to do in this queue.";
+    const words = rest ? (counts.open ? `${plural(counts.open, "text is", "texts are")} undecided.` : "Every text is decided or skipped.") : "Nothing is left to do in this queue.";
     const facts = { decided: counts.done, "none fits": counts.none, skipped: counts.skipped, undecided: counts.open };
     fill(this.end, endScreen({ title, words, facts, acts: [
       { name: "Next undecided", act: counts.open ? () => this.toOpen(0) : null, kind: "primary" },

@@ -1,7 +1,7 @@
 // Work on a queue that several people share. The server leases each text to one browser, and teaches each decision once.
 import { undo } from "./api.js";
 import { decisions } from "./decisions.js";
-import { fill, go, h, plural, say } from "./dom.js";
+import { fill, go, h, say, short } from "./dom.js";
 import { download } from "./download.js";
 import { notice } from "./notice.js";
 import { attach } from "./pending.js";
@@ -9,7 +9,7 @@ import * as queueApi from "./queue_api.js";
 import { RowColumns } from "./queue_columns.js";
 import { endScreen } from "./queue_end.js";
 import { QueueList } from "./queue_list.js";
-import { agreementWords, columnsOf, decidedWords, shownText, STATES } from "./queue_words.js";
+import { agreementWords, columnsOf, decidedOf, decidedWords, shownText, STATES } from "./queue_words.js";
 import { forget, read, write } from "./store.js";
 import { Workbench } from "./workbench.js";
 
@@ -114,7 +114,7 @@ class SharedQueue {
 
   drawCounts(counts) {
     this.counts = counts;
-    this.done.textContent = `${plural(counts.done, "text")} of ${plural(counts.total, "text")} decided`;
+    this.done.textContent = decidedOf(counts);
   }
 
   /** Lease and show a text: the next open one, or one of the list. */
@@ -160,7 +160,8 @@ class SharedQueue {
   drawEnd() {
     const { done = 0, leased = 0, review = 0, skipped = 0 } = this.counts ?? {};
     const facts = { decided: done, "being decided": leased, "wait for a second opinion": review, skipped };
-    const words = leased || review || skipped ? "The other texts are with other people, wait for another person, or were skipped." : "Nothing is left to do in this queue.";
+    const rest = [leased && "are with other people", review && "wait for another person", skipped && "were skipped"].filter(Boolean);
+    const words = rest.length ? `The other texts ${rest.join(" or ")}.` : "Nothing is left to do in this queue.";
     fill(this.end, endScreen({ title: "No text is left for you", words, facts, acts: [
       { name: "Look again", act: () => this.take(), kind: "primary" },
       { name: "Export CSV", act: () => this.save("csv") }, { name: "Export JSON lines", act: () => this.save("jsonl") },
@@ -173,7 +174,7 @@ class SharedQueue {
     const { item } = this;
     if (!item || this.isBusy) return;
     await queueApi.next(this.name, { item: item.item }).catch((error) => {
-      if (error.status === 409 && this.item === item) this.lost(error);
+      if (error.status === 409 && this.item === item) this.lost();
     });
   }
 
@@ -195,9 +196,9 @@ class SharedQueue {
   }
 
   /** The lease has passed to somebody else. */
-  lost(error) {
+  lost() {
     decisions.discard(this.item.shown);
-    notice(`${error.message}. Your decisions on this text were not kept.`);
+    notice(`The text “${short(this.item.shown)}” passed to somebody else. Your decisions on it were not kept.`);
     this.take();
   }
 
@@ -226,7 +227,7 @@ class SharedQueue {
     this.isBusy = true;
     this.bench.hold();
     const answer = await this.insist(() => queueApi.decide(this.name, item.item, decision), (error) => {
-      if (error.status === 409) this.lost(error);
+      if (error.status === 409) this.lost();
       else this.keep(error);
     });
     if (!answer || this.isClosed) return;

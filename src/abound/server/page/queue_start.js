@@ -6,7 +6,7 @@ import { importFile } from "./import_file.js";
 import { bind } from "./keys.js";
 import { notice } from "./notice.js";
 import { queues, remove } from "./queue_api.js";
-import { agreementWords } from "./queue_words.js";
+import { agreementWords, decidedOf } from "./queue_words.js";
 
 const WHAT = "One text per line (.txt), a table (.csv, .tsv) or JSON Lines (.jsonl). The file stays in this browser; texts are sent only to be ranked and learned.";
 const DOCUMENTS = "A document (.pdf, .docx, .html) is sent to the server, which extracts its text.";
@@ -18,7 +18,7 @@ function card(name, words, link, act, more = null) {
 
 function continued(model) {
   const { done, none } = model.counts;
-  return card(model.file.name, `${plural(done + none, "text")} of ${plural(model.length, "text")} decided.`, "#/queue", "Continue");
+  return card(model.file.name, `${decidedOf({ done: done + none, total: model.length })}.`, "#/queue", "Continue");
 }
 
 async function removeQueue(queue, redraw) {
@@ -31,7 +31,7 @@ async function removeQueue(queue, redraw) {
 
 function sharedCard(queue, redraw) {
   const { counts } = queue;
-  const words = [`${plural(counts.done, "text")} of ${plural(counts.total, "text")} decided`, counts.leased ? `${plural(counts.leased, "text")} being decided` : "", agreementWords(queue)];
+  const words = [decidedOf(counts), counts.leased ? `${plural(counts.leased, "text")} being decided` : "", agreementWords(queue)];
   return card(queue.name, `${words.filter(Boolean).join(", ")}.`, `#/queue?name=${encodeURIComponent(queue.name)}`, "Join",
     h("button", { type: "button", class: "quiet", "aria-label": `Remove ${queue.name}`, onclick: () => removeQueue(queue, redraw) }, "Remove"));
 }

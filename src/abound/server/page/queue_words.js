@@ -1,5 +1,5 @@
 // Words for a queue that people share.
-import { nameOf, plural } from "./dom.js";
+import { count, nameOf, plural } from "./dom.js";
 import { fromRecord } from "./fields.js";
 
 export const STATES = { open: "undecided", leased: "being decided", review: "waits for a second opinion", done: "decided", skipped: "skipped", differs: "opinions differ" };
@@ -14,6 +14,9 @@ export function agreementWords({ agreement }) {
 
 /** A text as the page shows it: one string, also if it has fields. */
 export const shownText = (text) => (typeof text === "string" ? text : fromRecord(text) ?? Object.values(text).join("\n"));
+
+/** How far a queue is. */
+export const decidedOf = ({ done, total }) => `${count(done)} of ${plural(total, "text")} decided`;
 
 /** What was decided on a text, by whom; "" while it is not shown. */
 export const decidedWords = ({ decisions = [] }) => decisions.map(({ labels = [], who, none_fits: noneFits, review }) =>
