@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.page import stage
+from tests.page import accessible
 
 SCREENS = {
     "light": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"},
@@ -101,6 +102,12 @@ def stage_of_titles(model, tmp_path_factory):
 def browser(model):
     with stage.chromium() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """axe-core's script."""
+    return accessible.script()
 
 
 @pytest.fixture

@@ -1,82 +1,11 @@
 """Accessibility: axe-core, the keyboard only, a phone, reduced motion."""
 
-import shutil
-import subprocess
-import tarfile
-from pathlib import Path
-
 import pytest
 
+from tests.page.accessible import FOCUSED, WINDOWS, faults
+
 pytestmark = [pytest.mark.browser, pytest.mark.data]
-AXE = "4.14.0"
 TITLE = "Forest fires and climate change in Finland"
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-# A window of 1,200 by 800 pixels has this size at 200% and 400% zoom.
-WINDOWS = {
-    "light": {"screen": "light"},
-    "dark": {"screen": "dark"},
-    "phone": {"screen": "phone"},
-    "200%": {"screen": "double"},
-    "400%": {"screen": "fourfold"},
-    "forced colours": {"screen": "light", "forced_colors": "active"},
-}
-# Targets of less than 24 by 24 pixels; links within a sentence may be smaller.
-SMALL = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [role=option]')]
-    .filter((found) => found.checkVisibility({ visibilityProperty: true }) && !found.closest('.unseen'))
-    .filter((found) => getComputedStyle(found).display !== 'inline')
-    .map((found) => [found.outerHTML.slice(0, 150), found.getBoundingClientRect()])
-    .filter(([, box]) => box.width > 1 && (box.width < 23.9 || box.height < 23.9))
-    .map(([html, box]) => `${html} ${box.width} x ${box.height}`)"""
-# Whether something else lies over the middle of the focused element, or it is outside of the window.
-COVERED = """() => {
-    const active = document.activeElement;
-    const focused = active.closest('label') ?? active; // a file button is the label of an input that is not seen
-    const box = focused.getBoundingClientRect();
-    if (focused === document.body || !box.width) return false;
-    const x = Math.min(Math.max(box.x + box.width / 2, 1), innerWidth - 1);
-    const visible = [Math.max(box.top, 0), Math.min(box.bottom, innerHeight)];
-    if (visible[0] >= visible[1]) return true;
-    const top = document.elementFromPoint(x, (visible[0] + visible[1]) / 2);
-    return !(top && (focused.contains(top) || top.contains(focused)));
-}"""
-FOCUSED = """() => {
-    const element = document.activeElement;
-    return element === document.body ? '' : `${element.tagName} ${element.id || element.getAttribute('aria-label') || element.textContent.trim()}`;
-}"""  # noqa: E501
-
-
-@pytest.fixture(scope="session")
-def axe():
-    """axe-core's script, fetched once from npm."""
-    kept = Path(".cache") / f"axe-core-{AXE}.js"
-    if not kept.exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            pytest.skip("no npm to fetch axe-core with")
-        kept.parent.mkdir(exist_ok=True)
-        command = [npm, "pack", f"axe-core@{AXE}", "--silent", "--pack-destination", str(kept.parent)]
-        found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        if found.returncode != 0:
-            pytest.skip(f"npm cannot fetch axe-core: {found.stderr.strip()[-200:]}")
-        packed = kept.parent / f"axe-core-{AXE}.tgz"
-        with tarfile.open(packed) as archive:
-            member = archive.extractfile("package/axe.min.js")
-            assert member is not None
-            kept.write_bytes(member.read())
-        packed.unlink()
-    return kept.read_text(encoding="utf-8")
-
-
-def wrong(page, axe):
-    """Return what axe finds by the rules of WCAG 2.2 AA and by good practice, unless its impact is minor."""
-    page.evaluate(axe)
-    options = {"resultTypes": ["violations"], "runOnly": {"type": "tag", "values": TAGS}}
-    found = page.evaluate("(options) => axe.run(document, options)", options)
-    return [
-        (rule["id"], rule["impact"], [node["html"][:200] for node in rule["nodes"]][:3])
-        for rule in found["violations"]
-        if rule["impact"] != "minor"
-    ]
 
 
 def bench_states(visit):
@@ -160,29 +89,7 @@ def test_axe_finds_nothing_in_any_state(open_visit, axe, screen, states):
     visit.post("v1/learn", {"text": "A book of forest fires", "added": ["11855"]})
     page = visit.page
     for state in states(visit):
-        assert wrong(page, axe) == [], state
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), state
-        assert page.evaluate(SMALL) == [], state
-
-
-@pytest.mark.parametrize("screen", ["light", "phone", "200%", "400%"])
-def test_the_focus_is_never_covered(open_visit, screen):
-    visit = open_visit(**WINDOWS[screen])
-    page = visit.page
-    visit.open()
-    visit.type(TITLE)
-    visit.press("Escape", "1", "j", "2")  # the bar is there
-    page.locator("#skip").focus()
-    covered = []
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        here = page.evaluate(FOCUSED)
-        if page.evaluate(COVERED):
-            covered.append(here)
-    assert covered == []
-    for _ in range(9):
-        visit.press("j")
-        assert not page.evaluate(COVERED), page.evaluate(FOCUSED)
+        assert faults(page, axe) == [], state
 
 
 def test_forced_colours_show_what_is_pressed_and_current(open_visit):
@@ -190,7 +97,7 @@ def test_forced_colours_show_what_is_pressed_and_current(open_visit):
     page = visit.page
     visit.open()
     visit.type(TITLE)
-    visit.press("Escape", "1")
+    visit.press("Escape", "a")
     looks = "(x) => ['backgroundColor', 'borderBottom', 'outline'].map((name) => getComputedStyle(x)[name]).join()"
 
     def look(selector):

@@ -22,7 +22,7 @@ def test_a_text_is_one_correction_however_long_it_takes(visit):
     text = "The winter war in novels"
     visit.type(text)
     labels = [entry["label"] for entry in visit.rank(text)]
-    visit.press("Escape", "1")
+    visit.press("Escape", "a")
     page.wait_for_timeout(6500)
     assert visit.sequence == before
     assert page.locator("#pending").text_content().count(" s") == 0  # no countdown
@@ -40,7 +40,7 @@ def test_decisions_survive_a_closed_tab_and_are_shown_at_once(visit):
     page, before = visit.page, visit.sequence
     text = "A cookbook of mushrooms"
     visit.type(text)
-    visit.press("Escape", "2")
+    visit.press("Escape", "j", "a")
     page.close()
     page = visit.page = page.context.new_page()
     visit.open()
@@ -76,6 +76,16 @@ def test_accept_toggles_and_a_second_done_replaces_the_correction(visit):
     assert (old["status"], new["status"]) == ("undone", "live")
     assert len(new["accepted"]) == 1
     assert new["accepted"] != old["accepted"]
+
+
+def test_accept_pressed_again_teaches_nothing(visit):
+    page, before = visit.page, visit.sequence
+    visit.type("Windmills of the western coast")
+    visit.press("Escape", "a", "Enter")
+    page.locator(".chip.accept.learned").wait_for(timeout=30_000)
+    page.locator(".act.accept[aria-pressed=true]").click()
+    page.wait_for_timeout(6500)
+    assert visit.sequence == before + 1
 
 
 def test_a_correction_is_undone_after_a_question(visit):

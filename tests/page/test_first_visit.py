@@ -34,7 +34,9 @@ def test_the_counts_at_the_bottom_are_those_of_now(visit):
     visit.type("A text with a label that nobody has seen")
     visit.press("Escape", "/")
     page.keyboard.type("never seen before")
-    visit.press("Shift+Enter", "Enter")
+    page.wait_for_selector("[role=option].is-new")
+    visit.press("Enter", "Enter")
+    page.locator(".chip.learned").wait_for(timeout=30_000)
     page.locator("#foot", has_text=f"{rows + 1:,} texts · {labels + 1:,} labels").wait_for()
 
 

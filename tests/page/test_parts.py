@@ -85,6 +85,16 @@ def test_to_retire_a_label_is_asked_with_the_colour_of_a_warning(visit):
     assert visit.get("v1/label?name=11855")["label"] == "11855"
 
 
+def test_enter_pressed_twice_does_not_retire_a_label(visit):
+    page = visit.page
+    page.goto(f"{visit.address}/#/label?name=11855")
+    page.get_by_role("button", name="Retire").press("Enter")
+    page.get_by_text("It was learned from").wait_for()
+    visit.press("Enter")
+    page.wait_for_timeout(1000)
+    assert visit.get("v1/label?name=11855")["label"] == "11855"
+
+
 def test_a_name_that_another_label_has_is_refused(visit):
     page = visit.page
     page.goto(f"{visit.address}/#/label?name=11855")

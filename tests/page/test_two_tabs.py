@@ -35,6 +35,20 @@ def test_two_tabs_do_not_overwrite_each_other(visit):
     assert [title in content for title in TITLES] == [True, True, False, False, False]
 
 
+def test_what_is_accepted_in_two_tabs_is_kept(visit):
+    one, two = both_tabs(visit)
+    two.keyboard.press("n")
+    two.get_by_text("2 of 5", exact=True).wait_for()
+    for page in (one, two):
+        page.keyboard.press("a")
+        page.keyboard.press("Enter")
+        page.locator(".queue-bar", has_text="decided").wait_for()
+    for page in (one, two):
+        page.get_by_text("2 texts decided").wait_for()
+    one.reload()
+    one.get_by_text("2 texts decided").wait_for()
+
+
 def test_a_file_that_is_closed_in_one_tab_is_closed_in_the_other(visit):
     one, two = both_tabs(visit)
     one.get_by_role("button", name="Close file").click()

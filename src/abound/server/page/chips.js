@@ -16,8 +16,8 @@ export class Chips {
     const focused = [...this.element.children].indexOf(document.activeElement);
     fill(this.element, items.map((item) => h("button", {
       type: "button", class: `chip ${item.kind} ${item.state}`, onclick: () => this.onRemove(item),
-      "aria-label": `Undo: ${nameOf(item)}, ${SPOKEN[item.kind]}, ${STATE[item.state]}`, title: "Undo this decision",
-    }, h("span", { class: "chip-kind" }, MARK[item.kind]), h("bdi", {}, nameOf(item)), item.state !== "pending" && h("span", { class: "chip-state" }, STATE[item.state]))));
+      "aria-label": `Undo: ${SPOKEN[item.kind]} ${nameOf(item)}, ${STATE[item.state]}`, title: "Undo this decision",
+    }, h("span", { class: "chip-kind" }, MARK[item.kind]), h("bdi", {}, nameOf(item)), item.state !== "pending" && [" ", h("span", { class: "chip-state" }, STATE[item.state])])));
     if (focused >= 0) (this.element.children[Math.min(focused, items.length - 1)] ?? null)?.focus();
   }
 }

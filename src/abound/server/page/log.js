@@ -143,12 +143,13 @@ function entry(record, names, reload) {
     h("div", { class: "log-acts" }, acts(record, names, reload)));
 }
 
-function content(record, names) {
+/** What an entry changed; in a question a long text scrolls, so that keys must reach it. */
+function content(record, names, isQuestion = false) {
   const { kind } = record;
   const shown = (label) => labelLink({ label, name: names[String(label)] });
   if (record.status === "forgotten") return h("p", { class: "empty" }, "Its content was removed for ever.");
   if (kind === "learn") {
-    return [h("p", { class: "log-text", dir: "auto" }, plain(record.text)), h("ul", { class: "log-labels", "aria-label": "Decisions" }, DECISIONS.flatMap(([field, words, sign]) =>
+    return [h("p", { class: "log-text", dir: "auto", tabindex: isQuestion ? "0" : null }, plain(record.text)), h("ul", { class: "log-labels", "aria-label": "Decisions" }, DECISIONS.flatMap(([field, words, sign]) =>
       (record[field] ?? []).map((label) => h("li", { class: `chip ${field === "rejected" ? "reject" : "accept"}` },
         h("span", { class: "chip-kind", "aria-hidden": "true" }, sign), h("span", { class: "unseen" }, `${words}: `), shown(label)))))];
   }
@@ -180,7 +181,7 @@ function undoCorrection(record, names, reload) {
   const key = api.newKey();
   question({
     title: record.kind === "learn" ? "Undo this correction?" : "Undo this change?",
-    words: [content(record, names), h("p", { class: "hint" }, `Taught on ${dayOf(record.time)}${record.who ? ` by ${record.who}` : ""}. The model will be as if this had never been taught, for all users. You can let it count again later.`),
+    words: [content(record, names, true), h("p", { class: "hint" }, `Taught on ${dayOf(record.time)}${record.who ? ` by ${record.who}` : ""}. The model will be as if this had never been taught, for all users. You can let it count again later.`),
       h("label", { for: "undo-reason" }, "Reason (optional)"), why],
     name: "Undo", isDanger: true,
     act: () => api.undo([record.sequence], why.value.trim(), key).then(() => done(record, "undone", reload)),

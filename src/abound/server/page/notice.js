@@ -24,6 +24,16 @@ export function notice(words, { act, name, kind = "problem", stays = false } = {
   fill(bar, h("span", { dir: "auto" }, words),
     act && h("button", { type: "button", class: "quiet", onclick: act }, name),
     h("button", { type: "button", class: "quiet", onclick: () => notice("") }, "Dismiss"));
+  giveWay();
 }
+
+/** Let the notice change its side if it lies over what has the focus. */
+function giveWay() {
+  const bar = byId("notice");
+  const { left, top, width, height } = document.activeElement.getBoundingClientRect();
+  if (!bar.hidden && document.elementFromPoint(left + width / 2, top + height / 2)?.closest(".notice:not(:focus-within)")) bar.classList.toggle("is-below");
+}
+
+document.addEventListener("focusin", giveWay);
 
 export const noticeIs = (words) => current === words && !byId("notice").hidden;

@@ -8,7 +8,7 @@ const shown = (value) => (value === null || value === undefined ? "" : typeof va
 export class RowColumns {
   constructor() {
     this.list = h("dl", { class: "columns" });
-    this.element = h("section", { class: "card columns-card", "aria-label": "Other columns of this row" }, this.list);
+    this.element = h("section", { class: "card columns-card", "aria-label": "Other columns of this row", tabindex: "0" }, this.list); // it scrolls
   }
 
   show(source, used) {

@@ -35,7 +35,7 @@ class SharedQueue {
     this.done = h("span", { class: "hint" });
     this.agreement = h("span", { class: "hint agreement" });
     this.state = h("p", { class: "queue-state", role: "status", hidden: true });
-    this.guidelines = h("div", { class: "guidelines-text", dir: "auto" });
+    this.guidelines = h("div", { class: "guidelines-text", dir: "auto", role: "group", "aria-label": "Guidelines", tabindex: "0" });
     this.guide = h("details", { class: "card guidelines", open: true, hidden: true }, h("summary", {}, "Guidelines"), this.guidelines);
     this.setUpBar();
   }
