@@ -212,3 +212,54 @@ def test_the_last_text_can_be_decided_again(visit):
     page.wait_for_function("(text) => document.getElementById('text').value !== text", arg=text)
     assert visit.sequence == before + 3  # taught, undone, taught
     assert queue_of(visit, "again")["counts"]["done"] == 1
+
+
+def live(visit, text):
+    """Return the labels that the corrections of a text in effect accept or add, one list for each correction."""
+    records = visit.get("v1/records?limit=50")["records"]
+    return [one["accepted"] + one["added"] for one in records if one.get("text") == text and one["status"] == "live"]
+
+
+def test_a_text_of_a_shared_queue_and_of_tag_is_taught_once(visit):
+    text = "Wooden boats and their builders on the lakes"
+    labels = [entry["label"] for entry in visit.rank(text)]
+    visit.open()
+    visit.type(text)
+    visit.press("Escape", "1", "Enter")
+    visit.page.locator(".pending-what", has_text="Learned.").wait_for()
+    assert live(visit, text) == [labels[:1]]
+    make(visit, "also on tag", [text, "Wooden boats of the sea"])
+    join(visit, "also on tag")
+    assert shows(visit) == text  # with the decision that was made on Tag
+    visit.page.locator(".row.is-accepted").wait_for()
+    second = visit.names[1]
+    visit.press("2", "Enter")
+    visit.page.wait_for_function("(text) => document.getElementById('text').value !== text", arg=text, timeout=120_000)
+    [taught] = live(visit, text)  # in the queue
+    assert len(taught) == 2
+    visit.open()
+    visit.page.locator(".row.is-accepted").nth(1).wait_for()
+    visit.page.locator(".chip", has_text=second).click()  # take one label back
+    visit.page.get_by_role("button", name="Done").click()
+    visit.page.locator(".pending-what", has_text="Learned.").wait_for(timeout=120_000)
+    [again] = live(visit, text)  # on Tag
+    assert len(again) == 1
+    assert set(again) < set(taught)
+    join(visit, "also on tag")
+    assert shows(visit) == "Wooden boats of the sea"
+
+
+def test_a_decision_whose_answer_was_lost_is_not_offered_again(visit):
+    text = "Wooden boats without an answer"
+    make(visit, "unanswered", [text, "Wooden boats of the bay"])
+    join(visit, "unanswered")
+    assert shows(visit) == text
+    visit.page.route("**/v1/queue/decide", lambda route: (route.fetch(), route.abort()))
+    visit.press("1", "Enter")
+    visit.page.get_by_text("The page tries again.").wait_for()
+    visit.page.unroute_all(behavior="ignoreErrors")
+    visit.page.reload()
+    assert shows(visit) == "Wooden boats of the bay"
+    visit.page.get_by_text("No decisions yet.").wait_for()  # and nothing of the other text waits to be sent
+    assert len(live(visit, text)) == 1
+    visit.problems[:] = [found for found in visit.problems if "409" not in found and "ERR_FAILED" not in found]

@@ -2,7 +2,8 @@
 // one correction. Nothing is sent by a timer.
 //
 // A correction is stored with its idempotency key before it is sent: if the page is closed or the server does not answer, it
-// is sent again, and the server learns it once. If a text is decided on again, its former correction is undone first.
+// is sent again, and the server learns it once. If a text is decided on again, its former correction is undone first, also
+// if one of the two decisions was made in a shared queue.
 import { journal, learn, undo } from "./api.js";
 import { keyOf } from "./dom.js";
 import { Kept } from "./kept.js";
@@ -17,6 +18,19 @@ const isSame = (some, others) => asSet(some) === asSet(others);
 /** What the server has learnt or is being taught. */
 const base = (entry) => entry.sent?.items ?? entry.learned ?? [];
 const isOpen = (entry) => !isSame(entry.items, base(entry));
+
+/** Decisions as they are stored. */
+export const plainItems = (items) => items.map(({ label, name, kind }) => ({ label, name, kind }));
+
+/** Undo a record; null if somebody else has undone it, or if it is no longer kept. */
+export async function undoKept(record, reason, key) {
+  try {
+    return await undo([record], reason, key);
+  } catch (error) {
+    if (error.status !== 422) throw error;
+    return null;
+  }
+}
 
 class Decisions extends EventTarget {
   constructor() {
@@ -98,6 +112,12 @@ class Decisions extends EventTarget {
     return Boolean(this.kept.get(text)?.learned);
   }
 
+  /** Whether a correction of a text is on its way. */
+  isSending(text) {
+    const entry = this.kept.get(text);
+    return Boolean(entry?.sent || entry?.again);
+  }
+
   /** Texts with decisions that the person is not done with, the last one at the end. */
   get drafts() {
     return this.kept.all().filter((entry) => entry.isOpen);
@@ -146,24 +166,38 @@ class Decisions extends EventTarget {
     return this.send(text);
   }
 
-  /** Somebody undid a record elsewhere: its decisions are no longer learned. */
-  forgetRecord(sequence) {
-    const found = this.kept.withRecord(sequence, journal());
-    if (!found) return;
-    this.kept.remove(found);
-    this.dispatchEvent(new Event("change"));
+  /** Before a text is taught in another way: undo its correction. Its decisions stay, as a draft. Return whether it was undone. */
+  async withdraw(text) {
+    if (!this.isLearned(text) && !this.isSending(text)) return true;
+    const { items } = this.kept.fresh(text);
+    this.store(Object.assign(this.kept.fresh(text), { items: [], again: true }));
+    const isUndone = await this.send(text);
+    this.store(Object.assign(this.kept.fresh(text), { items }));
+    return isUndone;
+  }
+
+  /** A text was taught in another way: by a record, or by none. */
+  adopt(text, items, sequence) {
+    const taught = sequence ? { items, learned: items, sequence } : { items: [], learned: null, sequence: 0 };
+    this.store(Object.assign(this.kept.fresh(text), { past: [], again: false, journal: journal(), ...taught }));
   }
 
   // -- sending ----------------------------------------------------------------------------------------------------
 
   /** Send the correction of a text and newer ones, one after another; return whether all were learnt. */
-  async send(text) {
-    if (this.running.has(text)) {
-      this.running.get(text).retry?.();
-      return false;
+  send(text) {
+    const running = this.running.get(text);
+    if (running) {
+      running.retry?.();
+      return running.isLearned;
     }
     const run = {};
     this.running.set(text, run);
+    run.isLearned = this.sendAll(text, run);
+    return run.isLearned;
+  }
+
+  async sendAll(text, run) {
     try {
       while (this.kept.get(text)?.sent || this.kept.get(text)?.again) {
         if (!(await this.attempt(text, run))) return false;
@@ -201,11 +235,7 @@ class Decisions extends EventTarget {
   async teach(text, { sent, sequence, journal: written }) {
     let answer = { sequence: 0 };
     if (sequence && written === journal()) {
-      try {
-        answer = await undo([sequence], "decided again on the page", `${sent.id}-back`);
-      } catch (error) {
-        if (error.status !== 422) throw error; // 422: somebody else has undone it, or it is no longer kept
-      }
+      answer = (await undoKept(sequence, "decided again on the page", `${sent.id}-back`)) ?? answer;
       this.store(Object.assign(this.kept.fresh(text), { learned: null, sequence: 0 }));
     }
     if (!sent.items.length) return { ...answer, isUndo: true };

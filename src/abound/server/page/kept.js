@@ -87,11 +87,6 @@ export class Kept {
     forget(PREFIX + name);
   }
 
-  /** The name of the text whose correction has this number in a journal, or undefined. */
-  withRecord(sequence, journal) {
-    return [...this.entries].find(([, entry]) => entry.sequence === sequence && entry.journal === journal)?.[0];
-  }
-
   clean() {
     if (this.entries.size > REMEMBERED) this.dropOldest();
   }

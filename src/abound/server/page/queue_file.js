@@ -1,7 +1,7 @@
 // Work through the texts of a file. The file, the place in it and the decisions stay in this browser.
 import { ask } from "./ask.js";
 import { textOf } from "./columns.js";
-import { decisions } from "./decisions.js";
+import { decisions, plainItems } from "./decisions.js";
 import { count, fill, go, h, keyOf, plural, say } from "./dom.js";
 import { download } from "./download.js";
 import { importFile } from "./import_file.js";
@@ -20,8 +20,6 @@ import { Workbench } from "./workbench.js";
 const stateWords = (state) => (state === "none" ? "marked \u201cnone fits\u201d" : STATES[state]);
 const NOTHING = "No label is decided. Accept or add one, press z if none fits, or s to skip this text.";
 const FULL = "This browser has no room left to keep decisions. Export them and close the file.";
-
-const plainItems = (items) => items.map(({ label, name, kind }) => ({ label, name, kind }));
 
 /** The acts on the whole file: on a narrow screen they are folded, so that the text is seen. */
 const fileMenu = (buttons) => (matchMedia("(max-width: 46rem)").matches ? h("details", { class: "file-menu" }, h("summary", {}, "File"), buttons) : buttons);

@@ -1,6 +1,6 @@
 // Work on a queue that several people share. The server leases each text to one browser, and teaches each decision once.
-import { undo } from "./api.js";
-import { decisions } from "./decisions.js";
+import { newKey } from "./api.js";
+import { decisions, plainItems, undoKept } from "./decisions.js";
 import { fill, go, h, say, short } from "./dom.js";
 import { download } from "./download.js";
 import { notice } from "./notice.js";
@@ -61,7 +61,7 @@ class SharedQueue {
     this.bench.bindKeys({ p: () => this.back(), s: () => this.skip(), z: () => this.noneFits(), v: () => this.toggleList(), x: () => this.save("csv") });
     this.renewing = setInterval(() => this.renew(), RENEW_MS);
     const kept = read("shared-item", null, sessionStorage);
-    await this.take(kept?.name === this.name ? { item: kept.item } : {});
+    await this.take(kept?.name === this.name ? kept : {});
     this.bench.focusLabels();
     return () => this.close();
   }
@@ -119,7 +119,8 @@ class SharedQueue {
 
   /** Lease and show a text: the next open one, or one of the list. */
   async take(which = {}) {
-    const answer = await this.insist(() => queueApi.next(this.name, which), (error) => this.refused(error, which));
+    const asked = which.item === undefined ? {} : { item: which.item };
+    const answer = await this.insist(() => queueApi.next(this.name, asked), (error) => this.refused(error, which));
     if (!answer || this.isClosed) return;
     if (!answer.item || !this.counts || answer.item.review) await this.count();
     else this.drawCounts(answer.counts);
@@ -129,6 +130,7 @@ class SharedQueue {
   refused(error, which) {
     if (which.item !== undefined && error.status === 409) {
       notice(`${error.message}.`, { kind: "hint" });
+      if (which.text) decisions.discard(which.text); // the decision was sent before the page was closed, or somebody else has the text
       if (!this.item) this.take();
     } else {
       this.isBusy = false;
@@ -145,7 +147,7 @@ class SharedQueue {
     attach(item ? this.bench : null);
     for (const button of [this.skipButton, this.noneButton]) button.disabled = !item;
     if (item) {
-      write("shared-item", { name: this.name, item: item.item }, sessionStorage);
+      write("shared-item", { name: this.name, item: item.item, text: item.shown }, sessionStorage);
       this.tell(item.review ? "Second opinion: another person has decided on this text. What they chose is not shown." : "");
       this.bench.setText(item.shown);
       this.columns.show(columnsOf(item), []);
@@ -189,10 +191,13 @@ class SharedQueue {
     if (!answer) return;
     this.past.pop();
     this.bench.say("What was learned from it is being undone…");
-    if (last.record) await this.insist(() => undo([last.record], "decided again in a shared queue"), (error) => notice(error.message));
+    const text = shownText(answer.item.text);
+    const key = newKey();
+    if (decisions.isLearned(text)) await decisions.undoCorrection(text); // this record, or that of another decision since
+    else if (last.record) await this.insist(() => undoKept(last.record, "decided again in a shared queue", key), (error) => notice(error.message));
     if (item) await queueApi.release(this.name, item.item).catch(() => {}); // the lease ends by itself
     this.drawCounts(answer.counts);
-    this.show({ ...answer.item, shown: shownText(answer.item.text) });
+    this.show({ ...answer.item, shown: text });
   }
 
   /** The lease has passed to somebody else. */
@@ -224,17 +229,28 @@ class SharedQueue {
   async send(decision) {
     const { item } = this;
     if (!item || this.isBusy) return;
+    const items = plainItems(this.bench.decisionsOf(item.shown));
     this.isBusy = true;
     this.bench.hold();
-    const answer = await this.insist(() => queueApi.decide(this.name, item.item, decision), (error) => {
-      if (error.status === 409) this.lost();
-      else this.keep(error);
-    });
+    const refused = (error) => (error.status === 409 ? this.lost() : this.keep(error));
+    if (!decision.skip && !await this.withdraw(item, refused)) return;
+    const answer = await this.insist(() => queueApi.decide(this.name, item.item, decision), refused);
+    if (answer && decision.skip) decisions.discard(item.shown);
+    else if (answer) decisions.adopt(item.shown, items, answer.record);
     if (!answer || this.isClosed) return;
-    decisions.discard(item.shown);
     this.past.push({ item: item.item, record: answer.record });
     say("Done.");
     await this.take();
+  }
+
+  /** Undo what this browser has taught for a text outside of the queue, if the text is still leased; return whether the text can be decided. */
+  async withdraw(item, refused) {
+    if (!decisions.isLearned(item.shown) && !decisions.isSending(item.shown)) return true;
+    if (!await this.insist(() => queueApi.next(this.name, { item: item.item }), refused)) return false;
+    this.bench.say("You have decided this text before. That correction is being undone…");
+    const isUndone = await decisions.withdraw(item.shown);
+    if (!isUndone) this.keep(new Error("your former correction of this text cannot be undone"));
+    return isUndone && !this.isClosed;
   }
 
   /** The server refused the decision: the text stays. */
