@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -193,6 +194,13 @@ def test_the_table_can_be_written_and_read(evaluation, tmp_path):
         cells = list(csv.DictReader(file))
     assert [float(row["f1"]) for row in cells] == [row.f1 for row in rows]
     assert tuple(cells[0]) == COLUMNS
+
+
+def test_a_label_is_not_a_formula_in_the_table(evaluation, tmp_path):
+    rows = [replace(evaluation.per_label()[0], label="=1+1", name="@roses", confused_with="-x")]
+    write_quality(rows, tmp_path / "q.csv")
+    assert "'=1+1,'@roses," in (tmp_path / "q.csv").read_text(encoding="utf-8")
+    assert read_quality(tmp_path / "q.csv") == rows
 
 
 def test_a_spreadsheet_may_have_saved_it(evaluation, tmp_path):

@@ -1,5 +1,7 @@
 """Single modules of the page against plain Python."""
 
+import csv
+import io
 import random
 
 import pytest
@@ -91,3 +93,22 @@ def test_words_are_counted_in_any_script(visit):
 )
 def test_an_axis_has_days_and_times_where_a_day_repeats(visit, times, words):
     assert run(visit, "dates", "axisOf", times) == words
+
+
+FORMULAS = ["=1+1", "+44 foxes", "-5", "-5 foxes", "@fox", "\tfox", "\rfox", "'=1", "'tis"]
+GUARDED = ["'=1+1", "'+44 foxes", "-5", "'-5 foxes", "'@fox", "'\tfox", "'\rfox", "''=1", "'tis"]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_has_no_formulas_and_reads_back(visit, separator):
+    records = [{"id": f"n{i}", "text": text} for i, text in enumerate(FORMULAS)]
+    table = run(visit, "table", "writeTable", ["id", "text"], records, separator)
+    assert [row["text"] for row in csv.DictReader(io.StringIO(table, newline=""), delimiter=separator)] == GUARDED
+    assert [row["text"] for row in run(visit, "files", "fromCsv", table, separator)["rows"]] == FORMULAS
+
+
+def test_the_history_as_a_table_has_no_formulas(visit):
+    records = [{"sequence": i, "kind": "learn", "text": text, "added": ["=x"]} for i, text in enumerate(FORMULAS)]
+    rows = list(csv.DictReader(io.StringIO(run(visit, "log_export", "exportTable", records, {}), newline="")))
+    assert [row["text"] for row in rows] == GUARDED
+    assert {row["added"] for row in rows} == {"'=x"}

@@ -24,6 +24,7 @@ from abound.data.fields import (
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, too_long
 from abound.data.parsing import Guard, count_noun, number_text, shown
 from abound.data.records import Document
+from abound.data.spreadsheets import guarded, unguarded
 from abound.errors import FormatWarning
 
 DETECTED_DELIMITERS = (",", ";", "\t", "|")  # delimiters that are detected from a header
@@ -100,11 +101,11 @@ class Delimited(LineFormat[Document]):
             fields = split(line)
             if len(fields) != columns.total:
                 raise Malformed(f"{count_noun(len(fields), 'column')}; the header has {columns.total}")
-            texts = [fields[column] for column in columns.texts]
+            texts = [unguarded(fields[column]) for column in columns.texts]
             text = texts[0] if len(texts) == 1 else text_of_fields(texts, names, join)
-            labels = split_labels(fields[columns.labels], separator) if has_labels else ()
+            labels = split_labels(unguarded(fields[columns.labels]), separator) if has_labels else ()
             weight = weight_from_text(fields[columns.weight]) if columns.weight >= 0 else 1.0
-            return Document(labels, text, (fields[columns.id] or None) if columns.id >= 0 else None, weight)
+            return Document(labels, text, (unguarded(fields[columns.id]) or None) if columns.id >= 0 else None, weight)
 
         return parse
 
@@ -135,7 +136,7 @@ class Delimited(LineFormat[Document]):
             if options["weight_field"] is not None:
                 fields.append(number_text(document.weight))
             # Readers ignore an empty line.
-            return delimiter.join(map(quoted, fields)) or '""'
+            return delimiter.join(quoted(guarded(field)) for field in fields) or '""'
 
         return line_of
 

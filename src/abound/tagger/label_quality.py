@@ -6,6 +6,7 @@ from dataclasses import astuple, dataclass, fields
 from os import PathLike
 from typing import Any
 
+from abound.data.spreadsheets import guarded, unguarded
 from abound.store.names import Name
 
 
@@ -58,7 +59,8 @@ def write_quality(rows: Iterable[LabelQuality], path: str | PathLike[str]) -> No
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        writer.writerows(astuple(row) for row in rows)
+        for row in rows:
+            writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in astuple(row)])
 
 
 def read_quality(path: str | PathLike[str]) -> list[LabelQuality]:
@@ -72,7 +74,7 @@ def read_quality(path: str | PathLike[str]) -> list[LabelQuality]:
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
                 raise _Unusable(f"it has no column {missing[0]!r}")
-            rows = [_row(cells, reader.line_num) for cells in reader]
+            rows = [_row(_unguarded(cells), reader.line_num) for cells in reader]
         except UnicodeDecodeError:
             raise ValueError(f"{path} {WRONG_FILE}: it is not text in UTF-8") from None
         except (_Unusable, csv.Error) as error:
@@ -86,6 +88,10 @@ def read_quality(path: str | PathLike[str]) -> list[LabelQuality]:
 
 
 WRONG_FILE = "is not a table that `abound evaluate --per-label-csv` writes"
+
+
+def _unguarded(cells: dict[str, Any]) -> dict[str, Any]:
+    return {name: unguarded(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
 
 
 class _Unusable(ValueError):  # noqa: N818  never leaves this module

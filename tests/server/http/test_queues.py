@@ -13,6 +13,7 @@ from contextlib import closing
 import pytest
 
 from abound import Tagger
+from abound.data import read
 from abound.errors import JournalUnavailable
 from abound.server import Home, Writer
 from abound.server.backups import back_up, restore
@@ -166,6 +167,28 @@ def test_the_export_has_the_names(server, home):
     assert ask(server, "/v1/queues", method="DELETE", name="q")[1]["removed"] == 2
     assert ask(server, "/v1/queues")[1]["queues"] == []
     assert ask(server, "/v1/queue/next", {"name": "q", "holder": "ann"})[0] == 404
+
+
+def test_the_table_has_no_formulas_and_reads_back(server, tmp_path):
+    texts = ["=1+1", "+44 red foxes", "-5", "@a fox", "\tred", "'=1", "'tis a fox"]
+    make(server, texts)
+    decide(server, following(server, "ann")["item"], "ann", added=["-fox", "=car"])
+    raw = fetch(server, "/v1/queue/export", name="q", format="csv")
+    table = list(csv.DictReader(io.StringIO(raw.decode())))
+    assert [row["text"] for row in table] == [
+        "'=1+1",
+        "'+44 red foxes",
+        "-5",
+        "'@a fox",
+        "'\tred",
+        "''=1",
+        "'tis a fox",
+    ]
+    assert table[0]["labels"] == "'-fox; =car"
+    (tmp_path / "q.csv").write_bytes(raw)
+    found = list(read(tmp_path / "q.csv", label_separator=";"))
+    assert [document.text for document in found] == texts
+    assert list(found[0].labels) == ["-fox", "=car"]
 
 
 def test_a_repeated_request_appends_once(server):

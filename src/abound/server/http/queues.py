@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from msgspec import UNSET, UnsetType, to_builtins
 
+from abound.data.spreadsheets import guarded
 from abound.errors import AboundError, RefusedRecord
 from abound.server.http.endpoints import JSONL, Call, Encoded, Endpoint, Scope
 from abound.server.http.limits import BATCH_BYTES, check_fields, check_text
@@ -310,10 +311,10 @@ def _export(call: Call[ExportRequest]) -> Encoded:
 
 
 def _columns(row: QueueItem) -> dict[str, Any]:
-    """Return the row of a table: the last decision counts."""
+    """Return the row of a table: the last decision counts. No cell is a formula."""
     last = row.decisions[-1] if row.decisions else None
     labels = [] if last is None else last.labels
-    return {
+    cells = {
         "item": row.item,
         "id": row.id,
         "source": row.source,
@@ -326,6 +327,7 @@ def _columns(row: QueueItem) -> dict[str, Any]:
         "time": None if last is None else last.time,
         "agreement": row.agreement,
     }
+    return {name: guarded(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
 
 
 async def forget_queued(call: Call[ForgetQueuedRequest]) -> ForgottenTexts:

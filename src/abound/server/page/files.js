@@ -2,7 +2,7 @@
 import { chooseColumns, isTextColumn, textOf } from "./columns.js";
 import { decode } from "./encoding.js";
 import { fromRecord, isField } from "./fields.js";
-import { distinct, guessSeparator, parseCells } from "./table.js";
+import { distinct, guessSeparator, parseCells, unguarded } from "./table.js";
 
 export { download } from "./download.js";
 
@@ -78,7 +78,7 @@ function parseLine(line, number) {
 export function fromCsv(content, given = null) {
   const separator = given ?? guessSeparator(content);
   const format = separator === "\t" ? "tsv" : "csv";
-  const [head, ...lines] = parseCells(content, separator);
+  const [head, ...lines] = parseCells(content, separator).map((row) => row.map(unguarded));
   if (!head) return { format, separator, columns: [], used: [], rows: [] };
   const known = head.map((name) => name.trim().toLowerCase());
   const hasHead = known.some((name) => isTextColumn(name) || name === "labels" || name === "id" || isField(name));

@@ -1,4 +1,6 @@
 // Records as a file: JSON lines as the server gives them, with names, or a table.
+import { writeTable } from "./table.js";
+
 const COLUMNS = ["entry", "time", "who", "from", "kind", "status", "text", "accepted", "added", "rejected", "details"];
 const OWN = new Set(["sequence", "time", "who", "source", "kind", "status", "text", "accepted", "added", "rejected", "key"]);
 
@@ -15,20 +17,14 @@ export function exportLines(records, names) {
 /** One line per record; several labels in a cell are separated by "; ". */
 export function exportTable(records, names) {
   const shown = (labels) => (labels ?? []).map((label) => names[String(label)] ?? String(label)).join("; ");
-  const rows = records.map((record) => [
-    record.sequence, record.time, record.who, record.source, record.kind, record.status,
-    typeof record.text === "object" ? JSON.stringify(record.text) : record.text,
-    shown(record.accepted), shown(record.added), shown(record.rejected), details(record),
-  ]);
-  return [COLUMNS, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+  const rows = records.map((record) => ({
+    ...record, entry: record.sequence, from: record.source, accepted: shown(record.accepted), added: shown(record.added),
+    rejected: shown(record.rejected), details: details(record),
+  }));
+  return writeTable(COLUMNS, rows, ",");
 }
 
 function details(record) {
   const rest = Object.entries(record).filter(([field]) => !OWN.has(field));
   return rest.length ? JSON.stringify(Object.fromEntries(rest)) : "";
 }
-
-const cell = (value) => {
-  const words = value === null || value === undefined ? "" : String(value);
-  return /[",\r\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;
-};

@@ -52,10 +52,17 @@ export function distinct(names) {
   });
 }
 
+const FORMULA = /^'*[=+\-@\t\r\n]/; // a spreadsheet would compute such a cell
+const NUMBER = /^[+-]\d+([.,]\d+)?$/;
+const guarded = (text) => (FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text);
+
+/** A cell without the single quote that an export has put before a formula. */
+export const unguarded = (text) => (/^'+[=+\-@\t\r\n]/.test(text) ? text.slice(1) : text);
+
 /** Records as a table with a header. */
 export function writeTable(columns, records, separator) {
   const quoted = (value) => {
-    const text = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    const text = guarded(value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
     return text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...records.map((record) => columns.map((name) => record[name]))]
