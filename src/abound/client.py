@@ -497,11 +497,14 @@ class Client(Closing):
         """Forget records: as `undo`, and their content is removed from the server's files for ever; scope admin."""
         return self._exclude("/v1/forget", records, reason, key)
 
-    def forget_queued(self, *, who: str | None = None, text: str | None = None) -> int:
-        """Remove the texts of shared queues that a person decided or that contain a text; return how many."""
-        body = {name: value for name, value in (("who", who), ("text", text)) if value is not None}
-        removed: int = self._post("/v1/queues/forget", body)["removed"]
-        return removed
+    def forget_queued(self, *, who: str | None = None, text: str | None = None, dry_run: bool = False) -> int:
+        """Remove the texts of shared queues that contain a text and that a person decided; return how many.
+
+        What is None is not asked for. With `dry_run`, they are only counted.
+        """
+        body: dict[str, Any] = {name: value for name, value in (("who", who), ("text", text)) if value is not None}
+        matching: int = self._post("/v1/queues/forget", {**body, "dry_run": dry_run})["matching"]
+        return matching
 
     def _exclude(self, path: str, records: Iterable[int], reason: str, key: str | None) -> Learned:
         answer = self._post(path, {"records": [*records], "reason": reason}, key or uuid.uuid4().hex)

@@ -2,6 +2,7 @@
 
 import gzip
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -112,9 +113,58 @@ def test_forgetting_reaches_texts_of_shared_queues_that_were_not_taught(run, hom
         queues.add("q", [NewText("a Zither of wood"), NewText("a drum")])
         queues.lease("q", Holder("browser", "zoe"), after=1)
     result = run("forget", home, "--text-matching", "zither", "--yes")
-    assert (result.code, "1 texts were removed from the shared queues" in result.err) == (0, True)
+    assert (result.code, "1 matching texts were removed from the shared queues" in result.err) == (0, True)
     assert b"Zither" not in path.read_bytes()
     assert run("forget", home, "--who", "zoe", "--yes").code == 0
     with Queues(path) as queues:
         assert queues.items("q") == (0, [])
     assert "no record matches" in run("forget", home, "--who", "zoe", "--yes").err
+
+
+def queued(home, *texts):
+    with Queues(Home(home).queues_path) as queues:
+        queues.add("q", [NewText(text) for text in texts])
+
+
+def n_queued(home):
+    with Queues(Home(home).queues_path) as queues:
+        return queues.items("q")[0]
+
+
+def change(home, statement):
+    with closing(sqlite3.connect(Home(home).queues_path, isolation_level=None)) as connection:
+        connection.execute(statement)
+
+
+def test_the_preview_counts_the_texts_of_shared_queues(run, home):
+    queued(home, "a quiet xylophone", "another Xylophone", "a drum")
+    result = run("forget", home, "--text-matching", "xylophone")
+    assert result.code == 1
+    assert "2 matching texts would be removed from the shared queues" in result.err
+    assert "1 records would be forgotten" in result.err
+    assert n_queued(home) == 3
+    result = run("forget", home, "--text-matching", "xylophone", "--yes")
+    assert (result.json["records"], result.json["queued"], n_queued(home)) == ([13], 2, 1)
+
+
+def test_a_person_and_words_choose_the_same_texts_as_records(run, home):
+    queued(home, "a zither", "a drum")
+    with Queues(Home(home).queues_path) as queues:
+        queues.lease("q", Holder("browser", "zoe"), after=1)
+    assert "nothing to forget" in run("forget", home, "--who", "zoe", "--text-matching", "zither", "--yes").err
+    assert run("forget", home, "--who", "zoe", "--text-matching", "drum", "--yes").json["queued"] == 1
+    assert n_queued(home) == 1
+
+
+def test_an_interrupted_forget_is_completed_by_the_same_command(run, home):
+    queued(home, "a quiet xylophone", "a drum")
+    command = ("forget", home, "--text-matching", "xylophone", "--record", 13, "--yes")
+    change(home, "CREATE TRIGGER stop BEFORE DELETE ON item BEGIN SELECT RAISE(ABORT, 'stopped here'); END")
+    assert "cannot be used: stopped here" in run(*command).err
+    change(home, "DROP TRIGGER stop")
+    assert run("journal", "log", home, "-n", 3).lines[2]["status"] == "forgotten"  # the records come first
+    assert n_queued(home) == 2
+    result = run(*command)
+    assert (result.code, result.json["records"], result.json["queued"]) == (0, [], 1)
+    assert "record 13 is already forgotten" in result.err
+    assert b"xylophone" not in all_bytes(home)

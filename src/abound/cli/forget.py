@@ -1,6 +1,7 @@
 """`abound forget`: remove what a person taught, or single records, for ever."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
@@ -8,9 +9,6 @@ from abound.cli.common import JsonOption, emit, note, wants_json
 from abound.cli.records import matching
 from abound.cli.remote import KeyOption, ServerOption
 from abound.cli.undo import change_home, server_client
-
-if TYPE_CHECKING:
-    pass
 
 EPILOG = """\b
 Example:
@@ -44,9 +42,10 @@ def forget(
     """Remove records and their texts from journal, archive and snapshots, and rebuild the model without them.
 
     The journal keeps a receipt: the numbers of the records, the time, and the hashes of the model before and after.
-    This cannot be undone. With --who or --text-matching, the matching texts of shared queues are removed, too. Backups
-    and exports that were made before still have the records: run `abound backup` again, and delete the old exports. A
-    text of the training data is forgotten by `abound refit` on data without it.
+    This cannot be undone. The texts that the records taught are removed from shared queues, too. With --who or
+    --text-matching, so are the matching texts that were not taught, after the records: if the command is interrupted,
+    run it again. Backups and exports that were made before still have the records: run `abound backup` again, and
+    delete the old exports. A text of the training data is forgotten by `abound refit` on data without it.
     """
     if (home is None) == (server is None):
         raise typer.BadParameter("give either a HOME, or a server with --server")
@@ -54,49 +53,74 @@ def forget(
         raise typer.BadParameter("give --who, --record or --text-matching")
     found = list(matching(home, server, key, who=who, text=text_matching)) if who or text_matching else []
     chosen = [one for one in found if one["status"] != "forgotten" and one["kind"] not in ("undo", "forget", "refit")]
-    numbers = sorted({*(one["sequence"] for one in chosen), *(record or ())})
-    queued = forget_queued(home, server, key, who, text_matching) if yes and (who or text_matching) else 0
-    if queued:
-        note(f"{queued:,} texts were removed from the shared queues")
-        if not numbers:
-            return
-    if not numbers:
-        raise ValueError("no record matches, so there is nothing to forget")
+    numbers = sorted({*(one["sequence"] for one in chosen), *not_forgotten(home, server, key, record or [])})
+    forget_queued = partial(change_queues, home, server, key, who, text_matching)
+    n_queued = forget_queued(dry_run=True)
+    if not numbers and not n_queued:
+        raise ValueError("no record matches, and no text of a shared queue, so there is nothing to forget")
     if not yes:
-        preview(chosen, numbers)
+        preview(chosen, numbers, n_queued)
         raise typer.Exit(1)
-    if server is not None:
-        with server_client(server, key) as client:
-            result = client.forget(numbers, reason)
-        facts = {"sequence": result.sequence, "records": numbers}
-    else:
-        facts = forget_in(str(home), numbers, reason)
+    facts: dict[str, Any] = {"records": numbers, "queued": n_queued}
+    if numbers:
+        facts |= forget_records(home, server, key, numbers, reason)
+    forget_queued(dry_run=False)
     if wants_json(as_json):
         emit(facts)
-    else:
+    elif numbers:
         note(f"{len(numbers):,} records are forgotten; the receipt is record {facts['sequence']}")
+    if n_queued:
+        note(f"{n_queued:,} matching texts were removed from the shared queues")
     note("backups and exports that were made before still have them")
 
 
-def preview(chosen: list[dict[str, Any]], numbers: list[int]) -> None:
+def preview(chosen: list[dict[str, Any]], numbers: list[int], n_queued: int) -> None:
     """Print what would be forgotten."""
     for one in chosen[:SHOWN]:
         note(f"record {one['sequence']}: {one['kind']} by {one.get('who') or 'unknown'}, {one['time']}")
     if len(numbers) > SHOWN:
         note(f"and {len(numbers) - min(SHOWN, len(chosen)):,} more")
+    if n_queued:
+        note(f"{n_queued:,} matching texts would be removed from the shared queues")
     note(f"{len(numbers):,} records would be forgotten for ever; run the same command with --yes to do it")
 
 
-def forget_queued(home: str | None, server: str | None, key: str | None, who: str | None, text: str | None) -> int:
-    """Remove matching texts from the shared queues; return how many there were."""
+def not_forgotten(home: str | None, server: str | None, key: str | None, numbers: list[int]) -> list[int]:
+    """Return the given records without those that are forgotten already, such as by an interrupted command."""
+    kept = []
+    for number in numbers:
+        found = matching(home, server, key, {"after": number - 1, "before": number + 1})
+        if any(one["status"] == "forgotten" for one in found):
+            note(f"record {number} is already forgotten")
+        else:
+            kept.append(number)
+    return kept
+
+
+def change_queues(
+    home: str | None, server: str | None, key: str | None, who: str | None, text: str | None, *, dry_run: bool
+) -> int:
+    """Remove matching texts from the shared queues, or count them; return how many there are."""
+    if not (who or text):
+        return 0
     if server is not None:
         with server_client(server, key) as client:
-            return client.forget_queued(who=who, text=text)
+            return client.forget_queued(who=who, text=text, dry_run=dry_run)
     from abound.server import Home
     from abound.server.queues import Queues
 
     with Queues(Home(str(home)).queues_path) as queues:
-        return queues.forget_matching(who, text)
+        return queues.forget_matching(who, text, dry_run=dry_run)
+
+
+def forget_records(
+    home: str | None, server: str | None, key: str | None, numbers: list[int], reason: str
+) -> dict[str, Any]:
+    """Forget records of a home or of a server; return what is known of the receipt."""
+    if server is None:
+        return forget_in(str(home), numbers, reason)
+    with server_client(server, key) as client:
+        return {"sequence": client.forget(numbers, reason).sequence, "records": numbers}
 
 
 def forget_in(home: str, numbers: list[int], reason: str) -> dict[str, Any]:

@@ -427,25 +427,26 @@ class Queues(Closing):
         """Remove the texts that were taught by records which are forgotten; return how many."""
         return self._forget("SELECT item FROM decision WHERE record = ?", [(record,) for record in records])
 
-    def forget_matching(self, who: str | None = None, text: str | None = None) -> int:
-        """Remove the texts that contain a string, or that a person decided or holds; return how many."""
-        found = 0
-        if who is not None:
-            query = "SELECT item FROM decision WHERE who = ?1 UNION SELECT id FROM item WHERE who = ?1"
-            found += self._forget(query, [(who,)])
-        if text is not None:
-            found += self._forget("SELECT id FROM item WHERE instr(folded, ?) > 0", [(text.casefold(),)])
-        return found
+    def forget_matching(self, who: str | None = None, text: str | None = None, *, dry_run: bool = False) -> int:
+        """Remove the texts that contain a string and that a person decided or holds; return how many.
 
-    def _forget(self, query: str, values: Iterable[tuple[Any, ...]]) -> int:
+        What is None is not asked for. With `dry_run`, they are only counted.
+        """
+        if who is None and text is None:
+            raise ValueError("give who or text: which texts to forget")
+        asked = {"who": who, "text": None if text is None else text.casefold()}
+        return self._forget(_MATCHING, [asked], dry_run=dry_run)
+
+    def _forget(self, query: str, values: Iterable[Any], *, dry_run: bool = False) -> int:
         if not self.path.exists():
             return 0
-        with self._using(write=True) as db:
+        with self._using(write=not dry_run) as db:
             ids = {(row[0],) for one in values for row in db.execute(query, one)}
+            if dry_run:
+                return len(ids)
             db.executemany("DELETE FROM decision WHERE item = ?", ids)
             db.executemany("DELETE FROM item WHERE id = ?", ids)
-        if ids:
-            self._erase()
+        self._erase()  # also if nothing was found: a process may have ended before this
         return len(ids)
 
     def reopen_after(self, last: int) -> int:
@@ -475,6 +476,11 @@ _WHERE = {
     "skipped": "state = 'skipped' AND leased_until < {now}",
     "differs": "state = 'done' AND agreement < 1",
 }
+_MATCHING = """
+SELECT id FROM item
+WHERE (:text IS NULL OR instr(folded, :text) > 0)
+    AND (:who IS NULL OR who = :who OR id IN (SELECT item FROM decision WHERE who = :who))
+"""
 _NEXT = """
 SELECT id FROM item
 WHERE queue = ?1 AND state IN ('open', 'review') AND id > ?2 AND (leased_until < ?3 OR holder = ?4)

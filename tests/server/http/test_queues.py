@@ -300,6 +300,8 @@ def test_a_forgotten_record_takes_its_text_from_the_queue(server, home):
     assert ask(server, "/v1/forget", {"records": [1]})[0] == 200
     assert b"a red fox" not in b"".join(path.read_bytes() for path in home.path.glob("queues.sqlite*"))
     assert counts(server)["total"] == 3
+    counted = ask(server, "/v1/queues/forget", {"text": "SLOW", "dry_run": True})[1]
+    assert (counted["matching"], counted["removed"], counts(server)["total"]) == (1, 0, 3)
     assert ask(server, "/v1/queues/forget", {"text": "SLOW"})[1]["removed"] == 1
     assert ask(server, "/v1/queues/forget", {})[0] == 422
     assert b"a slow car" not in b"".join(path.read_bytes() for path in home.path.glob("queues.sqlite*"))

@@ -234,14 +234,16 @@ class ExportRequest(_Request):
 
 
 class ForgetQueuedRequest(_Request):
-    """Which texts of all queues to remove: those that a person decided or holds, and those that contain a text."""
+    """Which texts of all queues to remove: those that contain a text, and that a person decided or holds."""
 
     who: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
     text: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
+    dry_run: Annotated[bool, Meta(description="Only count the texts that match.")] = False
 
 
 class ForgottenTexts(_Response):
-    """How many texts were removed."""
+    """How many texts matched, and how many were removed: all of them, or none with `dry_run`."""
 
     sequence: int
     removed: int
+    matching: int

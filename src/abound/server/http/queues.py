@@ -331,12 +331,13 @@ def _columns(row: QueueItem) -> dict[str, Any]:
 
 
 async def forget_queued(call: Call[ForgetQueuedRequest]) -> ForgottenTexts:
-    """Remove texts of all queues for ever."""
+    """Remove texts of all queues for ever, or count them."""
     asked, service = call.request, call.service
     if asked.who is None and asked.text is None:
         raise Problem(422, "send who or text: which texts to forget")
-    removed = await _used(service, service.queues.forget_matching, asked.who, asked.text)
-    return ForgottenTexts(service.replica.sequence, removed)
+    forget = partial(service.queues.forget_matching, dry_run=asked.dry_run)
+    matching = await _used(service, forget, asked.who, asked.text)
+    return ForgottenTexts(service.replica.sequence, 0 if asked.dry_run else matching, matching)
 
 
 ENDPOINTS = (
