@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -26,7 +27,7 @@ def shows(visit):
     """Wait until a text or the end is shown, with its labels; return the text, or None at the end."""
     page = visit.page
     page.wait_for_function(
-        "() => (!document.querySelector('.bench')?.hidden && document.getElementById('text').value"
+        "() => (!document.querySelector('.bench')?.hidden && document.getElementById('text')?.value"
         " && document.querySelector('.pick') && !document.querySelector('.is-blocked'))"
         " || document.querySelector('.end h2')?.checkVisibility()"
     )
@@ -106,6 +107,29 @@ def test_a_file_is_shared_with_guidelines(open_visit):
         page.get_by_role("button", name="Export CSV").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
     assert [row["id"] for row in rows] == ["b0", "b1", "b2"]
+
+
+def test_long_columns_go_along_and_the_page_names_those_that_do_not(visit):
+    visit.open("queue")
+    page = visit.page
+    table = f"id;title;note;scan\nb1;Gardens of the south;{'word ' * 1800}end;{'s' * 9000}\nb2;Roses;short;short\n"
+    page.locator("#file").set_input_files({"name": "long.csv", "mimeType": "", "buffer": table.encode()})
+    page.get_by_text("1 of 2", exact=True).wait_for()
+    columns = page.get_by_role("button", name="Columns")
+    columns.click()
+    for name in ("title", "note", "scan"):
+        page.get_by_role("dialog").get_by_label(name).set_checked(name == "title")
+    page.get_by_role("button", name="Use them").click()
+    page.get_by_role("button", name="Share").click()
+    page.get_by_text("may have 10,000 characters together. Left out: scan of 1 text.").wait_for()
+    page.get_by_role("button", name="Share 2 texts").click()
+    page.wait_for_url("**/#/queue?name=long")
+    page.get_by_text("0 texts of 2 texts decided").wait_for()
+    assert shows(visit) == "Gardens of the south"
+    assert "word end" in page.locator(".columns").inner_text()
+    first, second = visit.get("v1/queue?name=long")["items"]
+    assert json.loads(first["source"]) == {"note": "word " * 1800 + "end"}
+    assert json.loads(second["source"]) == {"note": "short", "scan": "short"}
 
 
 def test_texts_of_a_shared_queue_are_filtered_and_searched(visit):

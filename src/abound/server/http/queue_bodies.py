@@ -12,6 +12,9 @@ HolderId = Annotated[
 ]
 ItemId = Annotated[int, Meta(ge=1, le=1 << 60, description="The number of a text, as `next` returned it.")]
 Short = Annotated[str, Meta(max_length=1000)]
+Source = Annotated[
+    str, Meta(max_length=10_000, description="Where it is from, or its other columns as JSON, which the page shows.")
+]
 State = Literal["open", "leased", "review", "done", "skipped", "differs"]
 
 
@@ -28,7 +31,7 @@ class QueuedText(_Request):
 
     text: Text
     id: Short | None = None
-    source: Short | None = None
+    source: Source | None = None
 
 
 class QueueRequest(_Request):
