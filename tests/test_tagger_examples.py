@@ -37,8 +37,7 @@ def test_examples_are_saved_and_no_part_of_the_state(tmp_path):
     tagger = Tagger().fit(TEXTS, [["n"]] * len(TEXTS))
     tagger.save(tmp_path / "model")
     assert Tagger.load(tmp_path / "model").examples == tagger.examples
-    without = Tagger().fit(TEXTS, [["n"]] * len(TEXTS))
-    without.examples = ()
+    without = Tagger().fit(TEXTS, [["n"]] * len(TEXTS), keep_examples=False)
     without.save(tmp_path / "without")
     first, second = (read_manifest(tmp_path / name) for name in ("model", "without"))
     assert first["state_hash"] == second["state_hash"]

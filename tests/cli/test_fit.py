@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from abound import load
+from abound import Tagger, load
 from abound.cli import memory
 from abound.cli.fit import make_tagger, parse_pairs, parse_span
+from abound.server import Home
+from abound.server.refitting import fitted_model
 from tests.cli.running import Run, write_rows
 
 
@@ -19,6 +21,18 @@ def test_a_model_is_learnt_and_summed_up(run: Run, docs: Path, tmp_path: Path) -
     assert figures["features"] > 10
     assert figures["edges"] > 10
     assert figures["memory_bytes"] > 0
+
+
+def test_a_model_without_examples_is_refitted_without_them(run: Run, tmp_path: Path) -> None:
+    docs = tmp_path / "docs.jsonl"
+    rows = [{"text": f"a text about the number {n}", "labels": ["even" if n % 2 else "odd"]} for n in range(50)]
+    docs.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for name, options, n_examples in (("usual", (), 3), ("private", ("--no-examples",), 0)):
+        assert run("fit", docs, "--model", tmp_path / name, *options).code == 0
+        assert len(Tagger.load(tmp_path / name).examples) == n_examples
+        home = Home.create(tmp_path / f"{name}.served", Tagger.load(tmp_path / name))
+        assert run("refit", home.path, docs, "--holdout", docs, "--force").code == 0
+        assert len(fitted_model(home).examples) == n_examples
 
 
 def test_several_files_are_one_stream(run: Run, docs: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from abound import Tagger
 from abound.server import Home, Writer
 from abound.server.queues import Holder, NewText, Queues
 from abound.store.journal import Origin
@@ -168,3 +169,13 @@ def test_an_interrupted_forget_is_completed_by_the_same_command(run, home):
     assert (result.code, result.json["records"], result.json["queued"]) == (0, [], 1)
     assert "record 13 is already forgotten" in result.err
     assert b"xylophone" not in all_bytes(home)
+
+
+def test_forgetting_says_if_an_example_of_the_model_has_the_text(run, home, tmp_path):
+    with Writer(
+        Home.create(tmp_path / "other", Tagger().fit(["a Quiet xylophone in a garden"], [["music"]]))
+    ) as writer:
+        writer.submit(SECRETS[0]).result(60)
+    result = run("forget", tmp_path / "other", "--text-matching", "quiet xylophone", "--yes")
+    assert (result.code, "an example of the model" in result.err) == (0, True)
+    assert "an example of" not in run("forget", home, "--text-matching", "xylophone", "--yes").err

@@ -82,6 +82,9 @@ HoldoutOption = Annotated[
 MaxMemoryOption = Annotated[
     str | None, typer.Option("--max-memory", metavar="SIZE", help="Limit for the memory of the process, such as 300M.")
 ]
+NoExamplesOption = Annotated[
+    bool, typer.Option("--no-examples", help="Store no texts in the model, of which the page shows three by default.")
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing model in DIR.")]
 
 
@@ -176,6 +179,7 @@ def fit(
     force: ForceOption = False,
     as_json: JsonOption = None,
     labels_are: LabelsAreOption = "either",
+    no_examples: NoExamplesOption = False,
     *,
     setting: NamedSetting,
     reading: WeightedReading,
@@ -213,6 +217,7 @@ def fit(
         raise ValueError(f"all {stats.rows:,} rows of {', '.join(inputs)} have weight 0, so there is nothing to learn")
     documents.check_labels(needed=not tagger.n_labels)
     tagger.hierarchy = relations
+    tagger.examples = () if no_examples else tagger.examples
     note_labels(named.resolved, ())
     note_deprecated(tagger)
     tagger.save(model)

@@ -72,6 +72,22 @@ def forget(
     if n_queued:
         note(f"{n_queued:,} matching texts were removed from the shared queues")
     note("backups and exports that were made before still have them")
+    if text_matching and has_example(home, server, key, text_matching):
+        note("an example of the model, a training text that the page shows, still contains this; run `abound refit`")
+
+
+def has_example(home: str | None, server: str | None, key: str | None, text: str) -> bool:
+    """Return whether an example of the model contains a text."""
+    if server is not None:
+        with server_client(server, key) as client:
+            examples = client.model()["examples"]
+    else:
+        from abound.server import Home
+        from abound.store.directory import read_manifest
+
+        opened = Home(str(home))
+        examples = read_manifest(opened.snapshot_path(opened.snapshots()[-1])).get("examples", [])
+    return any(text.casefold() in example.casefold() for example in examples)
 
 
 def preview(chosen: list[dict[str, Any]], numbers: list[int], n_queued: int) -> None:

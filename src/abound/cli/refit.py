@@ -100,6 +100,7 @@ def refit(
     with new_base(opened) as path:
         tagger = _new_tagger(fitted, setting, reading)
         stats = _train(tagger, documents, path, limit, names, relations)
+        tagger.examples = tagger.examples if fitted.examples else ()  # a model without examples stays so
         note_labels(named.resolved, ())
         save_base(tagger, path)
         del tagger, fitted

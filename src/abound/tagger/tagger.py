@@ -89,6 +89,7 @@ class Tagger(TextEstimator):
         hierarchy: Hierarchy | None = None,
         sample_weight: Any = None,
         labels_are: LabelsAre = "either",
+        keep_examples: bool = True,
     ) -> Self:
         """Train from scratch, on texts in any order.
 
@@ -114,6 +115,8 @@ class Tagger(TextEstimator):
             text once. Training on Spark takes no weights.
         labels_are : {"either", "ids", "names"}
             Whether labels are given by their ids or by their names in `label_names`; see `learn`.
+        keep_examples : bool
+            Whether up to three short texts are kept as `examples`, which are saved and shown on the page of a server.
 
         Returns
         -------
@@ -131,6 +134,7 @@ class Tagger(TextEstimator):
         training = Training(self, names, is_balanced=True)
         training.add(texts, labels, weights)
         training.learn()
+        self.examples = self.examples if keep_examples else ()
         self.ranker.set_columns(self.encoder.n_terms, form)
         return self
 
