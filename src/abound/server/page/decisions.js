@@ -4,7 +4,7 @@
 // A correction is stored with its idempotency key before it is sent: if the page is closed or the server does not answer, it
 // is sent again, and the server learns it once. If a text is decided on again, its former correction is undone first, also
 // if one of the two decisions was made in a shared queue.
-import { journal, learn, undo } from "./api.js";
+import { journal, learn, newKey, undo } from "./api.js";
 import { keyOf } from "./dom.js";
 import { Kept } from "./kept.js";
 
@@ -12,7 +12,6 @@ const RETRY_MS = 3000; // until the next attempt if the server does not answer
 const RETRY_KEY_MS = 10000; // if the key is wrong; entering another one tries at once
 const FIELD = { accept: "accepted", reject: "rejected", add: "added" };
 
-const newId = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 const asSet = (items) => items.map(({ label, kind }) => keyOf([label, kind])).sort().join();
 const isSame = (some, others) => asSet(some) === asSet(others);
 /** What the server has learnt or is being taught. */
@@ -212,7 +211,7 @@ class Decisions extends EventTarget {
   /** Make one attempt; return false if the server refused the correction. */
   async attempt(text, run) {
     const entry = this.kept.fresh(text);
-    if (!entry.sent) this.store(Object.assign(entry, { sent: { id: newId(), items: entry.items }, again: false }));
+    if (!entry.sent) this.store(Object.assign(entry, { sent: { id: newKey(), items: entry.items }, again: false }));
     const { sent } = entry;
     try {
       const answer = await this.teach(text, entry);

@@ -1,11 +1,11 @@
 // Import a file. A table becomes a queue; a plain text file may be one text or many; a document is one text.
 import * as api from "./api.js";
-import { ask } from "./ask.js";
 import { go, plural } from "./dom.js";
 import { download } from "./download.js";
 import { encodingNote } from "./encoding.js";
 import { documentType, readRows } from "./files.js";
 import { notice } from "./notice.js";
+import { question } from "./question.js";
 import { exportOf } from "./queue_export.js";
 import { readModel, storeFile } from "./queue_model.js";
 import { closingQuestion } from "./queue_question.js";
@@ -71,7 +71,7 @@ async function startQueue(parsed) {
 }
 
 function isOneText({ name, rows }) {
-  return ask(name, "Is this file one text, or one text per line?", [
+  return question({ title: name, words: "Is this file one text, or one text per line?", choices: [
     { name: "One text", value: true }, { name: `${plural(rows.length, "text")}, one per line`, value: false, kind: "primary" },
-  ]);
+  ] });
 }

@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import { askForKey } from "./access.js";
 import { Completion } from "./completion.js";
 import { bdi, fill, go, h, nameOf, plural } from "./dom.js";
-import { question } from "./question.js";
+import { CANCEL, question } from "./question.js";
 
 export function labelEdit({ label, names, shown }) {
   const form = h("div", { class: "label-edit-form" });
@@ -50,7 +50,7 @@ export function labelEdit({ label, names, shown }) {
     try {
       const { changes } = await api.changeLabel(change, true);
       const scope = `It was learned from ${plural(changes?.texts ?? 0, "text")}, and ${plural(changes?.words ?? 0, "word")} ${changes?.words === 1 ? "votes" : "vote"} for it.`;
-      question({ title, words: h("p", { class: "hint" }, effect, scope), name, isDanger, act: () => make(change, then) });
+      question({ title, words: h("p", { class: "hint" }, effect, scope), choices: [CANCEL, { name, kind: isDanger ? "danger" : "primary", act: () => make(change, then) }] });
     } catch (error) {
       fill(problem, error.message);
       if (error.needsKey) askForKey("Changing a label needs the admin key.");

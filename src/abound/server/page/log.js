@@ -4,7 +4,7 @@ import { dayOf, startOf, timeOf } from "./dates.js";
 import { bdi, count, fill, h, labelLink, plural, say } from "./dom.js";
 import { download } from "./download.js";
 import { bind } from "./keys.js";
-import { question } from "./question.js";
+import { CANCEL, question } from "./question.js";
 import { exportLines, exportTable } from "./log_export.js";
 
 const SHOWN = 25;
@@ -183,8 +183,7 @@ function undoCorrection(record, names, reload) {
     title: record.kind === "learn" ? "Undo this correction?" : "Undo this change?",
     words: [content(record, names, true), h("p", { class: "hint" }, `Taught on ${dayOf(record.time)}${record.who ? ` by ${record.who}` : ""}. The model will be as if this had never been taught, for all users. You can let it count again later.`),
       h("label", { for: "undo-reason" }, "Reason (optional)"), why],
-    name: "Undo", isDanger: true,
-    act: () => api.undo([record.sequence], why.value.trim(), key).then(() => done(record, "undone", reload)),
+    choices: [CANCEL, { name: "Undo", kind: "danger", act: () => api.undo([record.sequence], why.value.trim(), key).then(() => done(record, "undone", reload)) }],
   });
 }
 
@@ -196,8 +195,7 @@ async function restore(record, reload) {
     title: "Let it count again?",
     words: [h("p", {}, `Entry ${count(record.sequence)} was undone by entry ${count(record.by)}.`, records[0] ? reason(records[0]) : "",
       others > 0 ? ` ${plural(others, "other entry was", "other entries were")} undone with it and will count again, too.` : "")],
-    name: "Count it again",
-    act: () => api.undo([record.by], "", key).then(() => done(record, "counts again", reload)),
+    choices: [CANCEL, { name: "Count it again", kind: "primary", act: () => api.undo([record.by], "", key).then(() => done(record, "counts again", reload)) }],
   });
 }
 

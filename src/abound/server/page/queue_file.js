@@ -1,5 +1,4 @@
 // Work through the texts of a file. The file, the place in it and the decisions stay in this browser.
-import { ask } from "./ask.js";
 import { textOf } from "./columns.js";
 import { decisions, plainItems } from "./decisions.js";
 import { count, fill, go, h, keyOf, plural, say } from "./dom.js";
@@ -7,6 +6,7 @@ import { download } from "./download.js";
 import { importFile } from "./import_file.js";
 import { notice } from "./notice.js";
 import { attach } from "./pending.js";
+import { question } from "./question.js";
 import { askColumns, RowColumns } from "./queue_columns.js";
 import { endScreen } from "./queue_end.js";
 import { exportOf } from "./queue_export.js";
@@ -271,7 +271,7 @@ class FileQueue {
   async chooseColumns() {
     const { file } = this.model;
     if (this.model.hasWork) {
-      await ask("Columns", "The columns can be chosen as long as no text of the file is decided or edited.", [{ name: "Close" }]);
+      await question({ title: "Columns", words: "The columns can be chosen as long as no text of the file is decided or edited.", choices: [{ name: "Close" }] });
       return;
     }
     const used = await askColumns(file.columns, file.used);

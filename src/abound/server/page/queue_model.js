@@ -1,8 +1,8 @@
 // The texts of a file, and what was decided on each. Every row has its own key in the browser's storage, so two tabs
 // that work on different rows never overwrite each other.
+import { newKey } from "./api.js";
 import { forget, forgetLarge, names, read, readLarge, write, writeLarge } from "./store.js";
 
-const newId = () => [...crypto.getRandomValues(new Uint8Array(6))].map((b) => b.toString(16).padStart(2, "0")).join("");
 const OPEN = { state: "open", items: [] };
 
 export class QueueModel extends EventTarget {
@@ -100,7 +100,7 @@ export class QueueModel extends EventTarget {
 
 /** Keep a file as the queue of this browser. */
 export async function storeFile(file) {
-  const kept = { ...file, id: newId() };
+  const kept = { ...file, id: newKey() };
   await writeLarge("queue", kept);
   write("queue-file", kept.id);
   return kept;

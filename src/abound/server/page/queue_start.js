@@ -1,10 +1,10 @@
 // The queue before there is one: choose a file, continue, or join a queue on the server.
-import { ask } from "./ask.js";
 import { fill, h, plural } from "./dom.js";
 import { acceptDrops, fileButton } from "./file_button.js";
 import { importFile } from "./import_file.js";
 import { bind } from "./keys.js";
 import { notice } from "./notice.js";
+import { CANCEL, question } from "./question.js";
 import { queues, remove } from "./queue_api.js";
 import { agreementWords, decidedOf } from "./queue_words.js";
 
@@ -23,7 +23,7 @@ function continued(model) {
 
 async function removeQueue(queue, redraw) {
   const words = `Its ${plural(queue.counts.total, "text")} and the record of who decided what are removed from the server for everybody. What was learned stays learned.`;
-  const answer = await ask(`Remove ${queue.name}?`, words, [{ name: "Cancel", value: null }, { name: "Remove", value: true, kind: "danger" }]);
+  const answer = await question({ title: `Remove ${queue.name}?`, words, choices: [CANCEL, { name: "Remove", value: true, kind: "danger" }] });
   if (!answer) return;
   await remove(queue.name).catch((error) => notice(error.message));
   redraw();
