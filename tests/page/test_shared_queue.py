@@ -287,3 +287,20 @@ def test_a_decision_whose_answer_was_lost_is_not_offered_again(visit):
     visit.page.get_by_text("No decisions yet.").wait_for()  # and nothing of the other text waits to be sent
     assert len(live(visit, text)) == 1
     visit.problems[:] = [found for found in visit.problems if "409" not in found and "ERR_FAILED" not in found]
+
+
+@pytest.mark.parametrize("is_in_field", [False, True])
+def test_the_page_says_that_a_shared_text_cannot_be_edited(visit, is_in_field):
+    name = f"fixed {is_in_field}"
+    make(visit, name, ["Wooden boats of the west", "Wooden boats of the gulf"])
+    join(visit, name)
+    text = shows(visit)
+    if is_in_field:
+        visit.page.locator("#text").focus()
+    visit.press("e")
+    says = visit.page.get_by_text("A text of a shared queue cannot be edited")
+    says.wait_for()
+    assert visit.page.locator("#text").input_value() == text
+    visit.press("Escape", "s")
+    visit.page.wait_for_function("(text) => document.getElementById('text').value !== text", arg=text)
+    assert says.count() == 0

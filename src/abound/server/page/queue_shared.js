@@ -28,7 +28,10 @@ class SharedQueue {
       onDone: ({ items }) => this.finish(items), onFile: () => this.bench.say("Files cannot be dropped on a shared queue."),
     });
     this.bench.editor.field.readOnly = true;
+    this.bench.editor.field.addEventListener("keydown", ({ key, ctrlKey, metaKey }) => key.length === 1 && !ctrlKey && !metaKey && this.tellFixed());
     this.bench.clearButton.remove();
+    this.fixed = h("p", { class: "hint", role: "status" });
+    this.bench.textCard.append(this.fixed);
     this.columns = new RowColumns();
     this.list = new QueueList({ find: (asked) => this.find(asked), onPick: (item) => this.take({ item }), filters: STATES });
     this.end = h("div", { hidden: true });
@@ -58,7 +61,7 @@ class SharedQueue {
 
   async open() {
     fill(this.main, h("h1", { class: "unseen" }, "Shared queue"), this.bar, this.list.element, this.state, this.guide, this.columns.element, this.bench.element, this.end);
-    this.bench.bindKeys({ p: () => this.back(), s: () => this.skip(), z: () => this.noneFits(), v: () => this.toggleList(), x: () => this.save("csv") });
+    this.bench.bindKeys({ e: () => this.tellFixed(), p: () => this.back(), s: () => this.skip(), z: () => this.noneFits(), v: () => this.toggleList(), x: () => this.save("csv") });
     this.renewing = setInterval(() => this.renew(), RENEW_MS);
     const kept = read("shared-item", null, sessionStorage);
     await this.take(kept?.name === this.name ? kept : {});
@@ -76,6 +79,11 @@ class SharedQueue {
   tell(words) {
     this.state.textContent = words;
     this.state.hidden = !words;
+  }
+
+  /** Say why the text does not change. */
+  tellFixed() {
+    this.fixed.textContent = "A text of a shared queue cannot be edited, because others may decide on it, too.";
   }
 
   /** Ask the server again until it answers; null if the page was closed or the request was refused. */
@@ -141,6 +149,7 @@ class SharedQueue {
   show(item) {
     this.item = item;
     this.isBusy = false;
+    this.fixed.textContent = "";
     this.bench.element.hidden = !item;
     this.end.hidden = Boolean(item);
     this.backButton.disabled = !this.past.length;
