@@ -124,7 +124,7 @@ def test_long_columns_go_along_and_the_page_names_those_that_do_not(visit):
     page.get_by_text("may have 10,000 characters together. Left out: scan of 1 text.").wait_for()
     page.get_by_role("button", name="Share 2 texts").click()
     page.wait_for_url("**/#/queue?name=long")
-    page.get_by_text("0 texts of 2 texts decided").wait_for()
+    page.get_by_text("0 of 2 texts decided").wait_for()
     assert shows(visit) == "Gardens of the south"
     assert "word end" in page.locator(".columns").inner_text()
     first, second = visit.get("v1/queue?name=long")["items"]
