@@ -240,3 +240,24 @@ def test_a_session_by_keys_alone(visit):
     page.locator(".verdict").wait_for()
     visit.press("l")
     page.locator(".label-table").wait_for()
+
+
+VIEWS = ["tag", "queue", "labels", "label?name=11855", "word?word=forest", "progress"]
+
+
+@pytest.mark.parametrize("screen", ["light", "phone"])
+def test_no_target_is_too_small_or_too_close_to_another(open_visit, axe, screen):
+    visit = open_visit(**WINDOWS[screen])
+    visit.post("v1/learn", {"text": "A book of forest fires", "added": ["11855"]})
+    page, found = visit.page, {}
+    for part in VIEWS:
+        visit.open(part)
+        if part == "tag":
+            visit.type(TITLE)
+        page.wait_for_timeout(1000)
+        page.evaluate(axe)
+        run = "() => axe.run(document, { runOnly: ['target-size'] })"
+        nodes = [node["html"][:150] for rule in page.evaluate(run)["violations"] for node in rule["nodes"]]
+        if nodes:
+            found[part] = nodes
+    assert found == {}
