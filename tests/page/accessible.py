@@ -18,6 +18,13 @@ WINDOWS = {
     "400%": {"screen": "fourfold"},
     "forced colours": {"screen": "light", "forced_colors": "active"},
 }
+
+
+def windows(*in_ci, others=tuple(WINDOWS)):
+    """Return windows as parameters: those of CI, and others, which are slow."""
+    return [*in_ci, *(pytest.param(name, marks=pytest.mark.slow) for name in others if name not in in_ci)]
+
+
 # Targets of less than 24 by 24 pixels; links within a sentence may be smaller.
 SMALL = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [role=option]')]
     .filter((found) => found.checkVisibility({ visibilityProperty: true }) && !found.closest('.unseen'))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.page.accessible import FOCUSED, WINDOWS, faults
+from tests.page.accessible import FOCUSED, WINDOWS, faults, windows
 
 pytestmark = [pytest.mark.browser, pytest.mark.data]
 TITLE = "Forest fires and climate change in Finland"
@@ -77,12 +77,7 @@ def view_states(visit):
             visit.press("Escape")
 
 
-IN_CI = ("light", "phone", "400%")  # the others take minutes
-
-
-@pytest.mark.parametrize(
-    "screen", [screen if screen in IN_CI else pytest.param(screen, marks=pytest.mark.slow) for screen in WINDOWS]
-)
+@pytest.mark.parametrize("screen", windows("light", "400%"))
 @pytest.mark.parametrize("states", [bench_states, queue_states, view_states])
 def test_axe_finds_nothing_in_any_state(open_visit, axe, screen, states):
     visit = open_visit(**WINDOWS[screen])

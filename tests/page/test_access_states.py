@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.page.accessible import WINDOWS, faults
+from tests.page.accessible import WINDOWS, faults, windows
 from tests.page.test_parts import DROP, problem
 from tests.page.test_queue import TABLE, at, choose
 from tests.page.test_shared_queue import join, make, shows
@@ -11,7 +11,6 @@ from tests.page.test_slow_server import SLOW
 pytestmark = [pytest.mark.browser, pytest.mark.data]
 TITLE = "Forest fires and climate change in Finland"
 LONG = TABLE.replace("Year\n", "Note;Year\n").replace(";199", f";{'A long note. ' * 200};199")
-IN_CI = ("phone", "dark")  # the others take minutes
 
 
 def opened(visit, name):
@@ -259,9 +258,7 @@ def gone_states(visit):
 STATES = [shared_queue_states, file_queue_states, question_states, empty_states, waiting_states, gone_states]
 
 
-@pytest.mark.parametrize(
-    "screen", [screen if screen in IN_CI else pytest.param(screen, marks=pytest.mark.slow) for screen in WINDOWS]
-)
+@pytest.mark.parametrize("screen", windows("phone"))
 @pytest.mark.parametrize("states", STATES)
 def test_axe_finds_nothing_in_states_that_are_seldom_seen(open_visit, axe, screen, states):
     visit = open_visit(**WINDOWS[screen])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.page.accessible import COVERED, FOCUSED, WINDOWS
+from tests.page.accessible import COVERED, FOCUSED, WINDOWS, windows
 from tests.page.test_queue import TABLE, at, choose
 from tests.page.test_shared_queue import join, make, shows
 
@@ -44,6 +44,7 @@ def view(part, sign):
     return open_view
 
 
+SIZES = ("phone", "light", "200%", "400%")
 VIEWS = {
     "tag": tag,
     "queue": file_queue,
@@ -77,7 +78,7 @@ def covered(page, key):
     return seen, found
 
 
-@pytest.mark.parametrize("screen", ["phone", "200%", "400%", pytest.param("light", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("screen", windows("400%", others=SIZES))
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_focus_is_never_covered(open_visit, screen, view):
     visit = open_visit(**WINDOWS[screen])
@@ -89,7 +90,7 @@ def test_the_focus_is_never_covered(open_visit, screen, view):
         assert found == [], key
 
 
-@pytest.mark.parametrize("screen", ["light", "phone", "200%", "400%"])
+@pytest.mark.parametrize("screen", windows("phone", "400%", others=SIZES))
 @pytest.mark.parametrize("view", ["tag", "history"])
 def test_a_notice_gives_way_to_the_focus(open_visit, screen, view):
     visit = open_visit(**WINDOWS[screen])
@@ -100,7 +101,7 @@ def test_a_notice_gives_way_to_the_focus(open_visit, screen, view):
         assert covered(page, key)[1] == [], key
 
 
-@pytest.mark.parametrize("screen", ["light", "phone", "200%", "400%"])
+@pytest.mark.parametrize("screen", windows("phone", "400%", others=SIZES))
 def test_a_label_that_the_keys_move_to_is_never_covered(open_visit, screen):
     visit = open_visit(**WINDOWS[screen])
     tag(visit)
