@@ -24,8 +24,8 @@ from abound.data.fields import (
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Option, Options, too_long
 from abound.data.parsing import Guard, count_noun, number_text, shown
 from abound.data.records import Document
-from abound.data.spreadsheets import guarded, unguarded
 from abound.errors import FormatWarning
+from abound.spreadsheets import guarded, unguarded
 
 DETECTED_DELIMITERS = (",", ";", "\t", "|")  # delimiters that are detected from a header
 # A bar is rarer in names than a comma or a semicolon, and it never needs quotes.

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, fields
 from os import PathLike
 from typing import Any
 
-from abound.data.spreadsheets import guarded, unguarded
+from abound.spreadsheets import guarded, unguarded
 from abound.store.names import Name
 
 

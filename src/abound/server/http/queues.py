@@ -11,7 +11,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from msgspec import UNSET, UnsetType, to_builtins
 
-from abound.data.spreadsheets import guarded
 from abound.errors import AboundError, RefusedRecord
 from abound.server.http.endpoints import JSONL, Call, Encoded, Endpoint, Scope
 from abound.server.http.limits import BATCH_BYTES, check_fields, check_text
@@ -45,6 +44,7 @@ from abound.server.http.service import Service
 from abound.server.listing import iso_time
 from abound.server.queues import Content, Decision, Holder, Item, Lesson, NewText, QueueProblem, Summary, agreement_of
 from abound.server.replica import Replica
+from abound.spreadsheets import guarded
 from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import Learn
 from abound.store.names import Name
