@@ -31,12 +31,16 @@ def interrupted(home, workers, seconds):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, "PYTHONFAULTHANDLER": "1"},
     ) as process:
         assert process.stdout.readline() == "begun\n"
         time.sleep(seconds)
         os.killpg(process.pid, signal.SIGINT)
         try:
-            _, errors = process.communicate(timeout=300)
+            _, errors = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # prints where it hangs
+            _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     return process.returncode, errors
