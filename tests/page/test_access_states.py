@@ -1,5 +1,7 @@
 """axe-core in the states that are seldom seen: shared queues, ends, empty views, questions, notices, a slow server."""
 
+import itertools
+
 import pytest
 
 from tests.page.accessible import WINDOWS, faults, windows
@@ -11,6 +13,8 @@ from tests.page.test_slow_server import SLOW
 pytestmark = [pytest.mark.browser, pytest.mark.data]
 TITLE = "Forest fires and climate change in Finland"
 LONG = TABLE.replace("Year\n", "Note;Year\n").replace(";199", f";{'A long note. ' * 200};199")
+
+NUMBERS = itertools.count(1)
 
 
 def opened(visit, name):
@@ -34,7 +38,7 @@ def shared_queue_states(visit):
     page = visit.page
     visit.open()
     about = {"guidelines": "At most three subjects.\nNo places.\n" * 10, "reviews": 1}
-    name = f"boats {page.viewport_size['width']}"
+    name = f"boats {next(NUMBERS)}"  # windows of the same size use the same server
     make(visit, name, ["Wooden boats", "Boats of iron", "Boats of paper"], **about)
     decided_by_another(visit, name)
     visit.open("queue")
