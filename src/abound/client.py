@@ -500,7 +500,7 @@ class Client(Closing):
     def forget_queued(self, *, who: str | None = None, text: str | None = None, dry_run: bool = False) -> int:
         """Remove the texts of shared queues that contain a text and that a person decided; return how many.
 
-        What is None is not asked for. With `dry_run`, they are only counted.
+        None matches every text. With `dry_run`, they are only counted.
         """
         body: dict[str, Any] = {name: value for name, value in (("who", who), ("text", text)) if value is not None}
         matching: int = self._post("/v1/queues/forget", {**body, "dry_run": dry_run})["matching"]

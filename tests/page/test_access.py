@@ -237,19 +237,23 @@ def test_a_session_by_keys_alone(visit):
     page.locator(".label-table").wait_for()
 
 
-VIEWS = ["tag", "queue", "labels", "label?name=11855", "word?word=forest", "progress"]
-
-
 @pytest.mark.parametrize("screen", ["light", "phone"])
 def test_no_target_is_too_small_or_too_close_to_another(open_visit, axe, screen):
     visit = open_visit(**WINDOWS[screen])
     visit.post("v1/learn", {"text": "A book of forest fires", "added": ["11855"]})
     page, found = visit.page, {}
-    for part in VIEWS:
+    for part, sign in (
+        ("tag", ".text-card"),
+        ("queue", ".drop"),
+        ("labels", ".label-table"),
+        ("label?name=11855", ".votes"),
+        ("word?word=forest", ".votes"),
+        ("progress", ".chart"),
+    ):
         visit.open(part)
+        page.wait_for_selector(sign)
         if part == "tag":
             visit.type(TITLE)
-        page.wait_for_timeout(1000)
         page.evaluate(axe)
         run = "() => axe.run(document, { runOnly: ['target-size'] })"
         nodes = [node["html"][:150] for rule in page.evaluate(run)["violations"] for node in rule["nodes"]]

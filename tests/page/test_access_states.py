@@ -9,6 +9,7 @@ from tests.page.test_parts import DROP, problem
 from tests.page.test_queue import TABLE, at, choose
 from tests.page.test_shared_queue import join, make, shows
 from tests.page.test_slow_server import SLOW
+from tests.page.test_views import EMPTY, answer_nothing
 
 pytestmark = [pytest.mark.browser, pytest.mark.data]
 TITLE = "Forest fires and climate change in Finland"
@@ -191,17 +192,8 @@ def empty_states(visit):
         visit.open(part)
         page.get_by_text(words).wait_for()
         yield part
-    nothing = {"verdict": {"share": 0, "margin": 0, "direction": "unknown", "sentence": "", "corrections": 0}}
-    none = {"points": [], "improving": [], "worsening": [], "workers": [], "measured": 0, "smoothed": 50, **nothing}
-    none |= {"sequence": 0, "last": 0, "rows": 0, "labels": 0, "learnt": 0}
-    page.route("**/v1/progress", lambda route: route.fulfill(json=none))
-    page.route("**/v1/records?**", lambda route: route.fulfill(json={"sequence": 0, "records": [], "names": {}}))
-    page.route("**/v1/labels?**", lambda route: route.fulfill(json={"sequence": 0, "labels": [], "total": 0}))
-    for part, words in (
-        ("progress", "There are no recent corrections."),
-        ("history", "Nothing was taught yet."),
-        ("labels", "There are no labels yet."),
-    ):
+    answer_nothing(page)
+    for part, words in EMPTY:
         visit.open(part)
         page.get_by_text(words).wait_for()
         yield f"{part} without corrections"

@@ -119,9 +119,15 @@ def test_progress_has_a_verdict_dates_and_an_interval(visit):
     assert last.locator("td").all_text_contents()[1:] == [share, f"{low} to {high}"]
 
 
-def test_without_corrections_each_view_says_what_will_be_there(open_visit):
-    visit = open_visit()
-    page = visit.page
+EMPTY = (
+    ("progress", "There are no recent corrections."),
+    ("history", "Nothing was taught yet."),
+    ("labels", "There are no labels yet."),
+)
+
+
+def answer_nothing(page):
+    """Answer requests for views as a server does that has learned nothing."""
     nothing = {"verdict": {"share": 0, "margin": 0, "direction": "unknown", "sentence": "", "corrections": 0}}
     none = {"points": [], "improving": [], "worsening": [], "workers": [], "measured": 0, "smoothed": 50, **nothing}
     page.route(
@@ -130,10 +136,12 @@ def test_without_corrections_each_view_says_what_will_be_there(open_visit):
     )
     page.route("**/v1/records?**", lambda route: route.fulfill(json={"sequence": 0, "records": [], "names": {}}))
     page.route("**/v1/labels?**", lambda route: route.fulfill(json={"sequence": 0, "labels": [], "total": 0}))
-    for part, words in (
-        ("progress", "There are no recent corrections."),
-        ("history", "Nothing was taught yet."),
-        ("labels", "There are no labels yet."),
-    ):
+
+
+def test_without_corrections_each_view_says_what_will_be_there(open_visit):
+    visit = open_visit()
+    page = visit.page
+    answer_nothing(page)
+    for part, words in EMPTY:
         page.goto(f"{visit.address}/#/{part}")
         page.get_by_text(words).wait_for()

@@ -430,7 +430,7 @@ class Queues(Closing):
     def forget_matching(self, who: str | None = None, text: str | None = None, *, dry_run: bool = False) -> int:
         """Remove the texts that contain a string and that a person decided or holds; return how many.
 
-        What is None is not asked for. With `dry_run`, they are only counted.
+        None matches every text. With `dry_run`, they are only counted.
         """
         if who is None and text is None:
             raise ValueError("give who or text: which texts to forget")
