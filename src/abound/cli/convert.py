@@ -54,7 +54,11 @@ def convert(
     *,
     reading: ConvertedReading,
 ) -> None:
-    """Convert a file of documents, or of rows of features, to another format."""
+    """Convert a file of documents, or of rows of features, to another format.
+
+    In CSV and TSV, a cell that a spreadsheet would compute as a formula gets a single quote before it. abound removes
+    the quote when it reads the file.
+    """
     if list_:
         _list(as_json)
         return

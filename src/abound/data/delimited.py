@@ -35,6 +35,8 @@ _SEPARATOR = Option("|", "Separator between two labels of the labels field.")
 class Delimited(LineFormat[Document]):
     """A header row, then one document per row. Quoted fields may contain anything.
 
+    A cell that a spreadsheet would compute is written with a single quote before it, which is removed when it is read.
+
     Parameters
     ----------
     name, summary : str
