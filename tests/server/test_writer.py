@@ -170,7 +170,7 @@ def test_snapshots_are_written_in_the_background_and_the_journal_is_compacted(ho
     with Writer(home, snapshot_every=12) as writer:
         for start in range(0, 36, 12):
             send(writer, records[start : start + 12], start)
-            until(lambda: start + 12 in home.snapshots() and not writer._snapshot.is_alive())  # noqa: B023
+            until(lambda: start + 12 in home.snapshots() and writer._snapshots.is_idle)  # noqa: B023
         assert home.snapshots() == [0, 12, 24, 36]  # any of these records can be undone quickly
         assert writer.journal.base == 12
         assert writer.snapshot(36)

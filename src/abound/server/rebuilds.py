@@ -66,7 +66,7 @@ class Rebuilds:
         self._home = home
         self._journal = journal
         self._deliver = deliver
-        self._waiting: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Change] = queue.SimpleQueue()
         self._closed = False
         self._child: Child | None = None
         self._starting = threading.Lock()
@@ -88,27 +88,28 @@ class Rebuilds:
         """End a running rebuild; the changes that wait fail, and may be sent again."""
         with self._starting:
             self._closed = True
-            child = self._child
-        self._waiting.put(None)
+            child, thread = self._child, self._thread
         if child is not None:
             child.kill()
-        if self._thread is not None:
-            self._thread.join()
+        if thread is not None:
+            thread.join()
 
     # -- the thread ----------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        """Make the changes that wait; the thread ends when there are none."""
         while True:
-            changes = [self._waiting.get()]
-            while not self._waiting.empty():
-                changes.append(self._waiting.get())
-            asked = [change for change in changes if change is not None and not self._closed]
-            for change in changes:
-                if change is not None and change not in asked:
-                    change.answer.set_exception(JournalUnavailable("the writer is closed"))
+            changes = []
+            with self._starting:
+                while not self._waiting.empty():
+                    changes.append(self._waiting.get())
+                if not changes:
+                    self._thread = None
+                    return
+            asked = [] if self._closed else changes
+            for change in changes[len(asked) :]:
+                change.answer.set_exception(JournalUnavailable("the writer is closed"))
             self._prepare_all(self._new(asked))
-            if None in changes:
-                return
 
     def _new(self, changes: list[Change]) -> list[Change]:
         """Answer changes that were written before, or can never be made; return the others."""

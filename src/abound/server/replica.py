@@ -4,7 +4,6 @@ The effect of a record depends only on the record and the state before it. All r
 the same sequence, whichever snapshot they started from.
 """
 
-import gc
 import math
 import os
 import threading
@@ -175,7 +174,6 @@ class Replica:
         with self._lock:
             self._broken = self._broken or "it is being reloaded"
             self._adopt(Replica(Tagger(), journal=self.journal, sequence=self.sequence))
-        gc.collect()  # the parts of a state refer to each other
 
     def replace_state(self, other: "Replica") -> None:
         """Take over the state of another replica, which must not be used afterwards."""
@@ -188,7 +186,6 @@ class Replica:
             self.lineage, self.cost = other.lineage, other.cost
             self._broken = None
         self._notify()
-        gc.collect()  # the parts of the old state refer to each other
 
     def _adopt(self, other: "Replica") -> None:
         other.history.keep_outcomes(self.history, other.lineage.excluded)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -43,7 +44,8 @@ class ServedNames:
         self._tagger = tagger
         self._labels = labels
         self.former: dict[str, list[str]] = {}
-        self._index = NameIndex(lambda: {**tagger.label_names, **self.former}, self.own)
+        # Without a reference to this object, so that a closed model is freed at once.
+        self._index = NameIndex(partial(_named, tagger, self.former), partial(_own, tagger, self.former))
 
     def shown(self, label: Name) -> list[str]:
         """Return the names of a label that are shown, the preferred one first."""
@@ -51,8 +53,7 @@ class ServedNames:
 
     def own(self, label: Name) -> list[str]:
         """Return the shown names of a label, then its former ones."""
-        former = self.former.get(str(label))
-        return self.shown(label) if former is None else [*self.shown(label), *former]
+        return _own(self._tagger, self.former, label)
 
     def all_of(self, label: Name) -> list[str]:
         """Return everything that finds a label: its id, its names, and the ids and names of its aliases."""
@@ -194,6 +195,15 @@ class ServedNames:
         )
         if len(labels) != len(names):
             raise DamagedModel("the numbers of labels with former names and of these names differ")
-        self.former = {}
+        self.former.clear()
         for label, name in zip(labels, names, strict=True):
             self.former.setdefault(str(label), []).append(str(name))
+
+
+def _own(tagger: Tagger, former: Mapping[str, list[str]], label: Name) -> list[str]:
+    shown = tagger.label_names.get(str(label), [])
+    return [*shown, *former[str(label)]] if str(label) in former else shown
+
+
+def _named(tagger: Tagger, former: Mapping[str, list[str]]) -> Iterable[str]:
+    return {**tagger.label_names, **former}

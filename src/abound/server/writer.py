@@ -18,6 +18,7 @@ from abound.server.rebuilds import Prepared, Rebuilds
 from abound.server.replay import Progress, follow, unapplied_error
 from abound.server.served_names import Resolved
 from abound.server.snapshotter import start_snapshot
+from abound.server.turns import Threads, Turns
 from abound.store.journal import Entry, Journal, Origin, Receipt
 from abound.store.journal.records import LABEL_EDITS, Control, Forget, Learn, Record
 
@@ -73,6 +74,8 @@ class Writer(Closing):
     progress : callable, optional
         Called for each record that is applied while this opens, with its sequence and that of the last record. If it
         raises, the writer is not opened.
+    threads : Threads, optional
+        Those of a process with several models; by default, the writer has its own.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Writer(Closing):
         keep_seconds: float | None = None,
         report: Callable[[str], None] | None = None,
         progress: Progress | None = None,
+        threads: Threads | None = None,
     ) -> None:
         self.home = home
         self.closed = closed
@@ -122,19 +126,22 @@ class Writer(Closing):
             problems.append(str(self._refusal))
         for problem in problems:
             self._report(problem)
-        self._waiting: queue.Queue[_Request | Prepared | None] = queue.Queue(MAX_QUEUED)
+        self._waiting: queue.Queue[_Request | Prepared] = queue.Queue(MAX_QUEUED)
         self._closing = threading.Lock()
         self._closed = False
         self._snapshots_tried = max(home.snapshots())
         self._cost_tried = 0  # `replica.cost` at that time
-        self._snapshot: threading.Thread | None = None
         self._is_switching = False
         self._may_have_gaps = True  # between snapshots
         self._snapshot_process: Child | None = None
         self._recovery_pause, self._recovery_due = RECOVERY_SECONDS, 0.0
         self._rebuilds = Rebuilds(home, self.journal, self._deliver)
-        self._thread = threading.Thread(target=self._run, name="abound-writer", daemon=True)
-        self._thread.start()
+        self._own_threads = Threads(writing=1) if threads is None else None
+        threads = threads or self._own_threads
+        assert threads is not None
+        self._snapshots = Turns(threads.snapshots, self._snapshot_until_done)
+        self._turns = Turns(threads.writing, self._take_turn)
+        self._turns.ask()  # so that the next start need not replay these records
 
     def _open_journal(self, problems: list[str]) -> Journal:
         try:
@@ -193,6 +200,7 @@ class Writer(Closing):
                 self._waiting.put_nowait(request)
             except queue.Full:
                 raise JournalBusy(f"{MAX_QUEUED:,} records are waiting to be written; try again later") from None
+            self._turns.ask()
         return request.answer
 
     def change(self, record: Control, key: str | None = None, origin: Origin = NOBODY) -> "Future[Receipt]":
@@ -226,43 +234,34 @@ class Writer(Closing):
                 return
             self._closed = True
         self._rebuilds.close()
-        self._waiting.put(None)
-        self._thread.join()
-        if self._snapshot is not None:
-            if self._snapshot_process is not None:
-                self._snapshot_process.kill()
-            self._snapshot.join()
+        self._turns.close()  # when nothing waits
+        if self._snapshot_process is not None:
+            self._snapshot_process.kill()
+        self._snapshots.cancel()
         self.journal.close()
+        if self._own_threads is not None:
+            self._own_threads.close()
 
     # -- the writing thread --------------------------------------------------------------------------
 
-    def _run(self) -> None:
-        is_open = True
-        self._snapshot_if_due()  # so that the next start need not replay these records
-        while is_open:
-            requests: list[_Request | Prepared | None] = [self._next()]
-            while len(requests) < GROUP_SIZE and requests[-1] is not None:
-                try:
-                    requests.append(self._waiting.get_nowait())
-                except queue.Empty:
-                    break
-            is_open = requests[-1] is not None
-            self._process([request for request in requests if isinstance(request, _Request)])
-            for prepared in requests:
-                if isinstance(prepared, Prepared):
-                    self._switch(prepared)
-            self._snapshot_if_due()
-
-    def _next(self) -> _Request | Prepared | None:
-        """Wait for a request; meanwhile, load a replica that failed again."""
-        while self.replica.is_broken:
-            pause = self._recovery_due - time.monotonic()
-            if pause <= 0:
-                self._recover()
-                continue
-            with contextlib.suppress(queue.Empty):
-                return self._waiting.get(timeout=pause)
-        return self._waiting.get()
+    def _take_turn(self) -> None:
+        """Write and apply the next group of records, and load a replica again that has failed."""
+        if self.replica.is_broken and self._recovery_due <= time.monotonic():
+            self._recover()
+        requests: list[_Request | Prepared] = []
+        with contextlib.suppress(queue.Empty):
+            while len(requests) < GROUP_SIZE:
+                requests.append(self._waiting.get_nowait())
+        self._process([request for request in requests if isinstance(request, _Request)])
+        for prepared in requests:
+            if isinstance(prepared, Prepared):
+                self._switch(prepared)
+        if self._is_due():
+            self._snapshots.ask()
+        if not self._waiting.empty():
+            self._turns.ask()
+        elif self.replica.is_broken:
+            self._turns.ask_after(max(0.0, self._recovery_due - time.monotonic()))
 
     def _recover(self) -> None:
         """Load the replica as when the home is opened; if that fails, it is due again after a longer pause."""
@@ -352,6 +351,7 @@ class Writer(Closing):
 
     def _deliver(self, prepared: Prepared) -> None:
         self._waiting.put(prepared)
+        self._turns.ask()
 
     def _switch(self, prepared: Prepared) -> None:
         """Commit changes of the lineage, and switch to the state that was prepared for them."""
@@ -394,11 +394,6 @@ class Writer(Closing):
 
     # -- snapshots -----------------------------------------------------------------------------------
 
-    def _snapshot_if_due(self) -> None:
-        if self._is_due() and (self._snapshot is None or not self._snapshot.is_alive()):
-            self._snapshot = threading.Thread(target=self._snapshot_until_done, daemon=True)
-            self._snapshot.start()
-
     def _is_due(self) -> bool:
         if self.snapshot_every is None or not self.journal.writes or self._closed:
             return False
@@ -414,10 +409,9 @@ class Writer(Closing):
         """Cancel a snapshot that is being written."""
         self._is_switching = True
         try:
-            if self._snapshot is not None and self._snapshot.is_alive():
-                if self._snapshot_process is not None:
-                    self._snapshot_process.kill()
-                self._snapshot.join()
+            if not self._snapshots.is_idle and self._snapshot_process is not None:
+                self._snapshot_process.kill()
+            self._snapshots.cancel()
         finally:
             self._is_switching = False
 
