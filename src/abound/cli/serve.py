@@ -4,11 +4,12 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from abound.cli.common import note
+from abound.cli.common import note, parse_size
 from abound.cli.homes import note_other_origin
 
 EPILOG = """\b
@@ -16,15 +17,30 @@ Example:
   abound serve subjects
   abound serve subjects --workers 4 --state /var/lib/subjects
   abound serve subjects --quality quality.csv
+  abound serve --library models --memory 4G
   curl --json '{"text": "Growing roses in cold climates"}' http://127.0.0.1:8000/v1/rank
 """
 NEEDED = ("granian", "msgspec", "prometheus_client", "starlette")  # packages of the extra
 
 
 def serve(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A model directory, or the home directory of a served model.")
-    ],
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL...", help="Model directories, or home directories of served models."),
+    ] = None,
+    library: Annotated[
+        str | None,
+        typer.Option("--library", metavar="DIR", help="Serve all models of a directory; more can be added later."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="With several models, close the least used ones so that the server takes at most this much private "
+            "memory, such as 4G. They are opened again on demand. Default: no limit.",
+        ),
+    ] = None,
     state: Annotated[
         str | None,
         typer.Option("--state", metavar="DIR", help="Directory for the journal and snapshots. Default: MODEL.served."),
@@ -94,18 +110,30 @@ def serve(
     import asyncio
 
     serving = load_server()
-    home = serving.open_home(model, state)
-    note_other_origin(model, home)
     given: dict[str, Any] = {
         "snapshot_every": snapshot_every,
         "client_connections": client_connections,
         "quality": quality,
     }
     given |= {"undo_records": undo_records, "keep_days": keep_days}
-    given |= {"user_header": user_header, "name": name or serving.name_of(model)}
+    given |= {"user_header": user_header, "name": name}
     chosen = {name: value for name, value in given.items() if value is not None}
-    settings = serving.Settings(str(home.path), host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
-    asyncio.run(serving.serve(settings, note))
+    settings = serving.Settings("", host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
+    if library is None and models is not None and len(models) == 1:
+        if memory is not None:
+            raise ValueError("--memory needs several models, or --library")
+        home = serving.open_home(models[0], state)
+        note_other_origin(models[0], home)
+        name = name or serving.name_of(models[0])
+        asyncio.run(serving.serve(replace(settings, home=str(home.path), name=name), note))
+        return
+    options = {"--state": state, "--name": name, "--quality": quality, "--workers": workers if workers > 1 else None}
+    for option, value in options.items():
+        if value is not None:
+            raise ValueError(f"{option} needs a server with one model")
+    n_bytes = None if memory is None else parse_size(memory)
+    found = serving.models_to_serve(models or [], library)
+    asyncio.run(serving.serve_library(serving.LibrarySettings(found, settings, library, n_bytes), note))
 
 
 def load_server() -> Any:

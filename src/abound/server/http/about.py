@@ -9,7 +9,7 @@ from msgspec import UNSET
 from abound.server.http.bodies import About, ModelRequest, NoParameters, State
 from abound.server.http.endpoints import Call, Endpoint, Scope
 from abound.server.http.limits import EXPLAIN_BYTES
-from abound.server.http.metrics import TEXT, exposition
+from abound.server.http.metrics import TEXT, Measured, exposition
 from abound.server.http.openapi import openapi
 from abound.server.http.problems import busy
 from abound.server.http.service import Service
@@ -93,7 +93,7 @@ async def metrics(call: Call[NoParameters]) -> bytes:
     """Return the metrics of all workers."""
     tagger = call.service.replica.tagger
     figures = {"rows": tagger.n_rows, "labels": tagger.n_labels, "features": tagger.n_features, "bytes": tagger.nbytes}
-    return exposition(await call.service.facts(), {name: float(value) for name, value in figures.items()})
+    return exposition([Measured(None, await call.service.facts(), figures)])
 
 
 def document(call: Call[NoParameters]) -> bytes:

@@ -85,6 +85,14 @@ class App:
         self._journal = service.token.encode()
         self._encode = msgspec.json.Encoder().encode
 
+    def use(self, busy: set[Address]) -> None:
+        """Note the peers of requests that are being answered in a set."""
+        self.busy = busy
+
+    def drain(self) -> None:
+        """Announce the end of each connection with its next answer."""
+        self.service.draining = True
+
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":

@@ -112,33 +112,32 @@ def _hash(secret: bytes) -> str:
 
 
 class KeyAuthenticator:
-    """Accept requests with a key of a sufficient scope; changes of the key file are noticed.
+    """Accept requests with a key of a sufficient scope; changes of the key files are noticed.
 
     If all keys of a home are removed, every request is refused. Only a server that was started without keys accepts
     requests without one.
     """
 
-    def __init__(self, file: KeyFile) -> None:
-        self._file = file
-        self._version = self._file_version()  # before reading, so that a later change is noticed
-        self._keys = file.read()
+    def __init__(self, *files: KeyFile) -> None:
+        self._files = files
+        self._versions = self._file_versions()  # before reading, so that a later change is noticed
+        self._keys = self._read()
         self._checked = time.monotonic()
 
-    def _file_version(self) -> tuple[int, int] | None:
-        try:
-            status = self._file.path.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_ino
+    def _read(self) -> list[Key]:
+        return [key for file in self._files for key in file.read()]
+
+    def _file_versions(self) -> list[tuple[int, int] | None]:
+        return [_version(file.path) for file in self._files]
 
     def _refresh(self) -> None:
         now = time.monotonic()
         if now - self._checked < RECHECK_SECONDS:
             return
         self._checked = now
-        version = self._file_version()
-        if version != self._version:
-            self._keys, self._version = self._file.read(), version
+        versions = self._file_versions()
+        if versions != self._versions:
+            self._keys, self._versions = self._read(), versions
 
     def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> Caller:
         """Return the name of a request's key; raise Problem if it has none, or one whose scope is too low."""
@@ -158,6 +157,14 @@ class KeyAuthenticator:
                 403, f"this needs a key of scope {needed.name.lower()}; this key has scope {allowed.name.lower()}"
             )
         return Caller(allowed, name and name[:MAX_ORIGIN])
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ino
 
 
 class LoopbackAuthenticator:

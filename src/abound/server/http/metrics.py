@@ -1,7 +1,9 @@
 """The figures of /metrics, summed over all workers."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
@@ -60,40 +62,73 @@ class Facts(msgspec.Struct):
     learns: bool = True  # False if nothing can be learned until the server is started again
 
 
+class Measured(NamedTuple):
+    """A model with its name if there are several, the state of its workers, and figures about it."""
+
+    name: str | None
+    facts: Facts
+    figures: Mapping[str, float]
+
+
 class _Collector:
-    def __init__(self, facts: Facts, model: dict[str, float]) -> None:
-        self._facts = facts
-        self._model = model
+    def __init__(self, models: Sequence[Measured], figures: Mapping[str, float]) -> None:
+        self._models = models
+        self._figures = figures
+        self._labels = ["model"] if any(model.name is not None for model in models) else []
 
     def collect(self) -> Iterator[Metric]:
-        counts = Counts()
-        counts.add_all(self._facts.past)
-        for worker in self._facts.workers:
-            counts.add_all(worker.counts)
-        answers = CounterMetricFamily("abound_requests", "Requests answered.", labels=["endpoint", "status"])
-        seconds = HistogramMetricFamily("abound_request_seconds", "Time to an answer.", labels=["endpoint"])
-        for endpoint, by_status in sorted(counts.answers.items()):
-            for status, count in sorted(by_status.items()):
-                answers.add_metric([endpoint, str(status)], count)
-            total, buckets = 0, []
-            for bound, count in zip((*map(str, BUCKETS), "+Inf"), counts.seconds[endpoint], strict=True):
-                total += count
-                buckets.append((bound, total))
-            seconds.add_metric([endpoint], buckets, counts.totals[endpoint])
+        yield from self._requests()
+        yield self._gauge("abound_journal_sequence", "The last record of the journal.", lambda facts: facts.last)
+        meaning = "1, or 0 if nothing can be learned until a restart."
+        yield self._gauge("abound_journal_learns", meaning, lambda facts: facts.learns)
+        yield self._gauge("abound_journal_queued", "Records waiting to be written.", lambda facts: facts.queued)
+        meaning = "The last record that a worker has applied."
+        yield self._worker_gauge("abound_worker_sequence", meaning, lambda worker: worker.sequence)
+        meaning = "The record that a worker cannot apply, or 0."
+        yield self._worker_gauge("abound_worker_unapplied", meaning, lambda worker: worker.unapplied)
+        meaning = "Requests waiting for the journal."
+        yield self._worker_gauge("abound_worker_waiting", meaning, lambda worker: worker.waiting)
+        for name in sorted({name for model in self._models for name in model.figures}):
+            values = [(_labels(model), model.figures[name]) for model in self._models if name in model.figures]
+            yield _gauge(f"abound_model_{name}", f"The model's {name}.", values, self._labels)
+        for name, value in self._figures.items():
+            yield _gauge(f"abound_{name}", f"The server's {name}.", [([], value)])
+
+    def _requests(self) -> Iterator[Metric]:
+        labels = [*self._labels, "endpoint"]
+        answers = CounterMetricFamily("abound_requests", "Requests answered.", labels=[*labels, "status"])
+        seconds = HistogramMetricFamily("abound_request_seconds", "Time to an answer.", labels=labels)
+        for model in self._models:
+            counts = Counts()
+            counts.add_all(model.facts.past)
+            for worker in model.facts.workers:
+                counts.add_all(worker.counts)
+            for endpoint, by_status in sorted(counts.answers.items()):
+                for status, count in sorted(by_status.items()):
+                    answers.add_metric([*_labels(model), endpoint, str(status)], count)
+                total, buckets = 0, []
+                for bound, count in zip((*map(str, BUCKETS), "+Inf"), counts.seconds[endpoint], strict=True):
+                    total += count
+                    buckets.append((bound, total))
+                seconds.add_metric([*_labels(model), endpoint], buckets, counts.totals[endpoint])
         yield answers
         yield seconds
-        yield _gauge("abound_journal_sequence", "The last record of the journal.", [([], self._facts.last)])
-        meaning = "1, or 0 if nothing can be learned until a restart."
-        yield _gauge("abound_journal_learns", meaning, [([], self._facts.learns)])
-        yield _gauge("abound_journal_queued", "Records waiting to be written.", [([], self._facts.queued)])
-        workers = [([str(worker.pid)], worker.sequence) for worker in self._facts.workers]
-        yield _gauge("abound_worker_sequence", "The last record that a worker has applied.", workers, ["pid"])
-        unapplied = [([str(worker.pid)], worker.unapplied) for worker in self._facts.workers]
-        yield _gauge("abound_worker_unapplied", "The record that a worker cannot apply, or 0.", unapplied, ["pid"])
-        waiting = [([str(worker.pid)], worker.waiting) for worker in self._facts.workers]
-        yield _gauge("abound_worker_waiting", "Requests waiting for the journal.", waiting, ["pid"])
-        for name, value in self._model.items():
-            yield _gauge(f"abound_model_{name}", f"The model's {name}.", [([], value)])
+
+    def _gauge(self, name: str, meaning: str, value: Callable[[Facts], float]) -> Metric:
+        open_models = [model for model in self._models if model.facts.workers]
+        return _gauge(name, meaning, [(_labels(model), value(model.facts)) for model in open_models], self._labels)
+
+    def _worker_gauge(self, name: str, meaning: str, value: Callable[[WorkerState], float]) -> Metric:
+        values = [
+            ([*_labels(model), str(worker.pid)], value(worker))
+            for model in self._models
+            for worker in model.facts.workers
+        ]
+        return _gauge(name, meaning, values, [*self._labels, "pid"])
+
+
+def _labels(model: Measured) -> list[str]:
+    return [] if model.name is None else [model.name]
 
 
 def _gauge(name: str, meaning: str, values: Iterable[tuple[list[str], float]], labels: Iterable[str] = ()) -> Metric:
@@ -103,8 +138,8 @@ def _gauge(name: str, meaning: str, values: Iterable[tuple[list[str], float]], l
     return gauge
 
 
-def exposition(facts: Facts, model: dict[str, float]) -> bytes:
-    """Return all metrics in Prometheus' text format."""
+def exposition(models: Sequence[Measured], figures: Mapping[str, float] = MappingProxyType({})) -> bytes:
+    """Return all metrics of models and of the server in Prometheus' text format."""
     registry = CollectorRegistry()
-    registry.register(_Collector(facts, model))
+    registry.register(_Collector(models, figures))
     return generate_latest(registry)

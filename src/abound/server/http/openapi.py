@@ -8,6 +8,7 @@ import msgspec
 
 from abound.server.http.bodies import FileRequest, NoParameters
 from abound.server.http.endpoints import Endpoint, Scope
+from abound.server.http.model_bodies import HostedModel, HostedModels
 from abound.server.http.problems import ProblemBody
 
 _TEMPLATE = "#/components/schemas/{name}"
@@ -29,6 +30,13 @@ _KEY = {
     "description": "A request that is repeated with the same key is applied once.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
 }
+_MODEL = {
+    "name": "model",
+    "in": "path",
+    "required": True,
+    "description": "The name of a model; /v1/models lists them.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"},
+}
 _SEQUENCE = {
     "X-Abound-Sequence": {
         "description": "The last record that the answer reflects.",
@@ -42,7 +50,7 @@ _SEQUENCE = {
 
 
 def openapi(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
-    """Return the OpenAPI document."""
+    """Return the OpenAPI document of a server with one model."""
     endpoints = tuple(endpoints)
     types = {kind for endpoint in endpoints for kind in (endpoint.request, endpoint.response) if _is_struct(kind)}
     bodies = [*sorted(types - {NoParameters, FileRequest}, key=lambda kind: kind.__name__), ProblemBody]
@@ -64,6 +72,41 @@ def openapi(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def openapi_of_models(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
+    """Return the OpenAPI document of a server with several models."""
+    document = openapi(endpoints, version)
+    bodies = (HostedModel, HostedModels)
+    (one, several), components = msgspec.json.schema_components(bodies, ref_template=_TEMPLATE)
+    document["components"]["schemas"] |= components
+    paths: dict[str, Any] = {
+        "/v1/models": {"get": _about_models("list_models", "List the models", several)},
+        "/v1/models/{model}": {
+            "parameters": [_MODEL],
+            "get": _about_models("describe_model", "Describe a model", one),
+            "put": _about_models("put_model", "Serve a model of the library, or read it again", one, "admin"),
+            "delete": _about_models("remove_model", "Stop serving a model; its files stay", {}, "admin"),
+        },
+    }
+    for path, operations in document["paths"].items():
+        if path.startswith("/v1/"):
+            paths[path.replace("/v1/", "/v1/models/{model}/", 1)] = {"parameters": [_MODEL], **operations}
+        else:
+            paths[path] = operations
+    return {**document, "paths": paths}
+
+
+def _about_models(name: str, summary: str, schema: Any, scope: str = "read") -> dict[str, Any]:
+    problem = {"application/problem+json": {"schema": {"$ref": _TEMPLATE.format(name="ProblemBody")}}}
+    statuses = ("200", "201") if name == "put_model" else ("200",)
+    responses: dict[str, Any] = {
+        status: {"description": "Success.", "content": {"application/json": {"schema": schema}}} for status in statuses
+    }
+    for status in (401, 403, 404, 409, 422, 503):
+        responses[str(status)] = {"description": HTTPStatus(status).phrase, "content": problem}
+    security: list[dict[str, list[str]]] = [{"key": []}, {}]
+    return {"operationId": name, "summary": summary, "responses": responses, "security": security, "x-scope": scope}
 
 
 def _is_struct(kind: type) -> bool:

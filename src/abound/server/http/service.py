@@ -68,9 +68,17 @@ class Service:
     journal_client : JournalClient
     name : str, optional
         The name of the model; by default, that of the home.
+    counts : Counts, optional
+        The requests that were answered before.
     """
 
-    def __init__(self, replica: Replica, journal_client: JournalClient, name: str | None = None) -> None:
+    def __init__(
+        self,
+        replica: Replica,
+        journal_client: JournalClient,
+        name: str | None = None,
+        counts: Counts | None = None,
+    ) -> None:
         self.replica = replica
         self.name = name or journal_client.path.parent.name.removesuffix(SERVED_SUFFIX)
         self._fitted: tuple[str, float | None] | None = None
@@ -82,7 +90,7 @@ class Service:
         self.draining = False
         self.waiting = 0
         self.waiting_bytes = 0
-        self.counts = Counts()
+        self.counts = Counts() if counts is None else counts
         self._batches = asyncio.Semaphore(MAX_BATCHES)
         self._n_batches = 0
         self.extractions = asyncio.Semaphore(MAX_EXTRACTIONS)

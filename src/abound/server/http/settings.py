@@ -1,12 +1,16 @@
 """The server's settings, and the authentication that follows from them."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from abound.server.home import UNDO_RECORDS
+from abound.server.home import SERVED_SUFFIX, UNDO_RECORDS
 from abound.server.http.app import Authenticator
 from abound.server.http.connections import MAX_PER_CLIENT
+from abound.server.http.endpoints import Caller, Scope
 from abound.server.http.keys import KeyAuthenticator, KeyFile, LoopbackAuthenticator, UserHeader, is_loopback
+from abound.server.http.problems import Problem
 from abound.server.writer import SNAPSHOT_EVERY
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
@@ -34,9 +38,31 @@ class Settings:
     name: str | None = None  # of the model, for people
 
 
-def authenticator_of(settings: Settings) -> Authenticator:
-    """Return the authenticator: by keys if there are any, otherwise for this machine only."""
-    authenticator = _without_users(settings)
+@dataclass(frozen=True)
+class LibrarySettings:
+    """The settings of a server with several models.
+
+    Attributes
+    ----------
+    models : dict
+        The paths of models, or of their homes, by name.
+    each : Settings
+        Those of each model; `home` and `name` are replaced.
+    folder : str or None
+        The directory that the models come from.
+    memory : int or None
+        Private bytes above which models are closed.
+    """
+
+    models: dict[str, str]
+    each: Settings
+    folder: str | None = None
+    memory: int | None = None
+
+
+def authenticator_of(settings: Settings, library: str | None = None) -> Authenticator:
+    """Return the authenticator: by keys of the home or the library if there are any, otherwise this machine's."""
+    authenticator = _without_users(settings, library)
     header = settings.user_header
     if header is None:
         return authenticator
@@ -47,13 +73,35 @@ def authenticator_of(settings: Settings) -> Authenticator:
     return UserHeader(authenticator, header)
 
 
-def _without_users(settings: Settings) -> KeyAuthenticator | LoopbackAuthenticator:
-    file = KeyFile(settings.home)
-    if file.path.exists():
-        return KeyAuthenticator(file)
+def _without_users(settings: Settings, library: str | None) -> KeyAuthenticator | LoopbackAuthenticator:
+    files = [KeyFile(path) for path in (settings.home, library) if path is not None]
+    if any(file.path.exists() for file in files):
+        return KeyAuthenticator(*files)
     if not is_loopback(settings.host):
         raise ValueError(
             f"a server on {settings.host} needs keys, so that not everyone can change the model: "
-            f"create one with `abound keys add {settings.home} NAME --scope admin`, or listen on 127.0.0.1"
+            f"create one with `abound keys add {library or settings.home} NAME --scope admin`, or listen on 127.0.0.1"
         )
     return LoopbackAuthenticator(trust_proxy=settings.trust_proxy)
+
+
+class _Nobody:
+    def check(self, headers: Mapping[bytes, bytes], needed: Scope) -> Caller:  # noqa: ARG002  the protocol's form
+        raise Problem(403, "the library has no keys; create one with `abound keys add LIBRARY NAME --scope admin`")
+
+
+def administrator_of(settings: LibrarySettings) -> Authenticator:
+    """Return the authenticator of requests that change a library: by its keys, or for this machine if nothing has keys.
+
+    A key of a model is not enough.
+    """
+    if settings.folder is not None and KeyFile(settings.folder).path.exists():
+        return KeyAuthenticator(KeyFile(settings.folder))
+    homes = [
+        Path(path).with_name(Path(path).name + suffix)
+        for path in settings.models.values()
+        for suffix in ("", SERVED_SUFFIX)
+    ]
+    if any(KeyFile(home).path.exists() for home in homes) or not is_loopback(settings.each.host):
+        return _Nobody()
+    return LoopbackAuthenticator(trust_proxy=settings.each.trust_proxy)

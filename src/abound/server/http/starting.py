@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from abound.server.http.app import App, ASGIScope, Receive, Send
+from abound.server.http.app import ASGIScope, Receive, Send
 from abound.server.http.bodies import State
 from abound.server.http.connections import Address
 from abound.server.http.problems import MEDIA_TYPE, Header, busy
@@ -24,6 +24,22 @@ class Closable(Protocol):
 
     def close(self) -> None:
         """Close it."""
+
+
+class Application(Protocol):
+    """What answers requests when the server has started; see `App`."""
+
+    under_way: int
+    last_request: float
+
+    def use(self, busy: set[Address]) -> None:
+        """Note the peers of requests that are being answered in a set."""
+
+    def drain(self) -> None:
+        """Announce the end of each connection with its next answer."""
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
 
 
 Opened = TypeVar("Opened", bound=Closable)
@@ -45,23 +61,24 @@ class Gate:
         self.last = 0
         self.busy: set[Address] = set()
         self.draining = False
-        self._app: App | None = None
+        self._app: Application | None = None
 
     def update(self, applied: int, last: int) -> None:
         """Update the progress of the start."""
         self.applied, self.last = applied, last
 
-    def open(self, app: App) -> None:
+    def open(self, app: Application) -> None:
         """Pass all further requests to an application."""
-        app.busy = self.busy
-        app.service.draining = self.draining
+        app.use(self.busy)
         self._app = app
+        if self.draining:
+            app.drain()
 
     def drain(self) -> None:
         """Announce the end of each connection with its next answer."""
         self.draining = True
         if self._app is not None:
-            self._app.service.draining = True
+            self._app.drain()
 
     def idle_since(self) -> float | None:
         """Return the time of the last request; None while one is being answered."""
