@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from abound.closing import Closing
 from abound.errors import JournalWarning, ServerError, ServerUnreachable, UnreachablePrecision
@@ -516,6 +516,20 @@ class Client(Closing):
         """Describe the served model; the hash of its state takes long for a large model."""
         answer: dict[str, Any] = self._request("GET", "/v1/model?hash=1" if state_hash else "/v1/model")
         return answer
+
+    def models(self) -> list[dict[str, Any]]:
+        """Return the models of a server with several models: name, state, and more for open ones."""
+        found: list[dict[str, Any]] = self._request("GET", "/v1/models")["models"]
+        return found
+
+    def put_model(self, name: str) -> dict[str, Any]:
+        """Serve a model that was copied to the server's library, or read it again if it is served."""
+        answer: dict[str, Any] = self._request("PUT", f"/v1/models/{quote(name, safe='')}")
+        return answer
+
+    def remove_model(self, name: str) -> None:
+        """Stop serving a model; its files stay in the library."""
+        self._request("DELETE", f"/v1/models/{quote(name, safe='')}")
 
     def close(self) -> None:
         """Close the connection; the next request opens it again."""

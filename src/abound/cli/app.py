@@ -19,6 +19,7 @@ from abound.cli import (
     keys,
     learn,
     merge,
+    models,
     rank,
     refit,
     rerank,
@@ -104,7 +105,7 @@ _MODELS = (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, con
 for _module in (*_MODELS, serve, refit, forget, backup, restore):
     _name = _module.__name__.rpartition(".")[2]
     app.command(cls=Command, epilog=_module.EPILOG)(expand_groups(getattr(_module, _name)))
-for _group in (rerank, journal, keys, vocabulary, spark):
+for _group in (rerank, journal, keys, models, vocabulary, spark):
     _commands = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help=_group.HELP, epilog=_group.EPILOG)
     for _function, _epilog in _group.COMMANDS:
         _commands.command(_function.__name__.strip("_"), cls=Command, epilog=_epilog)(expand_groups(_function))

@@ -1,5 +1,6 @@
 """`abound keys`: manage the API keys of a server."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +10,12 @@ from abound.cli.serve import load_server
 
 EPILOG = "Example: abound keys add subjects.served 'the web shop' --scope learn"
 HELP = "Create, list and remove the API keys of a server."
-HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The home directory of a served model.")]
+HomeArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="HOME", help="The home of a served model, or a library, whose keys are valid for all models."
+    ),
+]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key, such as its user.")]
 
 
@@ -46,10 +52,12 @@ def remove(home: HomeArgument, name: NameArgument) -> None:
 
 
 def _file(home: str) -> Any:
-    load_server()
+    serving = load_server()
     from abound.server import Home
     from abound.server.http.keys import KeyFile
 
+    if Path(home).is_dir() and serving.models_of(home):
+        return KeyFile(home)
     return KeyFile(Home(home).path)
 
 

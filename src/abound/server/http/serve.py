@@ -110,9 +110,9 @@ async def serve(settings: Settings, report: Callable[[str], None]) -> None:
 
 def models_to_serve(paths: Sequence[str], folder: str | None) -> dict[str, str]:
     """Return the models of some paths and of a directory by name; ValueError if a name occurs twice."""
-    found = {} if folder is None else models_of(folder)
     if folder is not None and not Path(folder).is_dir():
         raise ValueError(f"{folder} is not a directory of models")
+    found = {} if folder is None else models_of(folder)
     for path in paths:
         if not is_home(path) and not (Path(path) / MANIFEST).is_file():
             raise UnknownFormat(f"{path} is not a model: it has no {MANIFEST}")

@@ -1,5 +1,8 @@
 // Storage on this device. The page also works if the browser allows no storage.
-const PREFIX = "abound:";
+// A server with several models has a page for each, below its own path.
+const place = new URL(".", document.baseURI).pathname;
+const NAME = place === "/" ? "abound" : `abound:${place}`;
+const PREFIX = `${NAME}:`;
 
 export function read(name, otherwise = null, place = localStorage) {
   try {
@@ -38,7 +41,7 @@ export function names(prefix, place = localStorage) {
 // The rows of a file may be too large for localStorage.
 const opened = new Promise((resolve) => {
   try {
-    const asked = indexedDB.open("abound", 1);
+    const asked = indexedDB.open(NAME, 1);
     asked.onupgradeneeded = () => asked.result.createObjectStore("kept");
     asked.onsuccess = () => resolve(asked.result);
     asked.onerror = () => resolve(null);
