@@ -6,7 +6,7 @@ thousand. The choice is stored in the model. Learning more texts and ranking det
 
 import math
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -192,6 +192,26 @@ def detect(texts: Iterable[str], seed: int = 0) -> DetectedLanguage:
     best = int(shares.argmax())
     share = round(float(shares[best]), 3)
     return DetectedLanguage(codes[best] if share >= MIN_SHARE else None, codes[best], share, len(sample))
+
+
+def likely_languages(text: str, languages: Sequence[str]) -> dict[str | None, float]:
+    """Return the probability of each of some languages, and under None that of all others.
+
+    Examples
+    --------
+    >>> shares = likely_languages("The quick brown fox jumped over the lazy dog", ["en", "fi"])
+    >>> max(shares, key=shares.get)
+    'en'
+    """
+    if not any(map(str.isalpha, text)):
+        return {**dict.fromkeys(languages, 0.0), None: 1.0}
+    codes, likelihoods = _likelihoods([text[:SAMPLE_CHARACTERS]])
+    for language in languages:
+        if language not in codes:
+            raise ValueError(f"language {language!r} is not known; known are {', '.join(codes)}")
+    shares = dict(zip(codes, (likelihoods[0] / likelihoods[0].sum()).tolist(), strict=True))
+    found: dict[str | None, float] = {language: shares[language] for language in languages}
+    return {**found, None: max(0.0, 1.0 - sum(found.values()))}
 
 
 def _likelihoods(texts: list[str]) -> tuple[list[str], "np.ndarray[tuple[int, int], np.dtype[np.float64]]"]:

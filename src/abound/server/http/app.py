@@ -5,12 +5,12 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from types import CoroutineType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from abound.server.http import about, files, introspection, labels, queues, ranking, records, refitting, teaching
+from abound.server.http import about, annif, files, introspection, labels, queues, ranking, records, refitting, teaching
 from abound.server.http.bodies import FileRequest
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import ANYONE, Call, Caller, Encoded, Endpoint, Scope
@@ -25,6 +25,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MAX_QUERY = 8192  # bytes
+FORM = b"application/x-www-form-urlencoded"
+NAMED = ("/v1/projects/",)  # after which a path names a model, in the interfaces of other programs
 SOURCES = {name.encode(): name for name in ("page", "client", "command line")}  # programs that name themselves
 SEQUENCE = "abound.sequence"  # key of a request's scope: the replica's sequence before the answer is computed
 
@@ -39,6 +41,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *about.ENDPOINTS,
     *introspection.ENDPOINTS,
     *files.ENDPOINTS,
+    *annif.ENDPOINTS,
 )
 
 
@@ -98,6 +101,8 @@ class App:
         if scope["type"] != "http":
             return
         methods = self._table.get(scope["path"])
+        if methods is None and (place := place_of(scope["path"])) is not None and place.model == self.service.name:
+            methods = self._table.get(place.path)
         if methods is None and self._pages is not None:
             await self._pages(scope, receive, send)
             return
@@ -111,11 +116,13 @@ class App:
             endpoint = _choose_endpoint(methods, scope)
             name = endpoint.name
             answer = await self._answer(endpoint, scope, receive)
-            status, media_type = 200, endpoint.media_type_raw
+            status, media_type = endpoint.status, endpoint.media_type_raw
             if isinstance(answer, Encoded):
                 body, media_type = answer.body, answer.media_type or media_type
             else:
                 body = answer if isinstance(answer, bytes) else self._encode(answer)
+            if status == 204:
+                body = b""
         except Exception as error:
             problem = problem_of(error)
             if problem is None:
@@ -149,22 +156,21 @@ class App:
         caller = ANYONE if self._authenticator is None else self._authenticator.check(headers, endpoint.scope)
         if endpoint.media_types:
             return await self._answer_file(endpoint, scope, headers, receive, caller)
+        query = None
         if endpoint.has_body:
-            kind = headers.get(b"content-type", b"")
-            if not kind.startswith(b"application/json"):
-                raise Problem(415, "the body must be sent as application/json")
+            kind, wanted = headers.get(b"content-type", b""), FORM if endpoint.form else b"application/json"
+            if not kind.startswith(wanted):
+                raise Problem(415, f"the body must be sent as {wanted.decode()}")
             body = await read_body(receive, headers.get(b"content-length"), endpoint.limit)
-            try:
-                request = endpoint.decoder.decode(body)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                explain_refusal(body)
-                raise
+            request = _from_form(endpoint, body) if endpoint.form else _from_json(endpoint, body)
+            if endpoint.query is not None:
+                query = _from_query(endpoint.query, scope["query_string"])
         else:
-            request = _from_query(endpoint, scope["query_string"])
+            request = _from_query(endpoint.request, scope["query_string"])
         await self._wait(scope, headers)
         key = _key(headers) if endpoint.keyed else None
         source = SOURCES.get(headers.get(b"x-abound-source", b""), "api")
-        answer = endpoint.handle(Call(self.service, request, key, self.endpoints, caller, source))
+        answer = endpoint.handle(Call(self.service, request, key, self.endpoints, caller, source, query))
         return await answer if isinstance(answer, CoroutineType) else answer
 
     async def _answer_file(
@@ -206,14 +212,52 @@ def _choose_endpoint(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -
     return endpoint
 
 
-def _from_query(endpoint: Endpoint, raw: bytes) -> msgspec.Struct:
+class Place(NamedTuple):
+    """The model of a path, and the path of an endpoint with `{model}` in its place."""
+
+    model: str
+    path: str
+
+
+def place_of(path: str) -> Place | None:
+    """Return the place of a path in which a model is named; None for others.
+
+    Examples
+    --------
+    >>> place_of("/v1/projects/subjects/suggest")
+    Place(model='subjects', path='/v1/projects/{model}/suggest')
+    """
+    for prefix in NAMED:
+        if path.startswith(prefix):
+            name, slash, tail = path[len(prefix) :].partition("/")
+            return Place(name, f"{prefix}{{model}}{slash}{tail}")
+    return None
+
+
+def _from_json(endpoint: Endpoint, body: bytes) -> Any:
+    try:
+        return endpoint.decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        explain_refusal(body)
+        raise
+
+
+def _from_form(endpoint: Endpoint, body: bytes) -> Any:
+    try:
+        fields = dict(parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100))
+    except ValueError as error:  # includes UnicodeDecodeError
+        raise Problem(400, f"the form cannot be read: {error}") from None
+    return msgspec.convert(fields, endpoint.request, strict=False)
+
+
+def _from_query(kind: type[msgspec.Struct], raw: bytes) -> msgspec.Struct:
     if len(raw) > MAX_QUERY:
         raise Problem(414, f"the query must have at most {MAX_QUERY:,} bytes")
     try:
         parameters = dict(parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20))
     except ValueError as error:  # includes UnicodeDecodeError
         raise Problem(400, f"the query cannot be read: {error}") from None
-    return msgspec.convert(parameters, endpoint.request, strict=False)
+    return msgspec.convert(parameters, kind, strict=False)
 
 
 def _content_type(raw: bytes) -> tuple[str, str | None]:

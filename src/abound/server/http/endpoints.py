@@ -12,7 +12,7 @@ from abound.server.http.service import Service
 from abound.store.journal import Origin
 
 JSONL = b"application/x-ndjson"  # one object per line
-RequestT = TypeVar("RequestT", bound=msgspec.Struct)
+RequestT = TypeVar("RequestT")
 
 
 class Scope(IntEnum):
@@ -48,7 +48,7 @@ ANYONE = Caller(Scope.ADMIN)
 class Call(Generic[RequestT]):
     """A validated request: the service, the parsed request, the idempotency key, the caller and its program."""
 
-    __slots__ = ("caller", "endpoints", "key", "request", "service", "source")
+    __slots__ = ("caller", "endpoints", "key", "query", "request", "service", "source")
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class Call(Generic[RequestT]):
         endpoints: "tuple[Endpoint, ...]",
         caller: Caller = ANYONE,
         source: str = "api",
+        query: msgspec.Struct | None = None,
     ) -> None:
         self.service = service
         self.request = request
@@ -65,6 +66,7 @@ class Call(Generic[RequestT]):
         self.endpoints = endpoints
         self.caller = caller
         self.source = source
+        self.query: Any = query  # of an endpoint with a body and a query
 
     @property
     def origin(self) -> Origin:
@@ -84,6 +86,12 @@ class Endpoint:
     request, response : type
         Structs; the request is read from the body, or from the query of a GET or DELETE. A response of type bytes is
         sent unchanged, as `media_type`.
+    query : type, optional
+        A struct that is read from the query if the request has a body, too; see `Call.query`.
+    form : bool
+        Whether the body is a form, as HTML sends it, instead of JSON.
+    status : int
+        The status of an answer; 204 has no body.
     limit : int
         Maximum bytes of the body.
     media_types : tuple of str
@@ -95,12 +103,15 @@ class Endpoint:
     method: str
     path: str
     handle: Callable[[Call[Any]], Any]
-    request: type[msgspec.Struct]
+    request: Any  # a type that msgspec decodes
     response: type
     summary: str
     scope: Scope = Scope.READ
     limit: int = LEARN_BYTES
     keyed: bool = False
+    query: type[msgspec.Struct] | None = None
+    form: bool = False
+    status: int = 200
     media_type: str = "application/json"
     media_types: tuple[str, ...] = ()
     other_media_types: tuple[str, ...] = ()

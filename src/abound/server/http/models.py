@@ -10,12 +10,14 @@ from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
-from abound.server.http.app import ENDPOINTS, ASGIScope, Authenticator, Receive, Send
+from abound.server.http import annif
+from abound.server.http.app import ENDPOINTS, ASGIScope, Authenticator, Receive, Send, place_of
 from abound.server.http.bodies import State
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import Scope
 from abound.server.http.hosted import Hosted
 from abound.server.http.library import NAME, Library
+from abound.server.http.limits import LEARN_BYTES, read_body
 from abound.server.http.metrics import TEXT, Facts, Measured, exposition
 from abound.server.http.model_bodies import HostedModel, HostedModels
 from abound.server.http.openapi import openapi_of_models
@@ -26,6 +28,7 @@ from abound.server.memory import private_bytes
 LOG = logging.getLogger(__name__)
 API = "/v1/models/"
 PAGES = "/models/"
+DETECT = "/v1/detect-language"
 JSON = b"application/json"
 Answer = tuple[int, bytes, bytes]  # status, media type, body
 _About: TypeAlias = Callable[["ModelsApp", Mapping[bytes, bytes]], Awaitable[Answer]]
@@ -86,6 +89,12 @@ class ModelsApp:
                         await app(scope, receive, send)
                     return
                 answer = await self._about_one(name, scope)
+            elif (place := place_of(path)) is not None:
+                async with self._library.using(place.model) as app:
+                    await app(scope, receive, send)
+                return
+            elif path == DETECT:
+                answer = await self._detect(scope, receive)
             elif path.startswith(PAGES):
                 name, slash, tail = path[len(PAGES) :].partition("/")
                 if not slash:
@@ -173,6 +182,24 @@ class ModelsApp:
     async def _openapi(self, _: Mapping[bytes, bytes]) -> Answer:
         return 200, JSON, self._document
 
+    async def _projects(self, headers: Mapping[bytes, bytes]) -> Answer:
+        return _json(200, annif.Projects(self._as_projects(headers)))
+
+    async def _vocabularies(self, headers: Mapping[bytes, bytes]) -> Answer:
+        return _json(200, annif.Vocabularies([project.vocab for project in self._as_projects(headers)]))
+
+    def _as_projects(self, headers: Mapping[bytes, bytes]) -> list[annif.Project]:
+        return [annif.project_of(hosted.name, hosted.service) for hosted in self._readable(headers)]
+
+    async def _info(self, _: Mapping[bytes, bytes]) -> Answer:
+        return _json(200, annif.api_info(self._version))
+
+    async def _detect(self, scope: ASGIScope, receive: Receive) -> Answer:
+        _method(scope, "POST")
+        headers = dict(scope["headers"])
+        body = await read_body(receive, headers.get(b"content-length"), LEARN_BYTES)
+        return _json(200, await annif.detected(msgspec.json.decode(body, type=annif.DetectRequest)))
+
     async def _index(self, headers: Mapping[bytes, bytes]) -> Answer:
         items = "".join(
             f'<li><a href="{PAGES[1:]}{name}/">{name}</a></li>'
@@ -197,6 +224,9 @@ class ModelsApp:
         "/readyz": _ready,
         "/metrics": _metrics,
         "/openapi.json": _openapi,
+        "/v1/": _info,
+        "/v1/projects": _projects,
+        "/v1/vocabs": _vocabularies,
     }
 
 

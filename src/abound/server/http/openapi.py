@@ -37,6 +37,8 @@ _MODEL = {
     "description": "The name of a model; /v1/models lists them.",
     "schema": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"},
 }
+FORM = "application/x-www-form-urlencoded"
+SHARED = ("/v1/", "/v1/projects", "/v1/vocabs", "/v1/detect-language")  # paths about all models
 _SEQUENCE = {
     "X-Abound-Sequence": {
         "description": "The last record that the answer reflects.",
@@ -52,8 +54,8 @@ _SEQUENCE = {
 def openapi(endpoints: Iterable[Endpoint], version: str) -> dict[str, Any]:
     """Return the OpenAPI document of a server with one model."""
     endpoints = tuple(endpoints)
-    types = {kind for endpoint in endpoints for kind in (endpoint.request, endpoint.response) if _is_struct(kind)}
-    bodies = [*sorted(types - {NoParameters, FileRequest}, key=lambda kind: kind.__name__), ProblemBody]
+    kinds = {kind for one in endpoints for kind in (one.request, one.response, one.query) if _is_described(kind)}
+    bodies: list[Any] = [*sorted(kinds, key=_name_of), ProblemBody]
     schemas, components = msgspec.json.schema_components(bodies, ref_template=_TEMPLATE)
     refs = dict(zip(bodies, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -90,7 +92,7 @@ def openapi_of_models(endpoints: Iterable[Endpoint], version: str) -> dict[str, 
         },
     }
     for path, operations in document["paths"].items():
-        if path.startswith("/v1/"):
+        if path.startswith("/v1/") and path not in SHARED and "{model}" not in path:
             paths[path.replace("/v1/", "/v1/models/{model}/", 1)] = {"parameters": [_MODEL], **operations}
         else:
             paths[path] = operations
@@ -109,15 +111,22 @@ def _about_models(name: str, summary: str, schema: Any, scope: str = "read") -> 
     return {"operationId": name, "summary": summary, "responses": responses, "security": security, "x-scope": scope}
 
 
-def _is_struct(kind: type) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+def _is_described(kind: Any) -> bool:
+    return kind not in (None, bytes, NoParameters, FileRequest)
+
+
+def _name_of(kind: Any) -> str:
+    return str(getattr(kind, "__name__", "")) + str(kind)
 
 
 def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "operationId": endpoint.handle.__name__,
         "summary": endpoint.summary,
-        "parameters": [_SEEN, _SEEN_JOURNAL] if endpoint.waits else [],
+        "parameters": [
+            *([_MODEL] if "{model}" in endpoint.path else []),
+            *([_SEEN, _SEEN_JOURNAL] if endpoint.waits else []),
+        ],
         "responses": _responses(endpoint, refs),
     }
     if endpoint.keyed:
@@ -128,10 +137,11 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
     if endpoint.has_body:
         content: dict[str, Any] = {media_type: {} for media_type in endpoint.media_types}  # any bytes
         if not content:
-            content = {"application/json": {"schema": refs[endpoint.request]}}
+            content = {FORM if endpoint.form else "application/json": {"schema": refs[endpoint.request]}}
         found["requestBody"] = {"required": True, "content": content, "x-limit": endpoint.limit}
-    elif endpoint.request is not NoParameters:
-        schema = components[endpoint.request.__name__]
+    query = endpoint.query if endpoint.has_body else endpoint.request
+    if query not in (None, NoParameters):
+        schema = components[query.__name__]
         found["parameters"] = [
             *found["parameters"],
             *(
@@ -143,11 +153,16 @@ def _operation(endpoint: Endpoint, refs: dict[type, Any], components: dict[str, 
 
 
 def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
-    schema = refs[endpoint.response] if _is_struct(endpoint.response) else {}  # anything of its media type
+    schema = refs.get(endpoint.response, {})  # anything of its media type
     content: dict[str, Any] = {media_type: {} for media_type in endpoint.other_media_types}
     content[endpoint.media_type] = {"schema": schema}
-    responses: dict[str, Any] = {"200": {"description": "Success.", "headers": _SEQUENCE, "content": content}}
+    success: dict[str, Any] = {"description": "Success.", "headers": _SEQUENCE}
+    if endpoint.status != 204:
+        success["content"] = content
+    responses = {str(endpoint.status): success}
     statuses = {400, 422, *endpoint.errors}
+    if "{model}" in endpoint.path:
+        statuses.add(404)
     if endpoint.waits:
         statuses |= {412, 429, 503}
     if endpoint.has_body:
