@@ -205,11 +205,15 @@ def likely_languages(text: str, languages: Sequence[str]) -> dict[str | None, fl
     """
     if not any(map(str.isalpha, text)):
         return {**dict.fromkeys(languages, 0.0), None: 1.0}
-    codes, likelihoods = _likelihoods([text[:SAMPLE_CHARACTERS]])
+    from py3langid import rank
+
+    scores = dict(rank(text[:SAMPLE_CHARACTERS]))
     for language in languages:
-        if language not in codes:
-            raise ValueError(f"language {language!r} is not known; known are {', '.join(codes)}")
-    shares = dict(zip(codes, (likelihoods[0] / likelihoods[0].sum()).tolist(), strict=True))
+        if language not in scores:
+            raise ValueError(f"language {language!r} is not known; known are {', '.join(sorted(scores))}")
+    best = max(scores.values())
+    total = math.fsum(math.exp(score - best) for score in scores.values())
+    shares = {language: math.exp(scores[language] - best) / total for language in languages}
     found: dict[str | None, float] = {language: shares[language] for language in languages}
     return {**found, None: max(0.0, 1.0 - sum(found.values()))}
 

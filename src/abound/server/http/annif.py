@@ -261,6 +261,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         Suggestions,
         "Annif: suggest subjects for a text",
         form=True,
+        invalid=400,
     ),
     Endpoint(
         "POST",
@@ -270,6 +271,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         list[DocumentSuggestions],
         "Annif: suggest subjects for up to 32 texts",
         query=SuggestQuery,
+        invalid=400,
     ),
     Endpoint(
         "POST",
@@ -280,8 +282,15 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Annif: learn the subjects of texts",
         Scope.LEARN,
         status=204,
+        invalid=400,
     ),
     Endpoint(
-        "POST", "/v1/detect-language", detect_language, DetectRequest, Detected, "Annif: detect the language of a text"
+        "POST",
+        "/v1/detect-language",
+        detect_language,
+        DetectRequest,
+        Detected,
+        "Annif: detect the language of a text",
+        invalid=400,
     ),
 )

@@ -16,7 +16,7 @@ from abound.server.http.connections import Address
 from abound.server.http.endpoints import ANYONE, Call, Caller, Encoded, Endpoint, Scope
 from abound.server.http.limits import explain_refusal, read_body
 from abound.server.http.pages import Pages
-from abound.server.http.problems import MEDIA_TYPE, Header, Problem, problem_of
+from abound.server.http.problems import MEDIA_TYPE, Header, Problem, problem_of, unknown_model
 from abound.server.http.service import Service
 
 LOG = logging.getLogger(__name__)
@@ -100,8 +100,8 @@ class App:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        methods = self._table.get(scope["path"])
-        if methods is None and (place := place_of(scope["path"])) is not None and place.model == self.service.name:
+        methods, place = self._table.get(scope["path"]), None
+        if methods is None and (place := place_of(scope["path"])) is not None:
             methods = self._table.get(place.path)
         if methods is None and self._pages is not None:
             await self._pages(scope, receive, send)
@@ -111,9 +111,12 @@ class App:
         scope[SEQUENCE] = self.service.replica.sequence
         started = self.last_request = time.monotonic()
         self.under_way += 1
-        name = "unknown"
+        name, invalid = "unknown", 422
         try:
+            if place is not None and place.model != self.service.name:
+                raise unknown_model(place.model)
             endpoint = _choose_endpoint(methods, scope)
+            invalid = endpoint.invalid
             name = endpoint.name
             answer = await self._answer(endpoint, scope, receive)
             status, media_type = endpoint.status, endpoint.media_type_raw
@@ -128,6 +131,8 @@ class App:
             if problem is None:
                 LOG.exception("%s %s failed", scope["method"], scope["path"])
                 problem = Problem(500, "an unexpected error occurred; see the server's log")
+            if problem.status == 422:
+                problem.status = invalid
             status, media_type, body = problem.status, MEDIA_TYPE, problem.body()
             headers += problem.headers
         finally:

@@ -92,6 +92,8 @@ class Endpoint:
         Whether the body is a form, as HTML sends it, instead of JSON.
     status : int
         The status of an answer; 204 has no body.
+    invalid : int
+        The status of a request that does not fit the types.
     limit : int
         Maximum bytes of the body.
     media_types : tuple of str
@@ -112,6 +114,7 @@ class Endpoint:
     query: type[msgspec.Struct] | None = None
     form: bool = False
     status: int = 200
+    invalid: int = 422
     media_type: str = "application/json"
     media_types: tuple[str, ...] = ()
     other_media_types: tuple[str, ...] = ()

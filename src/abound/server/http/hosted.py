@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from abound.server.http.app import App, Authenticator
 from abound.server.http.metrics import Counts
-from abound.server.http.problems import Problem, busy
+from abound.server.http.problems import busy, unknown_model
 from abound.server.http.service import LocalJournalClient, Service
 from abound.server.writer import Writer
 
@@ -142,8 +142,3 @@ class Hosted:
             opened.app.service.queues.close()
             await asyncio.to_thread(opened.writer.close)
             opened.writer.replica.release_state()
-
-
-def unknown_model(name: str) -> Problem:
-    """Return the problem of a name that no model has."""
-    return Problem(404, f"there is no model {name!r}; /v1/models lists all models")

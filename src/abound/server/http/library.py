@@ -11,8 +11,8 @@ from typing import Any
 from abound.server.home import SERVED_SUFFIX
 from abound.server.http.app import App, Authenticator
 from abound.server.http.connections import Address
-from abound.server.http.hosted import Hosted, unknown_model
-from abound.server.http.problems import Problem
+from abound.server.http.hosted import Hosted
+from abound.server.http.problems import Problem, unknown_model
 from abound.server.memory import private_bytes, return_free_memory
 from abound.server.turns import Threads
 from abound.server.writer import Writer

@@ -160,7 +160,7 @@ def _responses(endpoint: Endpoint, refs: dict[type, Any]) -> dict[str, Any]:
     if endpoint.status != 204:
         success["content"] = content
     responses = {str(endpoint.status): success}
-    statuses = {400, 422, *endpoint.errors}
+    statuses = {400, endpoint.invalid, *endpoint.errors}
     if "{model}" in endpoint.path:
         statuses.add(404)
     if endpoint.waits:

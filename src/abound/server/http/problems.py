@@ -53,6 +53,11 @@ def busy(status: int, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
     return Problem(status, detail, {b"retry-after": b"%d" % seconds})
 
 
+def unknown_model(name: str) -> Problem:
+    """Return the problem of a name that no model has."""
+    return Problem(404, f"there is no model {name!r}; /v1/projects lists all models")
+
+
 def problem_of(error: Exception) -> Problem | None:
     """Return the problem for an exception; None for an unexpected one."""
     if isinstance(error, Problem):
