@@ -10,7 +10,19 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from abound.server.http import about, annif, files, introspection, labels, queues, ranking, records, refitting, teaching
+from abound.server.http import (
+    about,
+    annif,
+    files,
+    introspection,
+    kserve,
+    labels,
+    queues,
+    ranking,
+    records,
+    refitting,
+    teaching,
+)
 from abound.server.http.bodies import FileRequest
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import ANYONE, Call, Caller, Encoded, Endpoint, Scope
@@ -26,7 +38,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MAX_QUERY = 8192  # bytes
 FORM = b"application/x-www-form-urlencoded"
-NAMED = ("/v1/projects/",)  # after which a path names a model, in the interfaces of other programs
+NAMED = ("/v1/projects/", "/v2/models/")  # after which a path names a model, in the interfaces of other programs
 SOURCES = {name.encode(): name for name in ("page", "client", "command line")}  # programs that name themselves
 SEQUENCE = "abound.sequence"  # key of a request's scope: the replica's sequence before the answer is computed
 
@@ -42,6 +54,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *introspection.ENDPOINTS,
     *files.ENDPOINTS,
     *annif.ENDPOINTS,
+    *kserve.ENDPOINTS,
 )
 
 
@@ -133,7 +146,7 @@ class App:
                 problem = Problem(500, "an unexpected error occurred; see the server's log")
             if problem.status == 422:
                 problem.status = invalid
-            status, media_type, body = problem.status, MEDIA_TYPE, problem.body()
+            status, media_type, body = problem.status, MEDIA_TYPE, problem.body(scope["path"].startswith("/v2"))
             headers += problem.headers
         finally:
             self.under_way -= 1
@@ -161,12 +174,16 @@ class App:
         caller = ANYONE if self._authenticator is None else self._authenticator.check(headers, endpoint.scope)
         if endpoint.media_types:
             return await self._answer_file(endpoint, scope, headers, receive, caller)
-        query = None
+        query, attached = None, b""
         if endpoint.has_body:
             kind, wanted = headers.get(b"content-type", b""), FORM if endpoint.form else b"application/json"
-            if not kind.startswith(wanted):
+            header = headers.get(b"inference-header-content-length") if endpoint.attaches else None
+            if not kind.startswith(wanted) and header is None:
                 raise Problem(415, f"the body must be sent as {wanted.decode()}")
             body = await read_body(receive, headers.get(b"content-length"), endpoint.limit)
+            if header is not None:
+                length = _whole(header, "Inference-Header-Content-Length must be the bytes of the JSON, a whole number")
+                body, attached = body[:length], body[length:]
             request = _from_form(endpoint, body) if endpoint.form else _from_json(endpoint, body)
             if endpoint.query is not None:
                 query = _from_query(endpoint.query, scope["query_string"])
@@ -175,7 +192,7 @@ class App:
         await self._wait(scope, headers)
         key = _key(headers) if endpoint.keyed else None
         source = SOURCES.get(headers.get(b"x-abound-source", b""), "api")
-        answer = endpoint.handle(Call(self.service, request, key, self.endpoints, caller, source, query))
+        answer = endpoint.handle(Call(self.service, request, key, self.endpoints, caller, source, query, attached))
         return await answer if isinstance(answer, CoroutineType) else answer
 
     async def _answer_file(
@@ -195,7 +212,7 @@ class App:
         self.busy.add(scope["client"])
         seen = headers.get(b"x-abound-sequence")
         if seen is not None:
-            sequence = _sequence(seen)
+            sequence = _whole(seen, "X-Abound-Sequence must be the sequence of an earlier answer, a whole number")
             if headers.get(b"x-abound-journal", self._journal) == self._journal:
                 await self.service.reach(sequence)
             scope[SEQUENCE] = self.service.replica.sequence
@@ -281,9 +298,9 @@ def _content_type(raw: bytes) -> tuple[str, str | None]:
     return media_type.strip().lower(), None
 
 
-def _sequence(raw: bytes) -> int:
+def _whole(raw: bytes, message: str) -> int:
     if not raw.isdigit() or len(raw) > 18:
-        raise Problem(400, "X-Abound-Sequence must be the sequence of an earlier answer, a whole number")
+        raise Problem(400, message)
     return int(raw)
 
 

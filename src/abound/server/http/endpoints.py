@@ -48,7 +48,7 @@ ANYONE = Caller(Scope.ADMIN)
 class Call(Generic[RequestT]):
     """A validated request: the service, the parsed request, the idempotency key, the caller and its program."""
 
-    __slots__ = ("caller", "endpoints", "key", "query", "request", "service", "source")
+    __slots__ = ("attached", "caller", "endpoints", "key", "query", "request", "service", "source")
 
     def __init__(
         self,
@@ -59,6 +59,7 @@ class Call(Generic[RequestT]):
         caller: Caller = ANYONE,
         source: str = "api",
         query: msgspec.Struct | None = None,
+        attached: bytes = b"",
     ) -> None:
         self.service = service
         self.request = request
@@ -67,6 +68,7 @@ class Call(Generic[RequestT]):
         self.caller = caller
         self.source = source
         self.query: Any = query  # of an endpoint with a body and a query
+        self.attached = attached  # what follows the JSON of the body
 
     @property
     def origin(self) -> Origin:
@@ -90,6 +92,8 @@ class Endpoint:
         A struct that is read from the query if the request has a body, too; see `Call.query`.
     form : bool
         Whether the body is a form, as HTML sends it, instead of JSON.
+    attaches : bool
+        Whether bytes may follow the JSON of the body, as in KServe's protocol; see `Call.attached`.
     status : int
         The status of an answer; 204 has no body.
     invalid : int
@@ -113,6 +117,7 @@ class Endpoint:
     keyed: bool = False
     query: type[msgspec.Struct] | None = None
     form: bool = False
+    attaches: bool = False
     status: int = 200
     invalid: int = 422
     media_type: str = "application/json"

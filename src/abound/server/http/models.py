@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
-from abound.server.http import annif
+from abound.server.http import annif, kserve
 from abound.server.http.app import ENDPOINTS, ASGIScope, Authenticator, Receive, Send, place_of
 from abound.server.http.bodies import State
 from abound.server.http.connections import Address
@@ -121,7 +121,7 @@ class ModelsApp:
             if problem is None:
                 LOG.exception("%s %s failed", scope["method"], path)
                 problem = Problem(500, "an unexpected error occurred; see the server's log")
-            status, media_type, body = problem.status, MEDIA_TYPE, problem.body()
+            status, media_type, body = problem.status, MEDIA_TYPE, problem.body(path.startswith("/v2"))
             headers += problem.headers
         headers += ((b"content-type", media_type), (b"content-length", b"%d" % len(body)))
         headers += ((b"x-abound-worker", self._worker), *SAFE)
@@ -200,6 +200,16 @@ class ModelsApp:
         body = await read_body(receive, headers.get(b"content-length"), LEARN_BYTES)
         return _json(200, await annif.detected(msgspec.json.decode(body, type=annif.DetectRequest)))
 
+    async def _server(self, _: Mapping[bytes, bytes]) -> Answer:
+        return _json(200, kserve.server_metadata(self._version))
+
+    async def _live(self, _: Mapping[bytes, bytes]) -> Answer:
+        return _json(200, kserve.Live(live=True))
+
+    async def _is_ready(self, headers: Mapping[bytes, bytes]) -> Answer:
+        await self._ready(headers)
+        return _json(200, kserve.Ready(ready=True))
+
     async def _index(self, headers: Mapping[bytes, bytes]) -> Answer:
         items = "".join(
             f'<li><a href="{PAGES[1:]}{name}/">{name}</a></li>'
@@ -226,6 +236,9 @@ class ModelsApp:
         "/openapi.json": _openapi,
         "/v1/": _info,
         "/v1/projects": _projects,
+        "/v2": _server,
+        "/v2/health/live": _live,
+        "/v2/health/ready": _is_ready,
         "/v1/vocabs": _vocabularies,
     }
 

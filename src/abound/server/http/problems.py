@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from abound.errors import AboundError, JournalBusy, JournalUnavailable, RecordTooLarge, RefusedRecord, ReusedKey
 
@@ -22,6 +23,7 @@ class ProblemBody(msgspec.Struct, frozen=True):
     status: int
     detail: str
     type: str = "about:blank"
+    error: str | UnsetType = UNSET  # the same as `detail`, where a protocol wants this name
 
 
 class Problem(Exception):  # noqa: N818  the RFC's term
@@ -41,11 +43,12 @@ class Problem(Exception):  # noqa: N818  the RFC's term
         self.detail = detail
         self.headers: Iterable[Header] = tuple((headers or {}).items())
 
-    def body(self) -> bytes:
-        """Return the encoded body."""
+    def body(self, as_error: bool = False) -> bytes:
+        """Return the encoded body; `as_error` adds the message as `error`."""
         # The detail may quote the request, including a lone surrogate.
         detail = self.detail.encode("utf-8", "replace").decode()
-        return msgspec.json.encode(ProblemBody(HTTPStatus(self.status).phrase, self.status, detail))
+        error = detail if as_error else UNSET
+        return msgspec.json.encode(ProblemBody(HTTPStatus(self.status).phrase, self.status, detail, error=error))
 
 
 def busy(status: int, detail: str, seconds: int = RETRY_SECONDS) -> Problem:
