@@ -19,6 +19,7 @@ from abound.server.http import (
     labels,
     queues,
     ranking,
+    reconciling,
     records,
     refitting,
     teaching,
@@ -38,7 +39,11 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MAX_QUERY = 8192  # bytes
 FORM = b"application/x-www-form-urlencoded"
-NAMED = ("/v1/projects/", "/v2/models/")  # after which a path names a model, in the interfaces of other programs
+NAMED = (
+    "/v1/projects/",
+    "/v2/models/",
+    "/reconcile/",
+)  # after which a path names a model, in the interfaces of other programs
 SOURCES = {name.encode(): name for name in ("page", "client", "command line")}  # programs that name themselves
 SEQUENCE = "abound.sequence"  # key of a request's scope: the replica's sequence before the answer is computed
 
@@ -55,6 +60,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *files.ENDPOINTS,
     *annif.ENDPOINTS,
     *kserve.ENDPOINTS,
+    *reconciling.ENDPOINTS,
 )
 
 
@@ -192,7 +198,9 @@ class App:
         await self._wait(scope, headers)
         key = _key(headers) if endpoint.keyed else None
         source = SOURCES.get(headers.get(b"x-abound-source", b""), "api")
-        answer = endpoint.handle(Call(self.service, request, key, self.endpoints, caller, source, query, attached))
+        answer = endpoint.handle(
+            Call(self.service, request, key, self.endpoints, caller, source, query, attached, _base(headers))
+        )
         return await answer if isinstance(answer, CoroutineType) else answer
 
     async def _answer_file(
@@ -296,6 +304,12 @@ def _content_type(raw: bytes) -> tuple[str, str | None]:
         if name.strip().lower() == "charset":
             return media_type.strip().lower(), value.strip().strip('"') or None
     return media_type.strip().lower(), None
+
+
+def _base(headers: Mapping[bytes, bytes]) -> str:
+    """Return the address of the server as the client knows it."""
+    scheme = "https" if headers.get(b"x-forwarded-proto") == b"https" else "http"
+    return f"{scheme}://{headers.get(b'host', b'').decode('latin-1')}"
 
 
 def _whole(raw: bytes, message: str) -> int:

@@ -48,7 +48,7 @@ ANYONE = Caller(Scope.ADMIN)
 class Call(Generic[RequestT]):
     """A validated request: the service, the parsed request, the idempotency key, the caller and its program."""
 
-    __slots__ = ("attached", "caller", "endpoints", "key", "query", "request", "service", "source")
+    __slots__ = ("attached", "base", "caller", "endpoints", "key", "query", "request", "service", "source")
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Call(Generic[RequestT]):
         source: str = "api",
         query: msgspec.Struct | None = None,
         attached: bytes = b"",
+        base: str = "",
     ) -> None:
         self.service = service
         self.request = request
@@ -69,6 +70,7 @@ class Call(Generic[RequestT]):
         self.source = source
         self.query: Any = query  # of an endpoint with a body and a query
         self.attached = attached  # what follows the JSON of the body
+        self.base = base  # the address of the server as the client knows it
 
     @property
     def origin(self) -> Origin:
