@@ -14,16 +14,16 @@ def requirements(environment: str) -> str:
     return (HERE / "requirements" / f"{environment}.txt").read_text()
 
 
-def interpreter(environment: str | None) -> str:
-    """Return the Python of an environment, which is created and filled on first use."""
+def interpreter(environment: str | None, where: Path = HERE) -> str:
+    """Return the Python of an environment, which is created and filled on first use from a file in `requirements`."""
     if environment is None:
         return sys.executable
+    wanted = where / "requirements" / f"{environment}.txt"
     folder = sets.CACHE.parent / "environments" / environment
     stamp = folder / "requirements.txt"
-    if not stamp.exists() or stamp.read_text() != requirements(environment):
+    if not stamp.exists() or stamp.read_text() != wanted.read_text():
         print(f"creating the environment of {environment} ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        wanted = HERE / "requirements" / f"{environment}.txt"
         subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "-q", "-r", wanted], check=True)
-        stamp.write_text(requirements(environment))
+        stamp.write_text(wanted.read_text())
     return str(folder / "bin" / "python")

@@ -31,7 +31,8 @@ async def suggest(service: Service, texts: Sequence[Text], k: int, threshold: fl
             await asyncio.sleep(0)
             with service.replica.reading():
                 names = service.replica.tagger.label_names
-                likely = [(entry, likelihood(entry)) for entry in row.rank(k)] if k else []
+                ranked = row.rank(k) if k else []
+                likely = zip(ranked, descending([likelihood(entry) for entry in ranked]), strict=True)
                 found.append(
                     [Suggestion(one.label, _name(one.label, names), p) for one, p in likely if p > 0 and p >= threshold]
                 )
@@ -47,6 +48,27 @@ def likelihood(entry: Entry) -> float:
         return entry.probability
     score = max(entry.score, 0.0)
     return score / (1 + score)
+
+
+def descending(scores: Sequence[float]) -> list[float]:
+    """Return scores that do not increase: neighbours in the wrong order get their mean.
+
+    Other programs sort by score. Probabilities depend on more than the rank, so they may not be in the order of the
+    ranking.
+
+    Examples
+    --------
+    >>> descending([0.2, 0.4, 0.1])
+    [0.30000000000000004, 0.30000000000000004, 0.1]
+    """
+    pools: list[tuple[float, int]] = []  # sum and number
+    for score in scores:
+        pool = (score, 1)
+        while pools and pools[-1][0] * pool[1] < pool[0] * pools[-1][1]:
+            last = pools.pop()
+            pool = (last[0] + pool[0], last[1] + pool[1])
+        pools.append(pool)
+    return [total / count for total, count in pools for _ in range(count)]
 
 
 def _name(label: Name, names: dict[str, list[str]]) -> str:
