@@ -6,11 +6,9 @@ python -m benchmarks.annif --rows 300 --test-rows 50 --no-json
 
 import argparse
 import json
-import runpy
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -23,10 +21,10 @@ from abound.metrics import interval, judge
 from benchmarks import sets
 from benchmarks.machine import machine_line
 from benchmarks.peers.environments import interpreter
+from benchmarks.server import free_port, started
 
 RESULTS = Path(__file__).parent / "results"
 SYSTEMS = Path(__file__).parent / "peers" / "systems"
-EXAMPLE = Path(__file__).parents[1] / "examples" / "annif_endpoint.py"
 URI = "http://www.yso.fi/onto/yso/p"
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5")
 PROJECT = "[{name}]\nname={name}\nlanguage=en\nvocab=yso\nlimit=100\n{settings}\n"
@@ -77,8 +75,8 @@ def prepare(work: Path, train: list[Any], test: list[Any], called: dict[str, lis
     return str(Path(python).absolute())
 
 
-def write_projects(work: Path, port: int = 0) -> None:
-    settings = SETTINGS | {"http": f"backend=http\nendpoint=http://127.0.0.1:{port}/suggest"}
+def write_projects(work: Path, url: str = "http://127.0.0.1") -> None:
+    settings = SETTINGS | {"http": f"backend=http\nendpoint={url}/suggest"}
     text = "".join(PROJECT.format(name=name, settings=found) for name, found in settings.items())
     (work / "projects.cfg").write_text(text)
 
@@ -108,15 +106,12 @@ def ours(
 
 
 def over_http(python: str, work: Path, model: Path, test: list[Any], direct: Suggestions) -> dict[str, Any]:
-    """Let Annif query the example's endpoint, and compare the answers with those of the model itself."""
-    server = runpy.run_path(str(EXAMPLE))["make_server"](str(model), 0)
-    write_projects(work, server.server_address[1])
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    """Let Annif query a server, and compare the answers with those of the model itself."""
+    port = free_port()
+    served = model.rename(model.with_name("stems"))
+    with started("abound", "serve", str(served), "--port", str(port), port=port):
+        write_projects(work, f"http://127.0.0.1:{port}/v1/projects/{served.name}")
         figures, suggested = suggest(python, work, "http")
-    finally:
-        server.shutdown()
-        server.server_close()
     positive = [[uri for uri, score in row if score > 0] for row in direct[: len(suggested)]]
     same = sum({uri for uri, _ in row} == set(wanted) for row, wanted in zip(suggested, positive, strict=True))
     return figures | measured(suggested, test[: len(suggested)]) | {"same_as_direct": same / len(suggested)}
