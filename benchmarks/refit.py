@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -53,16 +53,27 @@ def written(path: Path, rows: list[tuple[str, list[str]]]) -> Path:
 
 
 class Load:
-    """wrk, asking for rankings until `end`."""
+    """wrk, asking for rankings until `end`; with several paths, each request takes a random one."""
 
-    def __init__(self, folder: Path, port: int, texts: list[str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        port: int,
+        texts: Sequence[str],
+        paths: Sequence[str] = ("/v1/rank",),
+        connections: int = CONNECTIONS,
+    ) -> None:
         bodies, script = folder / "bodies.jsonl", folder / "rank.lua"
         bodies.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-        script.write_text(LUA % (bodies, "/v1/rank"))
+        lua = LUA % (bodies, "PATH")
+        script.write_text(
+            f"local paths = {{{', '.join(map(json.dumps, paths))}}}\n"
+            + lua.replace('"PATH"', "paths[math.random(#paths)]")
+        )
         command = [
             "wrk",
             "-t1",
-            f"-c{CONNECTIONS}",
+            f"-c{connections}",
             f"-d{LONGEST}s",
             "--timeout",
             TIMEOUT,

@@ -522,6 +522,11 @@ class Client(Closing):
         found: list[dict[str, Any]] = self._request("GET", "/v1/models")["models"]
         return found
 
+    def memory(self) -> int | None:
+        """Return the private bytes of a server with several models; None if its system does not tell."""
+        found: int | None = self._request("GET", "/v1/models")["bytes"]
+        return found
+
     def put_model(self, name: str) -> dict[str, Any]:
         """Serve a model that was copied to the server's library, or read it again if it is served."""
         answer: dict[str, Any] = self._request("PUT", f"/v1/models/{quote(name, safe='')}")

@@ -165,6 +165,8 @@ class App:
             (b"x-abound-journal", self._journal),
             (b"x-abound-worker", self._worker),
         )
+        if media_type.startswith(b"text/html"):
+            headers.append((b"content-security-policy", b"default-src 'none'"))
         if self.service.draining:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -78,7 +78,7 @@ class InferParameters(Struct, frozen=True):
 
 
 class RequestedOutput(Struct, frozen=True):
-    """An output that is wanted."""
+    """A requested output."""
 
     name: Literal["labels", "names", "scores"]
 

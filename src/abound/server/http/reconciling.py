@@ -59,13 +59,13 @@ class ReconcileRequest(Struct, frozen=True):
 
 
 class WantedProperty(Struct, frozen=True):
-    """A property of labels that is wanted."""
+    """A requested property of labels."""
 
     id: str
 
 
 class Extension(Struct, frozen=True):
-    """Labels, and the properties that are wanted of them."""
+    """Labels, and the properties to return."""
 
     ids: Annotated[list[str], Meta(max_length=MAX_QUERIES)]
     properties: Annotated[list[WantedProperty], Meta(max_length=100)]
@@ -94,7 +94,7 @@ class FoundEntities(Struct, frozen=True):
 
 
 class ProposeRequest(Struct, frozen=True):
-    """The type whose properties are wanted."""
+    """The type whose properties to list."""
 
     type: str = LABEL.id
     limit: Limit = 10
