@@ -1,10 +1,11 @@
 """Serve many models in one process under load: failed requests, memory, and the price beside a single model.
 
-python -m benchmarks.models                          200 models, 64 clients, five minutes, with and without a budget
+python -m benchmarks.models                          200 models, 64 clients, twice for five minutes
 python -m benchmarks.models --models 20 --seconds 10 --no-json
 
 Each model is trained on 5,000 titles of Finna. There are 20 different ones, and copies of them in files of their own.
-During the load, one model after another is reloaded, and another one is removed and added again.
+During the load, one model after another is reloaded and learns a text, and another one is removed and added again.
+In the run with a small budget, most requests go to a third of the models, and one of 1,000 goes to another one.
 """
 
 import argparse
@@ -30,6 +31,7 @@ ROWS = 5_000
 DIFFERENT = 20
 CLIENTS = 64
 PAUSE = 2.0  # seconds between changes of the library
+Found = dict[str, Any]
 SPARE = "spare"  # the model that is removed and added
 
 
@@ -49,9 +51,10 @@ class Changes:
     """Reload, remove and add models, one after another, until the block ends."""
 
     def __init__(self, url: str, names: Sequence[str]) -> None:
-        self.done = {"reloaded": 0, "removed": 0, "added": 0}
+        self.done = {"reloaded": 0, "removed": 0, "added": 0, "learned": 0}
         self.most_bytes = 0
-        self._client = Client(url)
+        self._url = url
+        self._client = Client(url, timeout=120)
         self._names = names
         self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -59,7 +62,10 @@ class Changes:
     def _run(self) -> None:
         while not self._ends.wait(PAUSE):
             number = self.done["reloaded"]
-            self._client.put_model(self._names[number % len(self._names)])
+            name = self._names[number % len(self._names)]
+            self._client.put_model(name)
+            with Client(f"{self._url}/models/{name}", timeout=120) as client:
+                client.learn(f"a text of step {number}", ["a new label"])
             self._client.remove_model(SPARE)
             self._client.put_model(SPARE)
             for change in self.done:
@@ -76,18 +82,17 @@ class Changes:
         self._client.close()
 
 
-def measure(library: Path, work: Path, names: Sequence[str], seconds: float, memory: str | None) -> dict[str, Any]:
-    """Open the models that fit, then send requests to random ones."""
+def measure(library: Path, work: Path, names: Sequence[str], seconds: float, memory: str, n_often: int) -> Found:
+    """Open the models, then send requests: most of them to the first `n_often` models, and change the library."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     texts = [text for text, _ in islice(sets.finna_rows(), 2_000)]
-    options = [] if memory is None else ["--memory", memory]
-    with started("abound", "serve", "--library", str(library), "--port", str(port), *options, port=port):
+    with started("abound", "serve", "--library", str(library), "--memory", memory, "--port", str(port), port=port):
         for name in names:
             with Client(f"{url}/models/{name}", timeout=120) as client:
                 client.rank("warm up")
         paths = [f"/v1/models/{name}/rank" for name in names]
-        load = Load(work, port, texts, paths, CLIENTS)
+        load = Load(work, port, texts, paths[:n_often], CLIENTS, paths[n_often:])
         with Changes(url, names) as changes:
             time.sleep(seconds)
         found = load.end()
@@ -96,12 +101,23 @@ def measure(library: Path, work: Path, names: Sequence[str], seconds: float, mem
     return {**found, **changes.done, "most_bytes": changes.most_bytes, "open_at_the_end": n_open, "budget": memory}
 
 
+def measure_one(model: Path, work: Path, seconds: float) -> Found:
+    """Send requests to a server that has one model."""
+    port = free_port()
+    texts = [text for text, _ in islice(sets.finna_rows(), 2_000)]
+    with started("abound", "serve", str(model), "--port", str(port), port=port):
+        load = Load(work, port, texts, connections=CLIENTS)
+        time.sleep(seconds)
+        return load.end()
+
+
 def main() -> None:
     """Measure many models, many within a budget, and one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--models", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--memory", default="2G", help="the budget of the second run")
+    parser.add_argument("--memory", default="4G", help="the budget in which all models fit")
+    parser.add_argument("--small", default="2G", help="the budget in which they do not")
     parser.add_argument("--no-json", action="store_true")
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
@@ -111,12 +127,12 @@ def main() -> None:
         library.mkdir()
         names = make_library(library, arguments.models)
         work = Path(folder)
+        n = len(names)
         runs = {
-            "one model": measure(library, work, names[:1], arguments.seconds / 5, None),
-            f"{len(names)} models": measure(library, work, names, arguments.seconds, None),
-            f"{len(names)} models within {arguments.memory}": measure(
-                library, work, names, arguments.seconds, arguments.memory
-            ),
+            "one model": measure_one(library / names[0], work, arguments.seconds / 5),
+            f"{n} models": measure(library, work, names, arguments.seconds, arguments.memory, n),
+            "one model again": measure_one(library / names[0], work, arguments.seconds / 5),
+            f"{n} models, small budget": measure(library, work, names, arguments.seconds, arguments.small, n // 3),
         }
     result = {"rows": ROWS, "clients": CLIENTS, "seconds": arguments.seconds, "runs": runs, "machine": machine_line()}
     print(json.dumps(result, indent=1))

@@ -31,6 +31,7 @@ N_OLD, N_NEW, N_CORRECTED, N_HELD_OUT = 60_000, 100_000, 400, 2_000
 WORKERS = 2
 LONGEST = 3600  # seconds
 TIMEOUT = "30s"  # after which a request has failed
+RARELY = 1_000
 N_WRONG = 2  # labels that are rejected per text
 
 
@@ -53,7 +54,10 @@ def written(path: Path, rows: list[tuple[str, list[str]]]) -> Path:
 
 
 class Load:
-    """wrk, asking for rankings until `end`; with several paths, each request takes a random one."""
+    """wrk, asking for rankings until `end`; with several paths, each request takes a random one.
+
+    One request of RARELY takes one of the `rare` paths, if there are any.
+    """
 
     def __init__(
         self,
@@ -62,13 +66,18 @@ class Load:
         texts: Sequence[str],
         paths: Sequence[str] = ("/v1/rank",),
         connections: int = CONNECTIONS,
+        rare: Sequence[str] = (),
     ) -> None:
         bodies, script = folder / "bodies.jsonl", folder / "rank.lua"
         bodies.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
         lua = LUA % (bodies, "PATH")
         script.write_text(
             f"local paths = {{{', '.join(map(json.dumps, paths))}}}\n"
-            + lua.replace('"PATH"', "paths[math.random(#paths)]")
+            f"local rare = {{{', '.join(map(json.dumps, rare))}}}\n"
+            "local function path()\n"
+            f"  if #rare > 0 and math.random({RARELY}) == 1 then return rare[math.random(#rare)] end\n"
+            "  return paths[math.random(#paths)]\n"
+            "end\n" + lua.replace('"PATH"', "path()")
         )
         command = [
             "wrk",
