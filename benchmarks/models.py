@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ class Changes:
         self._client = Client(url, timeout=120)
         self._names = names
         self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+        self._pool = ThreadPoolExecutor(1)
 
     def _run(self) -> None:
         while not self._ends.wait(PAUSE):
@@ -65,7 +66,7 @@ class Changes:
             name = self._names[number % len(self._names)]
             self._client.put_model(name)
             with Client(f"{self._url}/models/{name}", timeout=120) as client:
-                client.learn(f"a text of step {number}", ["a new label"])
+                client.learn(f"a text of step {number}", added=["a new label"])
             self._client.remove_model(SPARE)
             self._client.put_model(SPARE)
             for change in self.done:
@@ -73,12 +74,13 @@ class Changes:
             self.most_bytes = max(self.most_bytes, self._client.memory() or 0)
 
     def __enter__(self) -> "Changes":
-        self._thread.start()
+        self._running = self._pool.submit(self._run)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._ends.set()
-        self._thread.join()
+        self._running.result()
+        self._pool.shutdown()
         self._client.close()
 
 
