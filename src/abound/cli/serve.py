@@ -96,6 +96,15 @@ def serve(
             "The proxy must remove it from the requests of clients.",
         ),
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-origin",
+            metavar="ORIGIN",
+            help="Let OpenRefine at this address use the server from a browser. Can be repeated. "
+            "Default: http://127.0.0.1:3333 and http://localhost:3333.",
+        ),
+    ] = None,
     client_connections: Annotated[
         int | None,
         typer.Option(
@@ -116,7 +125,7 @@ def serve(
         "quality": quality,
     }
     given |= {"undo_records": undo_records, "keep_days": keep_days}
-    given |= {"user_header": user_header, "name": name}
+    given |= {"user_header": user_header, "name": name, "origins": tuple(allow_origin) if allow_origin else None}
     chosen = {name: value for name, value in given.items() if value is not None}
     settings = serving.Settings("", host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
     if library is None and models is not None and len(models) == 1:

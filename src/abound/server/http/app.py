@@ -84,6 +84,8 @@ class App:
         None accepts every request.
     endpoints : iterable of Endpoint
     pages : ASGI application, optional
+    origins : iterable of str
+        Origins whose web pages may read the answers of endpoints that are `shared`.
     """
 
     def __init__(
@@ -92,14 +94,17 @@ class App:
         authenticator: Authenticator | None = None,
         endpoints: Iterable[Endpoint] = ENDPOINTS,
         pages: ASGIApp | None = None,
+        origins: Iterable[str] = (),
     ) -> None:
         self.service = service
         self.endpoints = tuple(endpoints)
         self._authenticator = authenticator
         self._pages = pages
+        self._origins = frozenset(origin.encode() for origin in origins)
         self._table: dict[str, dict[str, Endpoint]] = {}
         for endpoint in self.endpoints:
             self._table.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+        self._shared = frozenset(endpoint.name for endpoint in self.endpoints if endpoint.shared)
         self.under_way = 0  # requests that are not answered yet
         self.busy: set[Address] = set()  # peers of those that were received completely
         self.last_request = 0.0
@@ -165,12 +170,20 @@ class App:
             (b"x-abound-journal", self._journal),
             (b"x-abound-worker", self._worker),
         )
+        if name in self._shared:
+            headers += self._sharing(scope)
         if media_type.startswith(b"text/html"):
             headers.append((b"content-security-policy", b"default-src 'none'"))
         if self.service.draining:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    def _sharing(self, scope: ASGIScope) -> list[Header]:
+        """Return the headers that let a web page of another origin read an answer, if it may."""
+        origin = dict(scope["headers"]).get(b"origin")
+        allowed = [(b"access-control-allow-origin", origin)] if origin in self._origins else []
+        return [(b"vary", b"Origin"), *allowed]
 
     def _sequence_of(self, answer: object, before: int) -> int:
         """Return the sequence of an answer; if it has none, that before it was computed, which it includes."""
@@ -228,9 +241,9 @@ class App:
             scope[SEQUENCE] = self.service.replica.sequence
 
 
-def make_app(service: Service, authenticator: Authenticator | None) -> App:
-    """Return the application with all endpoints and the page."""
-    return App(service, authenticator, pages=Pages())
+def make_app(service: Service, authenticator: Authenticator | None, origins: Iterable[str] = ()) -> App:
+    """Return the application with all endpoints and the page; see `App`."""
+    return App(service, authenticator, pages=Pages(), origins=origins)
 
 
 def _choose_endpoint(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoint:

@@ -98,6 +98,8 @@ class Endpoint:
         Whether bytes may follow the JSON of the body, as in KServe's protocol; see `Call.attached`.
     status : int
         The status of an answer; 204 has no body.
+    shared : bool
+        Whether web pages of the origins that `Settings.origins` names may read the answer.
     invalid : int
         The status of a request that does not fit the types.
     limit : int
@@ -121,6 +123,7 @@ class Endpoint:
     form: bool = False
     attaches: bool = False
     status: int = 200
+    shared: bool = False
     invalid: int = 422
     media_type: str = "application/json"
     media_types: tuple[str, ...] = ()

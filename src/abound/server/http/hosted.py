@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -125,12 +125,12 @@ class Hosted:
         """The change that is under way."""
         return self._change
 
-    async def open(self, prepare: Callable[[App], None]) -> None:
-        """Open the model; `prepare` receives its application before the first request."""
+    async def open(self, prepare: Callable[[App], None], origins: Iterable[str] = ()) -> None:
+        """Open the model; `prepare` receives its application, with `origins`, before the first request."""
         self.authenticator = self._make_authenticator()
         writer = await asyncio.to_thread(self._open_writer)
         service = Service(writer.replica, LocalJournalClient(writer), self.name, self.counts)
-        app = App(service, self.authenticator)
+        app = App(service, self.authenticator, origins=origins)
         prepare(app)
         self._opened, self._failure = _Opened(writer, app), None
 

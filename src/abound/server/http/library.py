@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,8 @@ class Library:
         Models of this directory can be added.
     memory : int, optional
         Private bytes of the process above which models are closed.
+    origins : sequence of str
+        See App.
     """
 
     def __init__(
@@ -52,11 +54,13 @@ class Library:
         *,
         folder: str | None = None,
         memory: int | None = None,
+        origins: Sequence[str] = (),
     ) -> None:
         self.folder = folder
         self.memory = memory
         self.busy: set[Address] = set()
         self.draining = False
+        self._origins = origins
         self._open_writer = open_writer
         self._authenticator = authenticator
         self._threads = Threads()
@@ -143,7 +147,7 @@ class Library:
         async with self._opening:
             await self._make_room(hosted)
             before = private_bytes()
-            await hosted.open(self._prepare)
+            await hosted.open(self._prepare, self._origins)
             after = private_bytes()
             if before is not None and after is not None:
                 hosted.cost = max(hosted.cost, after - before)

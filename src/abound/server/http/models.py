@@ -197,6 +197,8 @@ class ModelsApp:
     async def _detect(self, scope: ASGIScope, receive: Receive) -> Answer:
         _method(scope, "POST")
         headers = dict(scope["headers"])
+        if not self._readable(headers):
+            raise Problem(401, "the languages of a text are detected for callers that may read a model")
         body = await read_body(receive, headers.get(b"content-length"), LEARN_BYTES)
         return _json(200, await annif.detected(msgspec.json.decode(body, type=annif.DetectRequest)))
 

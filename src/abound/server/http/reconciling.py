@@ -231,7 +231,15 @@ def preview(call: Call[PreviewRequest]) -> Encoded:
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    Endpoint("GET", "/reconcile/{model}", reconcile, ReconcileRequest, dict[str, Any], "OpenRefine: manifest, queries"),
+    Endpoint(
+        "GET",
+        "/reconcile/{model}",
+        reconcile,
+        ReconcileRequest,
+        dict[str, Any],
+        "OpenRefine: manifest, queries",
+        shared=True,
+    ),
     Endpoint(
         "POST",
         "/reconcile/{model}",
@@ -241,6 +249,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "OpenRefine: labels of texts, or properties of labels",
         limit=BATCH_BYTES,
         form=True,
+        shared=True,
         errors=(429, 503),
     ),
     Endpoint(
@@ -250,6 +259,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         PrefixRequest,
         FoundEntities,
         "OpenRefine: find labels",
+        shared=True,
     ),
     Endpoint(
         "GET",
@@ -258,9 +268,16 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         PrefixRequest,
         FoundEntities,
         "OpenRefine: find properties",
+        shared=True,
     ),
     Endpoint(
-        "GET", "/reconcile/{model}/properties", propose_properties, ProposeRequest, Proposed, "OpenRefine: properties"
+        "GET",
+        "/reconcile/{model}/properties",
+        propose_properties,
+        ProposeRequest,
+        Proposed,
+        "OpenRefine: properties",
+        shared=True,
     ),
     Endpoint(
         "GET",
@@ -269,6 +286,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         PreviewRequest,
         bytes,
         "OpenRefine: show a label",
+        shared=True,
         media_type="text/html; charset=utf-8",
     ),
 )

@@ -140,7 +140,14 @@ async def serve_library(settings: LibrarySettings, report: Callable[[str], None]
 
     allow_open_files()
     with listen(each.host, each.port)[0] as listener:
-        library = Library(settings.models, open_writer, authenticator, folder=settings.folder, memory=settings.memory)
+        library = Library(
+            settings.models,
+            open_writer,
+            authenticator,
+            folder=settings.folder,
+            memory=settings.memory,
+            origins=each.origins,
+        )
         gate = Gate()
         gate.open(ModelsApp(library, administrator_of(settings)))
         server = HttpServer(gate, listener, each.client_connections)
@@ -179,7 +186,8 @@ async def _serve_alone(
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if opening.future.done():
             writer = opening.future.result()
-            gate.open(make_app(Service(writer.replica, LocalJournalClient(writer), settings.name), authenticator))
+            service = Service(writer.replica, LocalJournalClient(writer), settings.name)
+            gate.open(make_app(service, authenticator, settings.origins))
             ready()
         await serving
     finally:

@@ -13,6 +13,8 @@ from abound.server.http.keys import KeyAuthenticator, KeyFile, LoopbackAuthentic
 from abound.server.http.problems import Problem
 from abound.server.writer import SNAPSHOT_EVERY
 
+OPENREFINE = ("http://127.0.0.1:3333", "http://localhost:3333")  # where OpenRefine listens unless it is told otherwise
+ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-fA-F:]+\](:[0-9]{1,5})?")
 HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
 
 
@@ -20,7 +22,7 @@ HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
 class Settings:
     """The settings of a server; `quality` is a file that `abound evaluate --per-label-csv` wrote.
 
-    `undo_records` and `keep_days` are those of a `Writer`.
+    `undo_records` and `keep_days` are those of a `Writer`. `origins` may read answers for OpenRefine from a browser.
     """
 
     home: str
@@ -36,6 +38,12 @@ class Settings:
     quality: str | None = None
     user_header: str | None = None
     name: str | None = None  # of the model, for people
+    origins: tuple[str, ...] = OPENREFINE
+
+    def __post_init__(self) -> None:
+        for origin in self.origins:
+            if not ORIGIN.fullmatch(origin):
+                raise ValueError(f"--allow-origin must be an origin such as http://localhost:3333, got {origin!r}")
 
 
 @dataclass(frozen=True)

@@ -254,7 +254,7 @@ class Worker:
         last = await self._journal_client.wait_for_writer()
         follower.catch_up(last)
         service = Service(follower.replica, self._journal_client, self._settings.name)
-        app = make_app(service, authenticator_of(self._settings))
+        app = make_app(service, authenticator_of(self._settings), self._settings.origins)
         while follower.replica.sequence < last and follower.replica.unapplied is None:
             self._gate.update(follower.replica.sequence, last)
             await asyncio.sleep(0.01)
