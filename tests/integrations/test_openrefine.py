@@ -14,6 +14,8 @@ import pytest
 
 from abound import Tagger
 from benchmarks import sets
+from benchmarks.page import stage
+from tests.integrations.pictures import take
 from tests.server.http.running import Running
 
 pytestmark = [
@@ -36,8 +38,9 @@ class OpenRefine:
         self._process = subprocess.Popen(
             [*command, "-m", "600M"], stdout=self._log, stderr=subprocess.STDOUT, start_new_session=True
         )
-        self._client = httpx.Client(base_url=f"http://127.0.0.1:{port}/command/core/", timeout=60)
-        self._project = ""
+        self.address = f"http://127.0.0.1:{port}"
+        self._client = httpx.Client(base_url=f"{self.address}/command/core/", timeout=60)
+        self.project = ""
         ends = time.monotonic() + 120
         while True:
             try:
@@ -51,10 +54,10 @@ class OpenRefine:
         return self._client.get("get-csrf-token").json()["token"]
 
     def get(self, command, **parameters):
-        return self._client.get(command, params={"project": self._project, **parameters}).json()
+        return self._client.get(command, params={"project": self.project, **parameters}).json()
 
     def post(self, command, **fields):
-        parameters = {"project": self._project, "csrf_token": self._token()}
+        parameters = {"project": self.project, "csrf_token": self._token()}
         answer = self._client.post(command, params=parameters, data={"engine": ENGINE, **fields}).json()
         while self.get("get-processes")["processes"]:
             time.sleep(0.2)
@@ -68,7 +71,7 @@ class OpenRefine:
             data={"project-name": "texts", "format": "text/line-based", "options": json.dumps({"linesPerRow": 1})},
             files={"project-file": ("texts.txt", "\n".join(texts))},
         )
-        self._project = made.headers["location"].partition("project=")[2]
+        self.project = made.headers["location"].partition("project=")[2]
         [column] = self.get("get-models")["columnModel"]["columns"]
         return column["name"]
 
@@ -109,3 +112,34 @@ def test_openrefine_reconciles_a_column_of_texts_and_extends_it(tmp_path):
         rows = refine.get("get-rows", start=0, limit=TEXTS)["rows"]
         assert rows[0]["cells"][1]["v"] == f"subject {wanted[0][0]}"
         assert rows[0]["cells"][2]["v"] >= 1
+
+
+@pytest.mark.skipif(stage.chromium_path() is None, reason="needs Chromium: apt-get install chromium")
+def test_a_person_adds_the_service_on_openrefines_own_pages(tmp_path):
+    rows = stage.make_model(tmp_path / "subjects", 20_000)
+    with (
+        OpenRefine(tmp_path) as refine,
+        stage.Server(tmp_path / "subjects", "--allow-origin", refine.address) as server,
+        stage.chromium() as browser,
+    ):
+        refine.open([" ".join(text.split()) for text, _ in rows[:20]])
+        page = browser.new_context(viewport={"width": 1120, "height": 620}).new_page()
+        page.goto(f"{refine.address}/project?project={refine.project}")
+        page.locator(".column-header-menu").nth(1).click()
+        page.get_by_text("Reconcile", exact=True).hover()
+        page.get_by_text("Start reconciling").click()
+        page.get_by_role("button", name="Add standard service").click()
+        page.keyboard.type(f"{server.address}/reconcile/subjects")
+        page.get_by_role("button", name="Add service").last.click()
+        page.locator(".recon-dialog-service-selector").filter(has_text="subjects (abound)").wait_for()
+        page.mouse.move(900, 600)  # the list of services covers the button until the mouse leaves it
+        page.get_by_role("button", name="Start reconciling").click()
+        page.locator(".data-table-recon-candidate").first.wait_for()
+        take(page, "openrefine")
+        first = page.locator(".data-table-recon-topic").first
+        name = first.text_content()
+        first.hover()
+        page.frame_locator("iframe").get_by_role("heading", name=name).wait_for()
+        page.mouse.move(900, 100)
+        page.get_by_text("Search for match").first.click()
+        page.locator(".fbs-item-name, .fbs-item").filter(has_text=name).first.wait_for()
