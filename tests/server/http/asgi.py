@@ -11,9 +11,9 @@ from abound.server.http.service import LocalJournalClient, Service
 
 
 @asynccontextmanager
-async def client_of(home: Home, *, closed=False, authenticator=None, headers=None):
+async def client_of(home: Home, *, closed=False, authenticator=None, headers=None, origins=()):
     with Writer(home, closed=closed, snapshot_every=None) as writer:
-        app = App(Service(writer.replica, LocalJournalClient(writer)), authenticator)
+        app = App(Service(writer.replica, LocalJournalClient(writer)), authenticator, origins=origins)
         transport = httpx.ASGITransport(app, raise_app_exceptions=True)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
             client.app, client.writer = app, writer

@@ -1,4 +1,4 @@
-"""docs/server.md names all endpoints, fields and settings."""
+"""The pages about the server name all endpoints, fields and settings."""
 
 import re
 
@@ -6,7 +6,7 @@ from abound.server.http import limits
 from abound.server.http.app import ENDPOINTS
 from tests.server.http.running import ROOT
 
-PAGE = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
+PAGE = "".join((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("server", "integrations"))
 
 
 def test_every_endpoint_and_its_scope_is_named():

@@ -7,6 +7,7 @@ import pytest
 from abound import Tagger
 from abound.hierarchy import Hierarchy
 from abound.server import Home
+from abound.server.http.settings import OPENREFINE
 from abound.server.http.suggesting import descending
 from tests.server.http.asgi import talk
 
@@ -19,11 +20,11 @@ def home(tmp_path):
     return Home.create(tmp_path / "subjects.served", tagger)
 
 
-def ask(home, method, path, **options):
+def ask(home, method, path, origins=(), **options):
     async def conversation(client):
         return await client.request(method, path, **options)
 
-    return talk(home, conversation)
+    return talk(home, conversation, origins=origins)
 
 
 # -- Annif -------------------------------------------------------------------------------------------
@@ -211,6 +212,32 @@ def test_openrefine_previews_a_label_without_markup_of_its_name(tmp_path):
 
 
 # -- scores ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "origin", "allowed"),
+    [
+        ("/reconcile/subjects", "http://localhost:3333", True),
+        ("/reconcile/subjects/suggest/entity?prefix=fru", "http://localhost:3333", True),
+        ("/reconcile/subjects", "http://localhost:3334", False),
+        ("/reconcile/subjects", None, False),
+        ("/v1/labels", "http://localhost:3333", False),
+    ],
+)
+def test_only_openrefines_pages_may_read_only_its_paths(home, path, origin, allowed):
+    headers = {} if origin is None else {"Origin": origin}
+    answer = ask(home, "GET", path, OPENREFINE, headers=headers)
+    assert answer.status_code == 200
+    assert answer.headers.get("access-control-allow-origin") == (origin if allowed else None)
+    assert (answer.headers.get("vary") == "Origin") == path.startswith("/reconcile/")
+
+
+def test_openrefines_search_ranks_a_text_that_is_no_name(home):
+    found = ask(home, "GET", "/reconcile/subjects/suggest/entity", params={"prefix": "the red apple"}).json()["result"]
+    assert found[0]["id"] == "fruit"
+    assert found[0]["description"].endswith("%")
+    [by_name] = ask(home, "GET", "/reconcile/subjects/suggest/entity?prefix=vehi").json()["result"]
+    assert by_name["description"] == "1 text"
 
 
 @pytest.mark.parametrize(

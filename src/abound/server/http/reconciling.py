@@ -190,6 +190,10 @@ def _shown(replica: Replica, label: Name) -> str:
     return names[0] if names else str(label)
 
 
+def _n_texts(count: int) -> str:
+    return "1 text" if count == 1 else f"{count:,} texts"
+
+
 async def suggest_entity(call: Call[PrefixRequest]) -> FoundEntities:
     """Find labels by their names; if there are none, take what is typed for a text, and rank labels.
 
@@ -198,9 +202,7 @@ async def suggest_entity(call: Call[PrefixRequest]) -> FoundEntities:
     asked, replica = call.request, call.service.replica
     with replica.reading():
         _, matches = replica.search.find(asked.prefix, FOUND, offset=asked.cursor)
-    found = [
-        FoundEntity(str(one.label), one.name or str(one.label), f"{one.texts:,} texts", (LABEL,)) for one in matches
-    ]
+    found = [FoundEntity(str(one.label), one.name or str(one.label), _n_texts(one.texts), (LABEL,)) for one in matches]
     if not found and not asked.cursor and asked.prefix.strip():
         [ranked] = await suggest(call.service, [asked.prefix], FOUND)
         found = [FoundEntity(str(one.label), one.name, f"{one.score:.0%}", (LABEL,)) for one in ranked]
