@@ -9,6 +9,7 @@ rebuilt/<token>/            a state that is being rebuilt
 in-use/<sequence>-<token>   locked by each process that needs the records after a sequence
 outcomes.json               how the last corrections were ranked before they were learned, for /v1/progress
 queues.sqlite               texts that several people decide together, see `queues.py`
+deliveries/                 annotations that another program reported, until they are settled, see `deliveries.py`
 origin.json                 the model that the home was created from: its state hash, its rows and its date
 """
 

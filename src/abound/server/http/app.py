@@ -16,6 +16,7 @@ from abound.server.http import (
     files,
     introspection,
     kserve,
+    label_studio,
     labels,
     queues,
     ranking,
@@ -43,6 +44,7 @@ NAMED = (
     "/v1/projects/",
     "/v2/models/",
     "/reconcile/",
+    "/label-studio/",
 )  # after which a path names a model, in the interfaces of other programs
 SOURCES = {name.encode(): name for name in ("page", "client", "command line")}  # programs that name themselves
 SEQUENCE = "abound.sequence"  # key of a request's scope: the replica's sequence before the answer is computed
@@ -61,6 +63,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *annif.ENDPOINTS,
     *kserve.ENDPOINTS,
     *reconciling.ENDPOINTS,
+    *label_studio.ENDPOINTS,
 )
 
 

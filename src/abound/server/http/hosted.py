@@ -70,7 +70,9 @@ class Hosted:
     @property
     def is_idle(self) -> bool:
         """Whether the model is open and nobody uses it."""
-        return self._opened is not None and not self._users and self._change is None
+        opened = self._opened
+        is_free = opened is not None and not opened.app.service.settler.is_busy
+        return is_free and not self._users and self._change is None
 
     @asynccontextmanager
     async def using(self, open_: Callable[["Hosted"], "asyncio.Task[None]"]) -> AsyncIterator[App]:
@@ -139,6 +141,7 @@ class Hosted:
         await self._unused.wait()
         opened, self._opened = self._opened, None
         if opened is not None:
+            await opened.app.service.settler.close()
             opened.app.service.queues.close()
             await asyncio.to_thread(opened.writer.close)
             opened.writer.replica.release_state()

@@ -1,5 +1,7 @@
 """API keys: stored as hashes, compared in constant time, each with a scope."""
 
+import base64
+import contextlib
 import hashlib
 import hmac
 import ipaddress
@@ -144,12 +146,11 @@ class KeyAuthenticator:
         if needed == Scope.OPEN:
             return Caller(Scope.OPEN)
         self._refresh()
-        kind, _, secret = headers.get(b"authorization", b"").partition(b" ")
-        given, allowed, name = _hash(secret.strip()), Scope.OPEN, None
+        given, allowed, name = _hash(_secret(headers.get(b"authorization", b""))), Scope.OPEN, None
         for key in self._keys:  # all of them, so that the time reveals nothing
             if hmac.compare_digest(given, key.sha256):
                 allowed, name = SCOPES[key.scope], key.name
-        if kind.lower() != b"bearer" or allowed == Scope.OPEN:
+        if allowed == Scope.OPEN:
             challenge = {b"www-authenticate": b'Bearer realm="abound"'}
             raise Problem(401, "send a key of this server, as Authorization: Bearer KEY", challenge)
         if allowed < needed:
@@ -157,6 +158,23 @@ class KeyAuthenticator:
                 403, f"this needs a key of scope {needed.name.lower()}; this key has scope {allowed.name.lower()}"
             )
         return Caller(allowed, name and name[:MAX_ORIGIN])
+
+
+def _secret(header: bytes) -> bytes:
+    """Return the key of an Authorization header: a bearer token, or the password of basic authentication.
+
+    Examples
+    --------
+    >>> _secret(b"Bearer abound_x"), _secret(b"Basic bGFiZWw6YWJvdW5kX3g="), _secret(b"Digest abound_x")
+    (b'abound_x', b'abound_x', b'')
+    """
+    kind, _, given = header.partition(b" ")
+    if kind.lower() == b"bearer":
+        return given.strip()
+    if kind.lower() == b"basic":
+        with contextlib.suppress(ValueError):
+            return base64.b64decode(given.strip(), validate=True).partition(b":")[2]
+    return b""
 
 
 def _version(path: Path) -> tuple[int, int] | None:

@@ -35,7 +35,11 @@ class RecordsRequest(Struct, forbid_unknown_fields=True):
         None
     )
     source: (
-        Annotated[Words, Meta(description="From where it was sent: `page`, `client`, `command line` or `api`.")] | None
+        Annotated[
+            Words,
+            Meta(description="From where it was sent: `page`, `client`, `command line`, `label studio` or `api`."),
+        ]
+        | None
     ) = None
     kind: Annotated[str, Meta(max_length=100, description=f"One of {', '.join(KINDS)}.")] | None = None
     label: Annotated[Words, Meta(description="A label that the record names, under any of its names.")] | None = None

@@ -12,6 +12,7 @@ from typing import Protocol
 from abound.server.home import SERVED_SUFFIX, Home
 from abound.server.http.metrics import Counts, Facts, WorkerState
 from abound.server.http.problems import Problem, busy
+from abound.server.http.settling import Settler
 from abound.server.queues import QUEUES, Queues
 from abound.server.replica import Replica
 from abound.server.writer import Writer
@@ -102,6 +103,8 @@ class Service:
         self._hashed: tuple[str, int] | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._loop = asyncio.get_running_loop()
+        self.settler = Settler(journal_client.path, self.learn, self.change)
+        self.settler.start()
         replica.listeners.append(self._notify)
 
     def state(self) -> WorkerState:

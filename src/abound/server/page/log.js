@@ -13,7 +13,7 @@ const TYPING_MS = 250; // after the last key, a search may read many records
 const EXPORTED_AT_ONCE = 1000;
 const KINDS = [["", "everything"], ["learn", "corrections"], ["undo", "undone"], ["rename label", "labels renamed"], ["merge labels", "labels merged"],
   ["retire label", "labels retired"], ["add label", "labels added"], ["name label", "labels named"]];
-const SOURCES = [["", "anywhere"], ["page", "this page"], ["client", "Python client"], ["command line", "command line"], ["api", "another program"]];
+const SOURCES = [["", "anywhere"], ["page", "this page"], ["client", "Python client"], ["command line", "command line"], ["label studio", "Label Studio"], ["api", "another program"]];
 const SOURCE_NAME = Object.fromEntries(SOURCES);
 const FIELDS = ["text", "label", "who", "source", "kind", "since", "until"];
 
