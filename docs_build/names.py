@@ -20,10 +20,13 @@ PAGES = {
     "server": ("Server in Python", "Serve a model that many people correct: its home, writer, followers and client."),
     "plots": ("Plots", "Plot the quality, errors and explanations of a model."),
     "spark": ("Spark", "Train and rank on Spark."),
-    "integrations": ("MLflow", "Log models to MLflow, and load them from it."),
+    "integrations": (
+        "MLflow and the Hugging Face Hub",
+        "Log models to MLflow, and share them on the Hugging Face Hub.",
+    ),
 }
 ELSEWHERE = {"client": "server", "tuning": "tagger", "estimators": "rankers", "components": "rankers"}
-ELSEWHERE |= {"mlflow": "integrations"}
+ELSEWHERE |= {"hub": "integrations", "mlflow": "integrations"}
 NO_NAMES = {"cli", "kernels"}  # nothing in it is meant to be imported
 
 

@@ -18,6 +18,7 @@ AboundError
     NotCalibrated            a decision was asked of a model that has no probabilities
     ServerError              a server refused a request
     ServerUnreachable        a server does not answer
+    HubError                 the Hugging Face Hub refused a request or does not answer
 
 and warnings:
 
@@ -146,6 +147,10 @@ class ServerError(AboundError):
 
 class ServerUnreachable(AboundError):  # noqa: N818
     """A server does not answer, or has stopped answering."""
+
+
+class HubError(AboundError):
+    """The Hugging Face Hub refused a request, or does not answer."""
 
 
 class AboundWarning(UserWarning):

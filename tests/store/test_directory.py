@@ -273,3 +273,29 @@ def test_a_pickled_ranker_goes_on_as_before(ranker):
     copied = pickle.loads(pickle.dumps(ranker))  # noqa: S301  our own bytes, as joblib sends to its workers
     more = stream(seed=6)
     assert copied.partial_fit(*more).state_hash() == ranker.partial_fit(*more).state_hash()
+
+
+def test_a_copied_model_replaces_another_one_and_has_no_other_files(saved, tmp_path):
+    target = tmp_path / "target"
+    abound.Rocchio().fit(*stream(seed=3)).save(target)
+    (saved / "run.py").write_text("import os")
+    directory.copy_model(saved, target)
+    assert abound.load(target).state_hash() == abound.load(saved).state_hash()
+    assert files_of(target) == {name: content for name, content in files_of(saved).items() if name != "run.py"}
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("Dear ...")
+    with pytest.raises(FileExistsError, match="is not empty and is not a model"):
+        directory.copy_model(saved, other)
+    assert files_of(other) == {"letter.txt": b"Dear ..."}
+
+
+def test_the_names_of_files_are_those_on_the_disk_and_are_validated(saved):
+    content = directory.read_manifest(saved)
+    assert set(directory.data_files(content)) == {path.name for path in saved.glob("*.npy")}
+    entry = next(iter(content["files"].values()))
+    for files in ({"../up": entry}, {"a*": entry}, {"a": {**entry, "sha256": "../../x"}}, [], None):
+        with pytest.raises(DamagedModel):
+            directory.data_files({**content, "files": files})
+    with pytest.raises(DamagedModel, match="at most 200 files"):
+        directory.data_files({**content, "files": {f"a{'b' * n}": entry for n in range(201)}})

@@ -20,6 +20,8 @@ from abound.cli import (
     learn,
     merge,
     models,
+    pull,
+    push,
     rank,
     refit,
     rerank,
@@ -102,7 +104,7 @@ def _abound(
 
 
 _MODELS = (fit, learn, rank, feedback, evaluate, tune, explain, info, merge, convert)
-for _module in (*_MODELS, serve, refit, forget, backup, restore):
+for _module in (*_MODELS, serve, refit, forget, backup, restore, push, pull):
     _name = _module.__name__.rpartition(".")[2]
     app.command(cls=Command, epilog=_module.EPILOG)(expand_groups(getattr(_module, _name)))
 for _group in (rerank, journal, keys, models, vocabulary, spark):

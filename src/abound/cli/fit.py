@@ -221,7 +221,10 @@ def fit(
     note_labels(named.resolved, ())
     note_deprecated(tagger)
     tagger.save(model)
-    report(tagger, stats, model, n_skipped, _held_out(tagger, documents, rule, apart), as_json)
+    held_out = _held_out(tagger, documents, rule, apart)
+    if held_out is not None:
+        _keep_figures(tagger, model, held_out)
+    report(tagger, stats, model, n_skipped, held_out, as_json)
 
 
 def vocabulary_of(
@@ -377,6 +380,15 @@ def _held_out(tagger: "Tagger", documents: "Inputs", rule: "Holdout", apart: "In
         except NothingToMeasure as error:  # the model is saved all the same
             note(f"{error}")
             return None
+
+
+def _keep_figures(tagger: "Tagger", model: str, figures: dict[str, Any]) -> None:
+    """Store the metrics on the held-out rows in a model that was saved."""
+    from abound.store.directory import replace_content
+    from abound.tagger.held_out import HeldOut
+
+    tagger.held_out = HeldOut.of(figures, tagger.n_rows)
+    replace_content(Path(model), {"kind": tagger.kind, **tagger.content()})
 
 
 def report(

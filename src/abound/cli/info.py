@@ -45,6 +45,7 @@ def info(
         "memory_bytes": tagger.nbytes,
         "disk_bytes": sum(path.stat().st_size for path in Path(model).rglob("*") if path.is_file()),
         "label_names": len(tagger.label_names or ()),
+        "held_out": None if tagger.held_out is None else tagger.held_out.as_dict(),
         "concepts": 0 if tagger.hierarchy is None else len(tagger.hierarchy),
         "frequent": [{**entry, "name": tagger.name_of(str(entry["label"]))} for entry in frequent],
     }
@@ -101,6 +102,9 @@ def _show(known: dict[str, Any]) -> None:
     rows += [(name.replace("_", " "), str(known[name])) for name in served if known.get(name) not in (None, [])]
     rows += [("concepts of the hierarchy", known["concepts"])] if known["concepts"] else []
     rows += [("in memory", show_size(known["memory_bytes"])), ("on disk", show_size(known["disk_bytes"]))]
+    if known["held_out"]:
+        measures = ", ".join(f"{name} {values[0]:.4f}" for name, values in known["held_out"]["measures"].items())
+        rows.append(("when fitted", f"{measures} on {known['held_out']['rows']:,} held-out rows"))
     params = {name: value for name, value in known["params"].items() if name not in ("ranker", "ranker_params")}
     rows += [*params.items(), *known["params"].get("ranker_params", {}).items()]
     facts(known["model"], rows)

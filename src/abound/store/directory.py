@@ -262,6 +262,36 @@ def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, M
     return str(whole["state_hash"])
 
 
+def replace_content(path: Path, content: Mapping[str, Any]) -> None:
+    """Replace the manifest's content besides the files of a model directory; `content` must have ``kind``."""
+    with exclusive_writer(path):
+        write_manifest(path, content, read_manifest(path)["files"])
+
+
+def copy_model(source: Path, path: Path) -> None:
+    """Copy a model directory, or replace another one by it; after a crash, the old or the new model is there.
+
+    The files are linked if both directories are on one disk. Files that the manifest does not list are not copied.
+    """
+    content = read_manifest(source)
+    with exclusive_writer(path):
+        if not is_free(path) and not (path / MANIFEST).exists():
+            raise FileExistsError(f"{path} is not empty and is not a model; name a new or an empty directory")
+        for key, entry in content["files"].items():
+            link_array(path, key, source, key, entry)
+        sync_directory(path)
+        write_file(path / MANIFEST, (source / MANIFEST).read_bytes())
+        remove_unlisted(path, content["files"])
+
+
+def data_files(content: Mapping[str, Any]) -> list[str]:
+    """Return the names of the files that a manifest lists, each validated."""
+    files = content.get("files")
+    if not isinstance(files, dict) or len(files) > MAX_FILES:
+        raise DamagedModel(f"{MANIFEST} must have a list of at most {MAX_FILES} files")
+    return [f"{key}-{_parse_entry(key, entry)[2][:16]}.npy" for key, entry in files.items()]
+
+
 def remove_unlisted(path: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
     """Remove the arrays of a directory that are not in `files`, the files of its manifest."""
     current = {f"{key}-{file['sha256'][:16]}.npy" for key, file in files.items()}

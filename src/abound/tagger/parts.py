@@ -20,6 +20,7 @@ from abound.store.names import check_texts
 from abound.tagger.arguments import as_items, check_depth
 from abound.tagger.choosing import rank_chosen
 from abound.tagger.examples import check_examples
+from abound.tagger.held_out import HeldOut, check_held_out
 from abound.tagger.naming import LabelsAre, NameResolver
 from abound.tagger.settings import TaggerSettings
 from abound.text.language import AUTO
@@ -61,6 +62,7 @@ class TaggerParts(Stored):
         self.set_language(settings.language)
         self._label_names: dict[str, list[str]] | None = {}
         self.examples: tuple[str, ...] = ()  # short texts of the training data
+        self.held_out: HeldOut | None = None
         self._resolver: NameResolver | None = None
         self._saved_names: tuple[NDArray[Any], ...] = ()
         self._bands: Bands | None = None
@@ -257,8 +259,9 @@ class TaggerParts(Stored):
 
     def content(self) -> dict[str, Any]:
         """Return the content of the manifest besides the kind and the files."""
-        examples = {"examples": list(self.examples)} if self.examples else {}
-        return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists", **examples}
+        optional: dict[str, Any] = {"examples": list(self.examples)} if self.examples else {}
+        optional |= {} if self.held_out is None else {"held_out": self.held_out.as_dict()}
+        return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists", **optional}
 
     def arrays(self) -> dict[str, Source]:
         """Return the learned state as arrays, by name."""
@@ -287,6 +290,7 @@ class TaggerParts(Stored):
             columns = {"n_features_in": tagger.encoder.n_terms, "form": model.content.get("form", "lists")}
             content = {"params": model.content["params"]["ranker_params"], "columns": columns}
             tagger.examples = check_examples(model.content.get("examples", []))
+            tagger.held_out = check_held_out(model.content.get("held_out"))
             tagger.use_saved_names(tuple(model.arrays[key] for key in NAME_ARRAYS))
             bands = model.under(BANDS_PREFIX)
             tagger.bands = Bands.from_state(bands, Calibration()) if bands else None

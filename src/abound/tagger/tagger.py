@@ -135,6 +135,7 @@ class Tagger(TextEstimator):
         training.add(texts, labels, weights)
         training.learn()
         self.examples = self.examples if keep_examples else ()
+        self.held_out = None
         self.ranker.set_columns(self.encoder.n_terms, form)
         return self
 
