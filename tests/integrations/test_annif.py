@@ -16,7 +16,7 @@ from benchmarks import sets
 from benchmarks.page import stage
 from benchmarks.peers.environments import interpreter
 from benchmarks.server import free_port
-from tests.integrations.pictures import take
+from tests.integrations.pictures import run_example, take
 from tests.server.http.running import Running
 
 pytestmark = [
@@ -102,6 +102,9 @@ def test_annif_itself_queries_a_model_and_shows_its_labels(tmp_path):
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=300)
         done = subprocess.run([annif, "suggest", "subjects"], cwd=tmp_path, input=text, capture_output=True, text=True)
         assert [line.split("\t")[0].strip("<>") for line in done.stdout.splitlines()] == wanted
+        printed = run_example("Annif", interpreter("annif-client", Path(__file__).parent), server.url, "annif-client")
+        assert len(printed.splitlines()) == 5
+        assert "roses http://www.yso.fi/" in printed
         if stage.chromium_path() is not None:
             _see_the_page(annif, tmp_path, text, names[wanted[0]][0])
 
@@ -112,7 +115,7 @@ def _see_the_page(annif, folder, text, name):
     try:
         _wait_for(f"http://127.0.0.1:{port}/v1/projects")
         with stage.chromium() as browser:
-            page = browser.new_context(viewport={"width": 1120, "height": 620}).new_page()
+            page = browser.new_context(viewport={"width": 1120, "height": 960}).new_page()
             page.goto(f"http://127.0.0.1:{port}/")
             page.locator("textarea").fill(text)
             page.get_by_role("button", name="Get suggestions").click()

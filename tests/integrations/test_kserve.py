@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from abound import Tagger
+from benchmarks.page import stage
 from benchmarks.peers.environments import interpreter
+from tests.integrations.pictures import run_example
 from tests.server.http.running import Running
 
 pytestmark = [
@@ -58,3 +60,10 @@ def test_kserve_client_works_unchanged(tmp_path, several):
     assert found["True"]["labels"] == [[2, 1], ["fruit", "vehicle"]]
     assert all(0 < score <= 1 for score in found["True"]["scores"][1])
     assert "404" in found["error"]
+
+
+def test_the_example_of_the_documentation_runs(tmp_path):
+    stage.make_model(tmp_path / "subjects", 20_000)
+    with Running(tmp_path / "subjects") as server:
+        printed = run_example("KServe", interpreter("kserve", Path(__file__).parent), server.url, "kserve")
+    assert "names [1, 3] ['roses" in printed
