@@ -203,3 +203,18 @@ def test_other_files_are_never_downloaded(run, hub, model, tmp_path):
     assert not [request for request in asked if any(request.endswith(f"/{name}") for name in strange)]
     large = hashlib.sha256(b"import os").hexdigest()
     assert not [request for request in hub.requests if large in request]
+
+
+def test_a_commit_during_a_push_is_not_lost(run, hub, model):
+    assert run("push", model, REPO)[0] == 0
+    repository, validate = hub.repositories[REPO], hub.validate
+
+    def intrude(**given):
+        repository.commit({**repository.commits[repository.branches["main"]], "NOTICE": Stored(b"x", False)}, "main")
+        return validate(**given)
+
+    hub.validate = intrude
+    code, _, said = run("push", model, REPO, "--license", "cc0-1.0")
+    assert (code, "the hub answered 412" in said) == (1, True), said
+    assert repository.files()["NOTICE"] == b"x"
+    assert b"cc0-1.0" not in repository.files()["README.md"]
