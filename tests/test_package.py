@@ -1,5 +1,6 @@
 """The package as a whole: its public names, and that README's examples work as they stand."""
 
+import importlib.metadata
 import re
 from pathlib import Path
 
@@ -32,3 +33,7 @@ def test_readme_shows_what_an_example_gives():
     assert entry.probability is None  # two texts are too few
     shown = f"Entry(label='fruit', score={str(entry.score)[:6]}..., rank=1, probability=None)"
     assert shown in README
+
+
+def test_the_version_is_that_of_the_package():
+    assert abound.__version__ == importlib.metadata.version("abound")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from abound.tagger import Entry, Tagger
     from abound.text.pivoted import PivotedWeights
     from abound.text.vectorizer import TextVectorizer
+    from abound.version import __version__ as __version__
 
 # Imported on first use: importing scikit-learn alone takes longer than loading a model and ranking a text.
 _LAZY = {
@@ -41,6 +42,7 @@ _LAZY = {
     "tagger": ("Entry", "Tagger"),
     "text.pivoted": ("PivotedWeights",),
     "text.vectorizer": ("TextVectorizer",),
+    "version": ("__version__",),
 }
 
 __all__ = [
