@@ -1,6 +1,7 @@
 """Many models in one process: each is opened on demand, and the least used ones are closed within a memory budget."""
 
 import asyncio
+import gc
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
@@ -148,6 +149,7 @@ class Library:
             await self._make_room(hosted)
             before = private_bytes()
             await hosted.open(self._prepare, self._origins)
+            gc.freeze()  # a full collection would look at the objects of all models, and stop all requests meanwhile
             after = private_bytes()
             if before is not None and after is not None:
                 hosted.cost = max(hosted.cost, after - before)
