@@ -3,6 +3,7 @@
 import ctypes
 import sys
 from contextlib import suppress
+from functools import cache
 
 _ANONYMOUS = b"RssAnon:"
 
@@ -24,4 +25,9 @@ def return_free_memory() -> None:
     """Give memory that was freed back to the system, where that is possible."""
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):  # only GNU's library has it
-            ctypes.CDLL(None).malloc_trim(0)
+            _c_library().malloc_trim(0)
+
+
+@cache
+def _c_library() -> ctypes.CDLL:
+    return ctypes.CDLL(None)

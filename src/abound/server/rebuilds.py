@@ -50,6 +50,10 @@ class Prepared(NamedTuple):
 Deliver: TypeAlias = Callable[[Prepared], None]
 
 
+def _ignore(_: Prepared) -> None:
+    pass
+
+
 class Rebuilds:
     """Prepare states for changes, one at a time.
 
@@ -93,6 +97,7 @@ class Rebuilds:
             child.kill()
         if thread is not None:
             thread.join()
+        self._deliver = _ignore  # so that the writer, which has this object, is freed at once
 
     # -- the thread ----------------------------------------------------------------------------------
 

@@ -23,6 +23,10 @@ class Threads(Closing):
         self.snapshots.shutdown()
 
 
+def _nothing() -> None:
+    pass
+
+
 class Turns(Closing):
     """Run a function in a pool of threads, never twice at the same time.
 
@@ -102,3 +106,4 @@ class Turns(Closing):
             if self._timer is not None:
                 self._timer.cancel()
             self._changed.wait_for(lambda: self.is_idle)
+            self._function = _nothing  # so that its owner, which has this object, is freed at once

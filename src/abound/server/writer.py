@@ -238,6 +238,7 @@ class Writer(Closing):
         if self._snapshot_process is not None:
             self._snapshot_process.kill()
         self._snapshots.cancel()
+        self._snapshots.close()
         self.journal.close()
         if self._own_threads is not None:
             self._own_threads.close()

@@ -1,5 +1,7 @@
 """Many models in one process: routing, keys, a memory budget, and changes under traffic."""
 
+import asyncio
+import gc
 import shutil
 import sys
 import threading
@@ -11,8 +13,13 @@ import pytest
 
 from abound import Tagger
 from abound.client import Client
-from abound.server.http.keys import KeyFile
+from abound.server import Writer
+from abound.server.http.keys import KeyFile, LoopbackAuthenticator
+from abound.server.http.library import Library
+from abound.server.http.serve import open_home
 from abound.server.turns import Threads, Turns
+from abound.store.journal import Origin
+from abound.store.journal.records import Learn
 from tests.server.http.running import Running
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the server is stopped by a signal")
@@ -172,6 +179,33 @@ def test_no_thread_belongs_to_a_model(tmp_path):
             assert ranked(server.url, f"m{number}").status_code == 200
             counts.append(len(list(Path(f"/proc/{server.process.pid}/task").iterdir())))
         assert counts[-1] <= counts[2] + 2
+
+
+def test_a_closed_model_leaves_nothing_behind(library):
+    """Opened models are excluded from garbage collections, so that a cycle of references would stay for ever."""
+
+    async def reload(n):
+        for _ in range(n):
+            await models.put("m0")
+            async with models.using("m0") as app:
+                await app.service.learn(Learn("a plum", added=("fruit",)), None, Origin(None, "api"))
+
+    async def count():
+        await reload(3)
+        before = gc.get_freeze_count()
+        await reload(10)
+        after = gc.get_freeze_count()
+        await models.close()
+        return after - before
+
+    def open_writer(path, threads):
+        return Writer(open_home(path), threads=threads)
+
+    models = Library({"m0": str(library / "m0")}, open_writer, lambda _: LoopbackAuthenticator())
+    try:
+        assert asyncio.run(count()) < 100  # a writer alone has about 290 objects
+    finally:
+        gc.unfreeze()
 
 
 def test_turns_never_overlap_and_answer_every_call():

@@ -141,7 +141,6 @@ class Hosted:
         await self._unused.wait()
         opened, self._opened = self._opened, None
         if opened is not None:
-            await opened.app.service.settler.close()
-            opened.app.service.queues.close()
+            await opened.app.service.close()
             await asyncio.to_thread(opened.writer.close)
             opened.writer.replica.release_state()

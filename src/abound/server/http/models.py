@@ -5,7 +5,6 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from importlib.metadata import version
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec
@@ -24,6 +23,7 @@ from abound.server.http.openapi import openapi_of_models
 from abound.server.http.pages import SAFE, Pages
 from abound.server.http.problems import MEDIA_TYPE, Header, Problem, busy, problem_of
 from abound.server.memory import private_bytes
+from abound.version import __version__
 
 LOG = logging.getLogger(__name__)
 API = "/v1/models/"
@@ -51,7 +51,7 @@ class ModelsApp:
         self._library = library
         self._authenticator = authenticator
         self._pages = Pages()
-        self._version = version("abound")
+        self._version = __version__
         self.busy: set[Address] = set()
         self.under_way = 0
         self.last_request = 0.0

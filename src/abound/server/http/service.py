@@ -5,7 +5,6 @@ import os
 from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +18,7 @@ from abound.server.writer import Writer
 from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import CONTROLS, Control, EditLabels, Learn, Record
 from abound.texts import n_characters
+from abound.version import __version__
 
 MAX_WAITING = 1000  # requests of a process that wait for the journal
 MAX_WAITING_BYTES = 64 << 20  # of their texts
@@ -87,7 +87,7 @@ class Service:
         self.journal_client = journal_client
         self.closed = journal_client.closed
         self.token = journal_client.token
-        self.version = version("abound")
+        self.version = __version__
         self.draining = False
         self.waiting = 0
         self.waiting_bytes = 0
@@ -106,6 +106,15 @@ class Service:
         self.settler = Settler(journal_client.path, self.learn, self.change)
         self.settler.start()
         replica.listeners.append(self._notify)
+
+    async def close(self) -> None:
+        """Stop working in the background, when all requests are answered.
+
+        The replica and this object then no longer refer to each other, so that a closed model is freed at once.
+        """
+        await self.settler.close()
+        self.queues.close()
+        self.replica.listeners.remove(self._notify)
 
     def state(self) -> WorkerState:
         """Return the state of this process."""

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from abound.errors import JournalError, RefusedRecord
+from abound.errors import JournalError, JournalUnavailable, RefusedRecord
 from abound.server.deliveries import SOURCE, Deliveries, Delivery, TaughtAnnotations
 from abound.server.http.problems import Problem
 from abound.store.journal import Origin, Receipt
@@ -25,6 +25,10 @@ MAX_RETRY_SECONDS = 60.0
 REASON = "the annotation was changed or deleted"
 Teach: TypeAlias = Callable[[Record, str | None, Origin], Awaitable[Receipt]]
 Exclude: TypeAlias = Callable[[Control, str | None, Origin], Awaitable[Receipt]]
+
+
+async def _refuse(_: Record, __: str | None, ___: Origin) -> Receipt:
+    raise JournalUnavailable("the model is closed")
 
 
 class Settler:
@@ -65,6 +69,7 @@ class Settler:
             if task is not None:
                 task.cancel()
                 await asyncio.wait([task])
+        self._teach = self._exclude = _refuse  # so that their owner, which has this object, is freed at once
 
     async def submit(self, delivery: Delivery) -> bool:
         """Write a delivery, and wait a short time; return whether it is settled already.
