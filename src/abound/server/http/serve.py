@@ -152,7 +152,8 @@ async def serve_library(settings: LibrarySettings, report: Callable[[str], None]
         gate.open(ModelsApp(library, administrator_of(settings)))
         server = HttpServer(gate, listener, each.client_connections)
         _on_signals(Drain(gate, server, listener).begin)
-        report(f"serving {len(library):,} models on {_url(listener)}")
+        models = "1 model" if len(library) == 1 else f"{len(library):,} models"
+        report(f"serving {models} on {_url(listener)}")
         try:
             await server.serve()
         finally:
