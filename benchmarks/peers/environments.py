@@ -26,4 +26,4 @@ def interpreter(environment: str | None, where: Path = HERE) -> str:
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
         subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "-q", "-r", wanted], check=True)
         stamp.write_text(wanted.read_text())
-    return str(folder / "bin" / "python")
+    return str((folder / "bin" / "python").absolute())
