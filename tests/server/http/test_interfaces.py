@@ -182,6 +182,13 @@ def test_openrefine_reconciles_texts(home, method):
     assert answer["q1"]["result"] == []
 
 
+def test_openrefine_cannot_ask_for_more_labels_than_others(home):
+    queries = {f"q{number}": {"query": "an apple", "limit": 1000} for number in range(300)}
+    answer = ask(home, "POST", "/reconcile/subjects", data={"queries": json.dumps(queries)})
+    assert answer.status_code == 413
+    assert "a batch may ask for 250,000" in answer.json()["detail"]
+
+
 def test_openrefine_extends_labels(tmp_path):
     tagger = Tagger().fit(["a red apple"], [["apples"]], label_names={"apples": ["Apples"], "fruit": ["Fruit"]})
     tagger.hierarchy = Hierarchy.from_pairs([("apples", "fruit")])

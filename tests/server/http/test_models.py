@@ -95,6 +95,20 @@ def test_a_key_of_one_model_reads_no_other(library):
             assert metrics.count('model="m0"') * metrics.count('model="m1"') == 0
 
 
+def test_a_closed_model_is_not_opened_without_its_key(library):
+    with serving(library) as server:
+        ranked(server.url, "m0")
+        assert server.stop() == 0
+    key = KeyFile(library / "m0.served").add("reader", "read")
+    with serving(library) as server:
+        for path in ("v1/models/m0/rank", "models/m0/v1/rank", "v2/models/m0/infer", "v1/projects/m0/suggest"):
+            assert httpx.post(f"{server.url}/{path}", json={"text": "an apple"}).status_code == 401
+        headers = {"Authorization": f"Bearer {key}"}
+        assert httpx.get(f"{server.url}/v1/models/m0", headers=headers).json()["state"] == "closed"
+        assert ranked(server.url, "m0", headers=headers).status_code == 200
+        assert httpx.get(f"{server.url}/v1/models/m0", headers=headers).json()["state"] == "open"
+
+
 def test_a_key_of_the_library_is_valid_for_all_models(library):
     key = KeyFile(library).add("operator", "admin")
     with serving(library) as server:
@@ -187,7 +201,7 @@ def test_a_closed_model_leaves_nothing_behind(library):
     async def reload(n):
         for _ in range(n):
             await models.put("m0")
-            async with models.using("m0") as app:
+            async with models.using("m0", {}) as app:
                 await app.service.learn(Learn("a plum", added=("fruit",)), None, Origin(None, "api"))
 
     async def count():

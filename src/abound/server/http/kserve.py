@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from abound.server.http.about import ready
 from abound.server.http.bodies import MAX_LABELS, NoParameters
 from abound.server.http.endpoints import Call, Endpoint, Scope
-from abound.server.http.limits import BATCH_BYTES, check_ranked
+from abound.server.http.limits import BATCH_BYTES
 from abound.server.http.problems import Problem
 from abound.server.http.suggesting import Suggestion, suggest
 
@@ -156,7 +156,6 @@ async def infer(call: Call[InferRequest]) -> InferResponse:
     asked, service = call.request, call.service
     texts = _texts(asked, call.attached)
     k = asked.parameters.k
-    check_ranked(len(texts), k)
     rows = await suggest(service, texts, k)
     wanted: set[str] = {output.name for output in asked.outputs} or {output.name for output in OUTPUTS}
     outputs = [_output(output, rows) for output in OUTPUTS if output.name in wanted]

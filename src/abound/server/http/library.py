@@ -4,7 +4,7 @@ import asyncio
 import gc
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from abound.server.home import SERVED_SUFFIX
 from abound.server.http.app import App, Authenticator
 from abound.server.http.connections import Address
+from abound.server.http.endpoints import Scope
 from abound.server.http.hosted import Hosted
 from abound.server.http.problems import Problem, unknown_model
 from abound.server.memory import private_bytes, return_free_memory
@@ -84,9 +85,15 @@ class Library:
         return hosted
 
     @asynccontextmanager
-    async def using(self, name: str) -> AsyncIterator[App]:
-        """Give the application of a model, which is opened if needed."""
-        async with self.get(name).using(self._begin_open) as app:
+    async def using(self, name: str, headers: Mapping[bytes, bytes]) -> AsyncIterator[App]:
+        """Give the application of a model; it is opened if needed, and if the headers of the request allow to read it.
+
+        The application checks the key of each request. A closed model has none, and must not be opened for everybody.
+        """
+        hosted = self.get(name)
+        if hosted.service is None:
+            hosted.authenticator.check(headers, Scope.READ)
+        async with hosted.using(self._begin_open) as app:
             yield app
 
     async def put(self, name: str) -> bool:

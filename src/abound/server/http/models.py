@@ -84,13 +84,13 @@ class ModelsApp:
             if path.startswith(API):
                 name, slash, tail = path[len(API) :].partition("/")
                 if slash:
-                    async with self._library.using(name) as app:
+                    async with self._library.using(name, dict(scope["headers"])) as app:
                         scope["path"] = "/v1/" + tail
                         await app(scope, receive, send)
                     return
                 answer = await self._about_one(name, scope)
             elif (place := place_of(path)) is not None:
-                async with self._library.using(place.model) as app:
+                async with self._library.using(place.model, dict(scope["headers"])) as app:
                     await app(scope, receive, send)
                 return
             elif path == DETECT:
@@ -106,7 +106,7 @@ class ModelsApp:
                     scope["path"] = "/" + tail
                     await self._pages(scope, receive, send)
                     return
-                async with self._library.using(name) as app:
+                async with self._library.using(name, dict(scope["headers"])) as app:
                     scope["path"] = "/" + tail
                     await app(scope, receive, send)
                 return

@@ -1,7 +1,7 @@
 """The Reconciliation Service API, version 0.2: OpenRefine finds the labels of the texts in a column."""
 
 import html
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -14,6 +14,10 @@ from abound.server.http.suggesting import suggest
 from abound.server.introspection import find_label
 from abound.server.replica import Replica
 from abound.store.names import Name
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 VERSION = "0.2"
 MAX_QUERIES = 1_000
@@ -161,28 +165,29 @@ async def _reconcile(call: Call[Any], queries: dict[str, ReconcileQuery]) -> dic
 
 def _extend(replica: Replica, wanted: Extension) -> dict[str, Any]:
     known = {one.id: one for one in PROPERTIES}
-    asked = [one.id for one in wanted.properties]
+    asked = list(dict.fromkeys(one.id for one in wanted.properties))
     for name in asked:
         if name not in known:
             raise Problem(422, f"there is no property {name!r}; the properties are {', '.join(known)}")
     rows = {}
     with replica.reading():
+        counts = replica.search.counts() if "texts" in asked else None  # of all labels, so it is made once
         for given in wanted.ids:
             label = find_label(replica, given)
-            rows[given] = {name: [] if label is None else _values(replica, label, name) for name in asked}
+            rows[given] = {name: [] if label is None else _values(replica, label, name, counts) for name in asked}
     meta = [{"id": name, "name": known[name].name, **({"type": LABEL} if name == "broader" else {})} for name in asked]
     return {"meta": meta, "rows": rows}
 
 
-def _values(replica: Replica, label: Name, name: str) -> list[dict[str, Any]]:
+def _values(replica: Replica, label: Name, name: str, counts: "NDArray[np.int64] | None") -> list[dict[str, Any]]:
     if name == "broader":
         hierarchy = replica.tagger.hierarchy
         above = [] if hierarchy is None or label not in hierarchy else hierarchy.parents(label)
         return [{"id": str(one), "name": _shown(replica, one)} for one in above]
     if name == "names":
         return [{"str": known} for known in dict.fromkeys(replica.names.all_of(label)[1:])]
-    number = replica.labels.book.known([[label]])[1][0]
-    return [{"int": int(replica.search.counts()[number])}]
+    assert counts is not None
+    return [{"int": int(counts[replica.labels.book.known([[label]])[1][0]])}]
 
 
 def _shown(replica: Replica, label: Name) -> str:

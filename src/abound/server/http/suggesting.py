@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from abound.server.http.limits import check_text
+from abound.server.http.limits import check_ranked, check_text
 from abound.server.http.service import Service
 from abound.server.queries import TextRow
 from abound.store.names import Name
@@ -22,6 +22,7 @@ class Suggestion(NamedTuple):
 
 async def suggest(service: Service, texts: Sequence[Text], k: int, threshold: float = 0.0) -> list[list[Suggestion]]:
     """Rank the labels of texts; other requests are answered between them."""
+    check_ranked(len(texts), k)
     for text in texts:
         check_text(text)
     found = []
