@@ -19,7 +19,7 @@ from typing import Any
 
 from abound import Tagger
 from abound.server import Home, Replica, Writer
-from abound.server.writer import SNAPSHOT_EVERY
+from abound.server.snapshots import SNAPSHOT_EVERY
 from abound.store.journal.records import Learn, Undo
 from benchmarks import documents
 from benchmarks.machine import machine_line

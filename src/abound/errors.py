@@ -5,8 +5,10 @@ AboundError
     ModelError               a model directory cannot be used
         DamagedModel         its content is not what was written
         UnknownFormat        it was written by another version, or is not a model
+        PlaceUnavailable     the place of snapshots cannot be read or written, and a later attempt may succeed
     JournalError             a journal cannot be used
         DamagedJournal       its content is not what was written
+            LostRecords      a database does not have records that it has committed
         JournalInUse         another process writes to it
         JournalUnavailable   the disk is full or failed: nothing was written, and a later attempt may succeed
             JournalBusy      too many records wait to be written
@@ -19,6 +21,7 @@ AboundError
     ServerError              a server refused a request
     ServerUnreachable        a server does not answer
     HubError                 the Hugging Face Hub refused a request or does not answer
+    EncoderUnavailable       a server of embeddings refused a request or does not answer
 
 and warnings:
 
@@ -74,6 +77,10 @@ class UnknownFormat(ModelError):  # noqa: N818
     """A directory is not a model, or its format is unknown to this version."""
 
 
+class PlaceUnavailable(ModelError):  # noqa: N818
+    """A place of model directories that several machines reach cannot be read or written."""
+
+
 class JournalError(AboundError):
     """A journal cannot be used."""
 
@@ -86,12 +93,20 @@ class DamagedJournal(JournalError):  # noqa: N818
     """The content of a journal is not what was written to it."""
 
 
+class LostRecords(DamagedJournal):
+    """A database does not have records that it has committed, for example after a failover that lost some."""
+
+
 class JournalInUse(JournalError):  # noqa: N818
     """Another process writes to a journal, which can have only one writer."""
 
 
 class JournalUnavailable(JournalError):  # noqa: N818
     """A journal could not be read or written; nothing was written."""
+
+
+class JournalMoved(JournalError):  # noqa: N818
+    """Another server has appended to a journal meanwhile; nothing was written."""
 
 
 class JournalBusy(JournalUnavailable):
@@ -151,6 +166,10 @@ class ServerUnreachable(AboundError):  # noqa: N818
 
 class HubError(AboundError):
     """The Hugging Face Hub refused a request, or does not answer."""
+
+
+class EncoderUnavailable(AboundError):  # noqa: N818
+    """A server of embeddings refused a request, or does not answer."""
 
 
 class AboundWarning(UserWarning):

@@ -58,8 +58,8 @@ def test_learn_teaches_the_server(run, served, tmp_path):
 
 
 def test_an_address_where_nobody_is(run, monkeypatch):
-    monkeypatch.setattr("abound.client.FIRST_PAUSE", 0.0)
-    monkeypatch.setattr("abound.client.LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("abound.client.connection.FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("abound.client.connection.LONGEST_PAUSE", 0.0)
     result = run("rank", "--server", "http://127.0.0.1:9", "a text")
     assert result.code == 1
     assert "does not answer" in result.err
@@ -82,6 +82,74 @@ def test_keys_are_made_listed_and_removed(run, served):
     assert run("keys", "remove", home, "mine").code == 0
     assert run("keys", "list", home).out == ""
     assert "is not the home of a served model" in run("keys", "list", model).err
+
+
+def test_the_first_key_of_a_model_creates_its_home(run, tmp_path):
+    model = tmp_path / "fresh"
+    Tagger().fit(["a"], [["b"]]).save(model)
+    made = run("keys", "add", model, "mine", "--scope", "admin")
+    assert made.code == 0
+    home = tmp_path / "fresh.served"
+    assert f"created {home}, the home of {model}" in made.err.replace("\n", " ")
+    assert run("keys", "list", home).json["name"] == "mine"
+    again = run("keys", "add", model, "yours")
+    assert again.code == 0
+    assert "the home of" not in again.err
+    assert "is not" in run("keys", "add", tmp_path / "nothing", "mine").err
+    assert not (tmp_path / "nothing.served").exists()
+
+
+def test_keys_have_limits_and_an_expiry_that_can_be_changed(run, served):
+    model, _ = served
+    home = Home.create(model.with_name("limited"), Tagger().fit(["a"], [["b"]])).path
+    limits = ("--expires", "2999-01-31", "--requests", "60", "--learns", "7", "--memory", "20M")
+    assert run("keys", "add", home, "shop", "--scope", "learn", *limits).code == 0
+    listed = run("keys", "list", home).json
+    del listed["created"]
+    assert listed == {
+        "name": "shop",
+        "scope": "learn",
+        "expires": "2999-01-31T00:00:00Z",
+        "requests": 60,
+        "learns": 7,
+        "memory": 20 << 20,
+        "last_use": None,
+    }
+    table = run("keys", "list", home, "--table").out
+    assert "20.0 MiB" in table
+    assert "never" in table
+    assert run("keys", "set", home, "shop", "--learns", "9", "--memory", "none", "--expires", "12h").code == 0
+    changed = run("keys", "list", home).json
+    assert (changed["requests"], changed["learns"], changed["memory"]) == (60, 9, None)
+    assert changed["expires"] < "2999"
+    for options, message in (
+        (("--expires", "soon"), "--expires must be like 2027-01-31"),
+        (("--expires", "2020-01-01"), "--expires must be in the future"),
+        (("--requests", "0"), "requests must be a number per minute from 1 to 100,000"),
+        (("--learns", "-1"), "--learns must be a whole number"),
+        (("--memory", "much"), "a size must be a number"),
+        ((), "name what to change"),
+    ):
+        assert message in " ".join(run("keys", "set", home, "shop", *options).err.split())
+    assert "no key 'nobody'" in run("keys", "set", home, "nobody", "--learns", "1").err
+    assert run("keys", "list", home).json == changed
+
+
+def test_an_empty_directory_may_become_a_library(run, tmp_path):
+    library = tmp_path / "library"
+    library.mkdir()
+    assert "has no model" in run("keys", "list", library).err
+    assert run("keys", "add", library, "boss", "--scope", "admin").code == 0
+    assert run("keys", "add", library, "shop").code == 0
+    assert "boss" in run("keys", "list", library, "--table").out
+    Tagger().fit(["a"], [["b"]]).save(library / "m")
+    assert run("keys", "remove", library, "shop").code == 0
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("dear")
+    refused = run("keys", "add", other, "mine")
+    assert (refused.code, [path.name for path in other.iterdir()]) == (1, ["letter.txt"])
+    assert "or an empty directory that will be a library" in " ".join(refused.err.split())
 
 
 def test_a_server_that_everybody_reaches_needs_keys(run, served):

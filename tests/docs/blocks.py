@@ -17,6 +17,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,8 @@ def run_page(text: str, folder: Path) -> list[Block]:
                 run_python(block, names)
             elif block.language == "json":
                 json.loads(block.code)
+            elif block.language == "toml":
+                tomllib.loads(block.code)
             else:
                 assert block.language in QUIET, (
                     f"line {block.line}: nothing runs {block.language!r}; mark it as not run"

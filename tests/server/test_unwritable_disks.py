@@ -215,7 +215,7 @@ def test_crash_after_crash_keeps_few_snapshots(tmp_path):
 
 
 def test_records_that_would_take_long_to_replay_are_put_into_a_snapshot(tmp_path, monkeypatch):
-    monkeypatch.setattr("abound.server.writer.SNAPSHOT_COST", 5_000)
+    monkeypatch.setattr("abound.server.snapshots.SNAPSHOT_COST", 5_000)
     home = Home.create(tmp_path / "home", base())
     with Journal(home.journal_path, write=True) as journal:
         journal.append([(lesson(i), None) for i in range(20)])

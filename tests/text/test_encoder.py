@@ -100,6 +100,22 @@ def test_spans_point_at_the_words_as_they_were_written(parts):
     assert len(original_offsets(text)) == len(prepare(text)) + 1
 
 
+@pytest.mark.parametrize(
+    ("text", "offsets"),
+    [
+        ("ﾤￍ⑹⁹", [0, 2, 2, 2, 3, 4]),  # halfwidth letters that become one syllable
+        ("x ﾡￂﾡ y", [0, 1, 2, 4, 5, 6, 7]),
+        ("ﾡﾡￂ", [0, 1, 3]),
+    ],
+)
+def test_letters_that_become_one_syllable_keep_the_places_of_what_follows(text, offsets):
+    assert original_offsets(text) == offsets
+    encoder = TextEncoder(ngrams=2)
+    encoder.rows([text], learn=True)
+    for span in encoder.spans(text):
+        assert 0 <= span.start < span.stop <= len(text)
+
+
 @given(st.floats(1e-3, 1e12))
 @settings(max_examples=300, deadline=None)
 def test_our_logarithm_is_one(x):

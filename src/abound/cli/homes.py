@@ -1,6 +1,7 @@
 """The homes of served models: learning in them, and which model they were created from."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +54,8 @@ def note_served(model: str) -> None:
         )
 
 
-def note_other_origin(model: str, home: "Home") -> None:
-    """Print a warning if a home was created from another model than the one that is now in the model's directory."""
+def note_other_origin(model: str, home: "Home", report: Callable[[str], None] = note) -> None:
+    """Report if a home was created from another model than the one that is now in the model's directory."""
     if Path(model).resolve() == home.path.resolve():
         return
     from abound.errors import ModelError
@@ -66,7 +67,7 @@ def note_other_origin(model: str, home: "Home") -> None:
     except ModelError:  # the model is gone or damaged, and is not needed
         return
     if origin is not None and origin.state_hash != current:
-        note(
+        report(
             f"{home.path} was created from another model than {model} has now; it keeps serving its own model with "
             f"{_corrections(home)}; run `abound refit {home.path} DATA` to move them to a new model"
         )

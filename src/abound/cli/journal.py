@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import JsonOption, emit, note, wants_json
+from abound.cli.databases import compare_servers, facts_of, is_database, open_database
 from abound.cli.records import diff, log
+from abound.cli.remote import KeyOption
 from abound.cli.undo import EPILOG as UNDO_EPILOG
 from abound.cli.undo import undo
 
@@ -19,16 +21,44 @@ if TYPE_CHECKING:
 EPILOG = "Example: abound journal verify served && abound journal log served -n 5"
 HELP = "Inspect and maintain the journal of a served model."
 HomeArgument = Annotated[str, typer.Argument(metavar="HOME", help="The home directory of a served model.")]
+TargetArgument = Annotated[
+    str,
+    typer.Argument(metavar="HOME", help="The home directory of a served model, or the database of several machines."),
+]
 AfterOption = Annotated[int | None, typer.Option("--after", min=0, metavar="SEQUENCE", help="Start after this record.")]
 
 
-def verify(home: HomeArgument, as_json: JsonOption = None) -> None:
+def verify(
+    home: TargetArgument,
+    servers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--servers",
+            metavar="URL",
+            help="With a database, compare the states of these servers, while none of them can write. Can be repeated.",
+        ),
+    ] = None,
+    key: KeyOption = None,
+    as_json: JsonOption = None,
+) -> None:
     """Verify the checksums of all records, keys and snapshots. Exit with 1 if anything is damaged."""
-    opened, journal = _open(home)
-    with journal:
-        damage = [*journal.damage(), *_damaged_snapshots(opened)]
-        facts = {"home": home, **_facts(opened, journal), "damage": damage}
-    _show_facts(facts, as_json)
+    states: list[str] = []
+    if is_database(home):
+        with open_database(home) as database:
+            damage = list(database.damage())
+            facts = {"home": database.name, **facts_of(database)}
+            if servers:
+                states, different = compare_servers(database, servers, key)
+                damage += different
+    else:
+        if servers:
+            raise ValueError("--servers needs the database that they share, such as postgresql://host/database")
+        opened, journal = _open(home)
+        with journal:
+            damage = [*journal.damage(), *_damaged_snapshots(opened)]
+            facts = {"home": home, **_facts(opened, journal)}
+    facts |= {"servers": states} if servers else {}
+    _show_facts({**facts, "damage": damage}, as_json)
     for problem in damage:
         note(f"abound: {problem}")
     if damage:
@@ -82,17 +112,23 @@ def export(
 
 
 def skip(
-    home: HomeArgument,
+    home: TargetArgument,
     sequence: Annotated[int, typer.Argument(min=1, metavar="N", help="The number of the record.")],
     reason: Annotated[
         str, typer.Option("--reason", metavar="TEXT", help="Why the record is skipped, for later reference.")
     ] = "",
     as_json: JsonOption = None,
 ) -> None:
-    """Skip a record that cannot be applied. The server must be stopped.
+    """Skip a record that cannot be applied. The server must be stopped, unless the journal is in a database.
 
     The record stays in the journal, but it is never learned. This fails if every snapshot already includes the record.
     """
+    if is_database(home):
+        with open_database(home) as database:
+            database.skip(sequence, reason)
+            _show_facts({"home": database.name, **facts_of(database)}, as_json)
+        note(f"abound: record {sequence} is skipped from now on, by all servers")
+        return
     opened, journal = _open(home)
     journal.close()
     removed = opened.skip(sequence, reason)

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from abound.cli.common import note, parse_size
+from abound.cli.common import parse_size
 from abound.cli.homes import note_other_origin
+from abound.cli.serve_options import Operating
 
 EPILOG = """\b
 Example:
@@ -18,6 +19,7 @@ Example:
   abound serve subjects --workers 4 --state /var/lib/subjects
   abound serve subjects --quality quality.csv
   abound serve --library models --memory 4G
+  abound serve subjects --journal postgresql://db/subjects --snapshots s3://bucket/subjects
   curl --json '{"text": "Growing roses in cold climates"}' http://127.0.0.1:8000/v1/rank
 """
 NEEDED = ("granian", "msgspec", "prometheus_client", "starlette")  # packages of the extra
@@ -44,6 +46,22 @@ def serve(
     state: Annotated[
         str | None,
         typer.Option("--state", metavar="DIR", help="Directory for the journal and snapshots. Default: MODEL.served."),
+    ] = None,
+    journal: Annotated[
+        str | None,
+        typer.Option(
+            "--journal",
+            metavar="URL",
+            help="Share a journal in PostgreSQL with other machines, such as postgresql://host/database.",
+        ),
+    ] = None,
+    snapshots: Annotated[
+        str | None,
+        typer.Option(
+            "--snapshots",
+            metavar="PLACE",
+            help="With --journal, where new machines find snapshots: a directory, or a URL such as s3://bucket/path.",
+        ),
     ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on.")] = 8000,
@@ -114,11 +132,14 @@ def serve(
             help="Close idle connections of a client address, such as a proxy, above this number.",
         ),
     ] = None,
+    *,
+    operating: Operating,
 ) -> None:
     """Serve a model over HTTP: rank, learn each correction immediately, and keep all of them in a journal."""
-    import asyncio
-
     serving = load_server()
+    from abound.server.http.logs import report
+
+    logs = operating.start()
     given: dict[str, Any] = {
         "snapshot_every": snapshot_every,
         "client_connections": client_connections,
@@ -127,22 +148,59 @@ def serve(
     given |= {"undo_records": undo_records, "keep_days": keep_days}
     given |= {"user_header": user_header, "name": name, "origins": tuple(allow_origin) if allow_origin else None}
     chosen = {name: value for name, value in given.items() if value is not None}
+    chosen |= {"logs": logs, "traces": operating.traces, "journal": journal, "snapshots": snapshots}
     settings = serving.Settings("", host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
+    if library is None and journal is not None and len(models or []) <= 1:
+        if memory is not None:
+            raise ValueError("--memory needs several models, or --library")
+        _serve_shared(serving, settings, models[0] if models else None, state, operating, report)
+        return
     if library is None and models is not None and len(models) == 1:
         if memory is not None:
             raise ValueError("--memory needs several models, or --library")
-        home = serving.open_home(models[0], state)
-        note_other_origin(models[0], home)
         name = name or serving.name_of(models[0])
-        asyncio.run(serving.serve(replace(settings, home=str(home.path), name=name), note))
+        if operating.check:
+            serving.check(replace(settings, home=serving.check_model(models[0], state), name=name))
+            return
+        home = serving.open_home(models[0], state)
+        note_other_origin(models[0], home, report)
+        operating.run(serving.run, replace(settings, home=str(home.path), name=name), report)
         return
-    options = {"--state": state, "--name": name, "--quality": quality, "--workers": workers if workers > 1 else None}
+    options = {
+        "--journal": journal,
+        "--state": state,
+        "--name": name,
+        "--quality": quality,
+        "--workers": workers if workers > 1 else None,
+    }
     for option, value in options.items():
         if value is not None:
             raise ValueError(f"{option} needs a server with one model")
     n_bytes = None if memory is None else parse_size(memory)
-    found = serving.models_to_serve(models or [], library)
-    asyncio.run(serving.serve_library(serving.LibrarySettings(found, settings, library, n_bytes), note))
+    all_settings = serving.LibrarySettings(serving.models_to_serve(models or [], library), settings, library, n_bytes)
+    if operating.check:
+        serving.check(all_settings)
+        return
+    operating.run(serving.run, all_settings, report)
+
+
+def _serve_shared(
+    serving: Any, settings: Any, model: str | None, state: str | None, operating: Operating, report: Any
+) -> None:
+    """Serve a model whose journal is shared with other machines."""
+    name = settings.name or serving.name_of(model if model is not None else str(state))
+    if operating.check:
+        home = state if state is not None or model is None else str(serving.home_of(model))
+        if model is not None:
+            serving.check_model(model, state)
+        elif settings.snapshots is None:
+            serving.check_model(str(state))
+        serving.check(replace(settings, home=str(home), name=name))
+        return
+    home = serving.join_home(model, state, settings, report)
+    if model is not None:
+        note_other_origin(model, home, report)
+    operating.run(serving.run, replace(settings, home=str(home.path), name=name), report)
 
 
 def load_server() -> Any:

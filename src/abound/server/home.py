@@ -20,9 +20,10 @@ import re
 import secrets
 import shutil
 import time
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from abound.errors import DamagedJournal, DamagedModel, JournalError, ModelError, UnappliedRecord
 from abound.server.leases import Lease, leased
@@ -46,6 +47,7 @@ from abound.tagger import Tagger
 
 KEPT_SNAPSHOTS = 2  # the older one is a backup in case the newer one is damaged
 UNDO_RECORDS = 10_000  # the last records, each of which has a snapshot shortly before it
+URL = re.compile("[a-z]{2,}://")
 SNAPSHOT_NAME = re.compile(r"\d{20}")
 PRIVATE_DIRECTORY, PRIVATE_FILE = 0o700, 0o600  # other users must not read the corrections
 OTHERS = 0o077
@@ -73,6 +75,10 @@ class Home:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if URL.match(str(path)):
+            raise JournalError(
+                "a home is a directory, and not a URL; name the home of a server"
+            )  # it may have a password
         self.path = Path(path)
         if not self.journal_path.is_file():
             raise JournalError(f"{self.path} is not the home of a served model: it has no {self.journal_path.name}")
@@ -110,12 +116,9 @@ class Home:
         A home whose creation was interrupted is completed. `origin` is the state hash of the model's directory, and
         `fitted` when it was written, in seconds since 1970.
         """
-        path = Path(path)
-        path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
-        home = cls.__new__(cls)
-        home.path = path
+        home = cls.begin(path)
         is_there = Journal.was_made(home.journal_path)
-        if not is_there and not all(p.name.startswith(home.journal_path.name) for p in path.iterdir()):
+        if not is_there and not all(p.name.startswith(home.journal_path.name) for p in home.path.iterdir()):
             raise FileExistsError(f"{path} is not empty; name a new or an empty directory")
         home.make_private()
         with (
@@ -125,9 +128,20 @@ class Home:
                 raise FileExistsError(f"{path} is already the home of a served model")
             home.write_snapshot(Replica(tagger, journal=journal.id))
         if origin is not None:
-            about = json.dumps(HomeOrigin(origin, tagger.n_rows, fitted)._asdict())
-            write_file(home.path / ORIGIN, about.encode(), PRIVATE_FILE)
+            home.note_origin(HomeOrigin(origin, tagger.n_rows, fitted))
         return home
+
+    @classmethod
+    def begin(cls, path: str | os.PathLike[str]) -> "Home":
+        """Return a home that may have no journal yet; its directory is made if it does not exist."""
+        home = cls.__new__(cls)
+        home.path = Path(path)
+        home.path.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+        return home
+
+    def note_origin(self, origin: HomeOrigin) -> None:
+        """Write which model the home was created from."""
+        write_file(self.path / ORIGIN, json.dumps(origin._asdict()).encode(), PRIVATE_FILE)
 
     def origin(self) -> HomeOrigin | None:
         """Return the model that the home was created from, or None if that is not known.
@@ -234,7 +248,7 @@ class Home:
                 continue
             path = self.snapshot_path(sequence)
             try:
-                if _lineage_of(path) != lineage.upto(sequence):
+                if self._lineage_of(sequence) != lineage.upto(sequence):
                     continue  # it was written before a record was undone, or before a refit
                 replica = Replica.load(path)
             except (ModelError, OSError) as error:
@@ -242,6 +256,9 @@ class Home:
                 continue
             if (replica.journal, replica.sequence) != (journal.id, sequence):
                 rejected.append(f"snapshot {sequence} is of record {replica.sequence} of journal {replica.journal!r}")
+                continue
+            if sequence > journal.last and journal.is_shared:  # a power failure has removed records of the copy
+                rejected.append(f"snapshot {sequence} is ahead of the copy of the journal")
                 continue
             if sequence > journal.last:
                 raise DamagedJournal(
@@ -256,6 +273,11 @@ class Home:
             replica.journal, replica.lineage = journal.id, Lineage(lineage.base)
             return replica
         raise ModelError(f"{self.path} has no intact snapshot" + "".join(f"; {reason}" for reason in rejected))
+
+    def _lineage_of(self, sequence: int) -> Lineage:
+        """Return what the state of a snapshot is made of; raise ModelError or OSError if it cannot be read."""
+        path = self.snapshot_path(sequence)
+        return lineage_of_manifest(read_manifest(path), path)
 
     def missing_snapshot(self, last: int, every: int, undo_records: int = UNDO_RECORDS) -> int | None:
         """Return the first record that should have a snapshot so that each of the last ones can be undone quickly."""
@@ -379,7 +401,7 @@ class Home:
         removed, lineage = [], journal.lineage()
         for sequence in self.snapshots():
             with contextlib.suppress(ModelError, OSError):  # leave a snapshot that cannot be read
-                found = _lineage_of(self.snapshot_path(sequence))
+                found = self._lineage_of(sequence)
                 is_first = sequence == 0 and not found.base  # the model that the home was created with
                 if not is_first and found != lineage.upto(sequence):
                     self._remove_snapshot(sequence)
@@ -461,10 +483,10 @@ class Home:
         return journal.compact(max(journal.base, min(recent))) if kept - {0} else 0
 
 
-def _lineage_of(snapshot: Path) -> Lineage:
-    """Return what the state of a snapshot is made of; raise ModelError or OSError if it cannot be read."""
-    served = read_manifest(snapshot).get("served", {})
+def lineage_of_manifest(manifest: Mapping[str, Any], name: object) -> Lineage:
+    """Return what the state of a snapshot is made of; DamagedModel if its manifest does not tell."""
+    served = manifest.get("served", {})
     try:
         return Lineage(str(served.get("base", "")), tuple(sorted(map(int, served.get("skipped", [])))))
     except (AttributeError, TypeError, ValueError) as error:
-        raise DamagedModel(f"the lineage of {snapshot} cannot be read: {error}") from None
+        raise DamagedModel(f"the lineage of {name} cannot be read: {error}") from None

@@ -38,19 +38,25 @@ class Change(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A loaded state of another lineage, with the changes that it includes and the path of its snapshot."""
+    """A loaded state of another lineage, with the changes that it includes and the path of its snapshot.
+
+    `done` is the future of whether the changes are answered. They are not if another machine has changed the lineage
+    meanwhile; the state is then prepared again.
+    """
 
     replica: Replica
     lineage: Lineage
     changes: list[Change]
     path: Path
     sequence: int
+    done: "Future[bool]"
 
 
 Deliver: TypeAlias = Callable[[Prepared], None]
+Prepare: TypeAlias = Callable[[Control], None]
 
 
-def _ignore(_: Prepared) -> None:
+def _ignore(_: Prepared | Control) -> None:
     pass
 
 
@@ -64,12 +70,15 @@ class Rebuilds:
         The writer's.
     deliver : callable
         Takes a prepared state; the writer answers its changes. The next rebuild begins when they are answered.
+    prepare : callable, optional
+        Called with each change before its state is rebuilt.
     """
 
-    def __init__(self, home: Home, journal: Journal, deliver: Deliver) -> None:
+    def __init__(self, home: Home, journal: Journal, deliver: Deliver, prepare: Prepare = _ignore) -> None:
         self._home = home
         self._journal = journal
         self._deliver = deliver
+        self._before = prepare
         self._waiting: queue.SimpleQueue[Change] = queue.SimpleQueue()
         self._closed = False
         self._child: Child | None = None
@@ -97,7 +106,7 @@ class Rebuilds:
             child.kill()
         if thread is not None:
             thread.join()
-        self._deliver = _ignore  # so that the writer, which has this object, is freed at once
+        self._deliver = self._before = _ignore  # so that the writer, which has this object, is freed at once
 
     # -- the thread ----------------------------------------------------------------------------------
 
@@ -114,7 +123,7 @@ class Rebuilds:
             asked = [] if self._closed else changes
             for change in changes[len(asked) :]:
                 change.answer.set_exception(JournalUnavailable("the writer is closed"))
-            self._prepare_all(self._new(asked))
+            self._prepare_all(asked)
 
     def _new(self, changes: list[Change]) -> list[Change]:
         """Answer changes that were written before, or can never be made; return the others."""
@@ -134,26 +143,31 @@ class Rebuilds:
                 change.answer.set_exception(error)
         return new
 
-    def _prepare_all(self, changes: list[Change]) -> None:
+    def _prepare_all(self, asked: list[Change]) -> None:
         """Prepare one state for all changes; if that is impossible, one for each."""
-        if not changes:
-            return
+        changes = asked
         try:
-            self._prepare(changes)
+            self._journal.pull()
+            while changes := self._new(changes):
+                if self._prepare(changes):
+                    return
         except RefusedRecord as error:
             if len(changes) > 1:
                 for change in changes:
-                    self._prepare_all(self._new([change]))
+                    self._prepare_all([change])
             else:
                 changes[0].answer.set_exception(error)
         except Exception as error:  # such as a full disk, or lack of memory; the changes may be sent again
-            for change in changes:
+            for change in (change for change in changes if not change.answer.done()):
                 change.answer.set_exception(
                     error if isinstance(error, AboundError) else JournalUnavailable(f"nothing was changed: {error!r}")
                 )
 
-    def _prepare(self, changes: list[Change]) -> None:
-        lineage = self._target([change.record for change in changes])
+    def _prepare(self, changes: list[Change]) -> bool:
+        """Prepare a state and have it used; return False if another machine has changed the lineage meanwhile."""
+        for change in changes:
+            self._before(change.record)
+        lineage = self.target([change.record for change in changes])
         path = self._home.rebuilding_path()
         strict = not any(isinstance(change.record, Refit) for change in changes)
         try:
@@ -167,13 +181,13 @@ class Rebuilds:
             replica.history = history
             while self._journal.last - replica.sequence > NEAR:
                 follow(replica, self._journal, lineage=lineage)
-            self._deliver(Prepared(replica, lineage, changes, path, rebuilt.sequence))
-            for change in changes:  # the next rebuild must see these records
-                change.answer.exception()
+            done: Future[bool] = Future()
+            self._deliver(Prepared(replica, lineage, changes, path, rebuilt.sequence, done))
+            return done.result()  # the next rebuild must see these records
         finally:
             shutil.rmtree(path, ignore_errors=True)
 
-    def _target(self, records: Sequence[Control]) -> Lineage:
+    def target(self, records: Sequence[Control]) -> Lineage:
         """Return the lineage after changes that are not written yet."""
         controls, first = self._journal.controls(), self._journal.last + 1
         pending = {first + number: record for number, record in enumerate(records)}

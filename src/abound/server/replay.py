@@ -7,6 +7,7 @@ from abound.errors import CompactedAway, UnappliedRecord
 from abound.server.history import REMEMBERED, WINDOW, History
 from abound.server.replica import Replica
 from abound.store.journal import Journal, Lineage, StoredRecord
+from abound.store.journal.file import shared_with
 from abound.store.journal.records import CONTROLS
 
 Progress = Callable[[int, int], None]  # called with the last applied record and the last record of the journal
@@ -77,9 +78,14 @@ def check_lineage(replica: Replica, lineage: Lineage) -> None:
 
 def unapplied_error(journal: Journal, sequence: int, cause: str) -> UnappliedRecord:
     """Return the error of a record that cannot be applied, with the remedy."""
+    database = shared_with(journal.path)
+    remedy = f"stop the server, run `abound journal skip {journal.path.parent} {sequence}`, and start it again"
+    if database is not None:
+        remedy = (
+            f"run `abound journal skip {database} {sequence}` if it is so on all machines, otherwise restart this one"
+        )
     return UnappliedRecord(
-        f"record {sequence} cannot be applied ({cause}), and ranking continues at record {sequence - 1}; stop the "
-        f"server, run `abound journal skip {journal.path.parent} {sequence}`, and start it again"
+        f"record {sequence} cannot be applied ({cause}), and ranking continues at record {sequence - 1}; {remedy}"
     )
 
 

@@ -1,23 +1,25 @@
-"""The only process that writes: it commits records in groups, applies them and starts snapshots."""
+"""The only process of a machine that writes: it commits records in groups, applies them and starts snapshots."""
 
 import contextlib
 import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from abound.closing import Closing
-from abound.errors import AboundError, JournalBusy, JournalInUse, JournalUnavailable
-from abound.server.children import Child
-from abound.server.home import UNDO_RECORDS, Home
+from abound.errors import AboundError, JournalBusy, JournalInUse, JournalMoved, JournalUnavailable
+from abound.server.durations import Durations
+from abound.server.home import Home
 from abound.server.queues import Queues
 from abound.server.rebuilds import Prepared, Rebuilds
 from abound.server.replay import Progress, follow, unapplied_error
 from abound.server.served_names import Resolved
-from abound.server.snapshotter import start_snapshot
+from abound.server.sharing import Sharing
+from abound.server.snapshots import Keeping, Snapshots
 from abound.server.turns import Threads, Turns
 from abound.store.journal import Entry, Journal, Origin, Receipt
 from abound.store.journal.records import LABEL_EDITS, Control, Forget, Learn, Record
@@ -25,11 +27,10 @@ from abound.store.journal.records import LABEL_EDITS, Control, Forget, Learn, Re
 LOG = logging.getLogger(__name__)
 GROUP_SIZE = 64  # records per commit
 MAX_QUEUED = 10_000  # records that may wait for a commit
-SNAPSHOT_EVERY = 2_000
-SNAPSHOT_COST = 3_000_000  # of the records to replay, see `cost.py`: a few seconds
 RECOVERY_SECONDS = 1.0  # after which a replica that failed is loaded again, doubled after each failure
 MAX_RECOVERY_SECONDS = 60.0
-BYTES_PER_COST = 200  # a large model takes long to load and to write, so it may have more records to replay
+APPLIED_IN_TURN = 32  # records of other machines that this one applies while the others wait
+MAX_ATTEMPTS = 5  # to write a group, of which each may fail because other machines have appended meanwhile
 NOBODY = Origin()
 
 
@@ -45,6 +46,11 @@ class _Request:
         """Return what is written: the record with the ids of its labels."""
         record = self.resolved.record
         return Entry(record, self.key, self.origin, None if record is self.record else self.record)
+
+
+class _Written(NamedTuple):
+    request: _Request
+    receipt: Receipt
 
 
 class Writer(Closing):
@@ -68,6 +74,8 @@ class Writer(Closing):
         So many of the last records can be undone within seconds: their snapshots are kept.
     keep_seconds : float, optional
         How long records are kept in the archive; by default, for ever.
+    sharing : Sharing, optional
+        How other machines take part. By default, the journal belongs to this one.
     report : callable, optional
         Called with a message for the operator, such as a failed or a damaged snapshot. By default, messages go to the
         log.
@@ -76,6 +84,11 @@ class Writer(Closing):
         raises, the writer is not opened.
     threads : Threads, optional
         Those of a process with several models; by default, the writer has its own.
+
+    Attributes
+    ----------
+    commits : Durations
+        The times of the journal's commits.
 
     Examples
     --------
@@ -94,17 +107,18 @@ class Writer(Closing):
         home: Home,
         *,
         closed: bool = False,
-        snapshot_every: int | None = SNAPSHOT_EVERY,
-        undo_records: int = UNDO_RECORDS,
+        snapshot_every: int | None = Keeping().snapshot_every,
+        undo_records: int = Keeping().undo_records,
         keep_seconds: float | None = None,
+        sharing: Sharing | None = None,
         report: Callable[[str], None] | None = None,
         progress: Progress | None = None,
         threads: Threads | None = None,
     ) -> None:
         self.home = home
         self.closed = closed
-        self.snapshot_every = snapshot_every
-        self._undo_records, self._keep_seconds = undo_records, keep_seconds
+        self.commits = Durations()
+        self.sharing = sharing or Sharing()
         self._report = report or LOG.warning
         self._refusal: JournalUnavailable | None = None  # why nothing can be learned
         problems: list[str] = []
@@ -113,6 +127,8 @@ class Writer(Closing):
             if self.journal.writes:
                 problems += filter(None, [home.make_private()])
                 home.remove_leftovers(self.journal)
+            keeping = Keeping(snapshot_every, undo_records, keep_seconds)
+            self._snapshots = Snapshots(home, self.journal, keeping, self._report, self.sharing.share)
             self.replica, lease = home.open_replica(self.journal, problems, progress)
             lease.release()  # only the writer compacts, and it has applied all records
             if self.journal.writes:
@@ -129,21 +145,21 @@ class Writer(Closing):
         self._waiting: queue.Queue[_Request | Prepared] = queue.Queue(MAX_QUEUED)
         self._closing = threading.Lock()
         self._closed = False
-        self._snapshots_tried = max(home.snapshots())
-        self._cost_tried = 0  # `replica.cost` at that time
-        self._is_switching = False
-        self._may_have_gaps = True  # between snapshots
-        self._snapshot_process: Child | None = None
+        self._has_outdated = False  # files of another lineage
         self._recovery_pause, self._recovery_due = RECOVERY_SECONDS, 0.0
-        self._rebuilds = Rebuilds(home, self.journal, self._deliver)
+        self._rebuilds = Rebuilds(home, self.journal, self._deliver, self.sharing.publish)
         self._own_threads = Threads(writing=1) if threads is None else None
         threads = threads or self._own_threads
         assert threads is not None
-        self._snapshots = Turns(threads.snapshots, self._snapshot_until_done)
+        self._snapshots.start(self.replica, threads.snapshots)
         self._turns = Turns(threads.writing, self._take_turn)
         self._turns.ask()  # so that the next start need not replay these records
+        self.sharing.start(self._turns.ask, self._report)
 
     def _open_journal(self, problems: list[str]) -> Journal:
+        shared = self.sharing.open(self.home)
+        if shared is not None:
+            return shared
         try:
             return Journal(self.home.journal_path, write=True)
         except JournalInUse:
@@ -157,7 +173,7 @@ class Writer(Closing):
     def _compact(self, problems: list[str]) -> None:
         """Remove what dead processes left behind, so that repeated crashes do not fill the disk."""
         try:
-            self._tidy(needed=self.replica.snapshot)
+            self._snapshots.tidy(needed=self.replica.snapshot)
         except (AboundError, OSError) as error:
             problems.append(f"old snapshots and records could not be removed: {error}")
 
@@ -171,14 +187,6 @@ class Writer(Closing):
             self._forget_queued(forgotten)
         except (AboundError, OSError) as error:
             problems.append(f"what is left of forgotten records outside of the journal cannot be removed: {error}")
-
-    def _tidy(self, needed: int | None = None) -> None:
-        """Remove old snapshots, archive the records before the others, and drop those that are too old."""
-        self.home.compact(self.journal, needed, self._undo_records)
-        if self._keep_seconds is not None:
-            dropped = self.home.drop_old(self.journal, self._keep_seconds)
-            if dropped:
-                self._report(f"{dropped:,} records are older than they are kept, and were removed from the archive")
 
     # -- called by other threads ---------------------------------------------------------------------
 
@@ -219,7 +227,9 @@ class Writer(Closing):
 
     @property
     def refusal(self) -> JournalUnavailable | None:
-        """Why nothing can be learned until the server is started again, or None."""
+        """Why nothing can be learned at the moment, or None."""
+        if self._refusal is None and self.sharing.failure is not None:
+            return JournalUnavailable(self.sharing.failure)
         return self._refusal
 
     @property
@@ -233,11 +243,9 @@ class Writer(Closing):
             if self._closed:
                 return
             self._closed = True
+        self.sharing.close()
         self._rebuilds.close()
         self._turns.close()  # when nothing waits
-        if self._snapshot_process is not None:
-            self._snapshot_process.kill()
-        self._snapshots.cancel()
         self._snapshots.close()
         self.journal.close()
         if self._own_threads is not None:
@@ -253,16 +261,114 @@ class Writer(Closing):
         with contextlib.suppress(queue.Empty):
             while len(requests) < GROUP_SIZE:
                 requests.append(self._waiting.get_nowait())
-        self._process([request for request in requests if isinstance(request, _Request)])
-        for prepared in requests:
-            if isinstance(prepared, Prepared):
-                self._switch(prepared)
-        if self._is_due():
-            self._snapshots.ask()
+        self._write(
+            [one for one in requests if isinstance(one, _Request) and one.answer.set_running_or_notify_cancel()],
+            [one for one in requests if isinstance(one, Prepared)],
+        )
+        if self._has_outdated:
+            self._remove_outdated()
+        self._snapshots.ask()
         if not self._waiting.empty():
             self._turns.ask()
         elif self.replica.is_broken:
             self._turns.ask_after(max(0.0, self._recovery_due - time.monotonic()))
+
+    def _write(self, requests: list[_Request], changes: list[Prepared]) -> None:
+        """Write and apply requests; other machines that share the journal wait while this one writes."""
+        writes, attempts = bool(requests or changes), 0
+        while True:
+            attempts += 1
+            written: list[_Written] = []
+            try:
+                if writes and self.journal.is_shared:  # before the others must wait
+                    with self.sharing.turn(writes=False):
+                        self._catch_up()
+                with self.sharing.turn(writes=writes):
+                    is_independent = bool(requests) and not changes and self._is_independent(requests)
+                    if writes and not is_independent and attempts < MAX_ATTEMPTS and self._is_far_behind():
+                        continue
+                    if not is_independent:
+                        self._catch_up()
+                    written = self._process([request for request in requests if not request.answer.done()])
+                    if changes:
+                        self._apply_all(written)
+                        written = []
+                    for prepared in changes:
+                        if not prepared.done.done():
+                            self._switch(prepared)
+                self._apply_all(written)
+                return
+            except JournalMoved as error:  # the database has ended the turn of this machine
+                if attempts >= MAX_ATTEMPTS:
+                    self._refuse(requests, changes, JournalUnavailable(str(error)))
+                    return
+            except Exception as error:
+                if not isinstance(error, JournalUnavailable):
+                    self._report(f"nothing can be written: {error!r}")
+                self._refuse(requests, changes, error)
+                return
+
+    def _is_independent(self, requests: list[_Request]) -> bool:
+        """Return whether requests can be checked before the records of other machines are applied.
+
+        A text without wrong labels is valid whatever other texts were learned; only label edits matter.
+        """
+        if self.closed or not self.journal.is_shared or self.replica.is_broken or self.replica.unapplied is not None:
+            return False
+        if any(not isinstance(request.record, Learn) or request.record.rejected for request in requests):
+            return False
+        if self.replica.lineage != self.journal.lineage().upto(self.replica.sequence):
+            return False
+        return all(isinstance(stored.record, Learn) for stored in self.journal.read(self.replica.sequence))
+
+    def _is_far_behind(self) -> bool:
+        """Return whether it takes long to apply the records of other machines."""
+        if not self.journal.is_shared or self.replica.unapplied is not None:
+            return False
+        lineage = self.journal.lineage().upto(self.replica.sequence)
+        return self.journal.last - self.replica.sequence > APPLIED_IN_TURN or self.replica.lineage != lineage
+
+    def _refuse(self, requests: list[_Request], changes: list[Prepared], error: Exception) -> None:
+        for answer in (
+            *(request.answer for request in requests),
+            *(change.answer for prepared in changes for change in prepared.changes),
+        ):
+            if not answer.done():
+                answer.set_exception(error)
+        for prepared in changes:
+            if not prepared.done.done():
+                prepared.done.set_result(True)
+
+    def _catch_up(self, upto: int | None = None) -> None:
+        """Apply the records of other machines, up to a sequence or to the end."""
+        if not self.journal.is_shared or self.replica.is_broken:
+            return
+        before, sequence = self.replica.lineage, self.replica.sequence
+        self.home.catch_up(self.replica, self.journal, upto)
+        self._has_outdated |= self.replica.lineage.upto(sequence) != before.upto(sequence)
+        if self._refusal is not self.replica.unapplied:
+            self._refusal = self.replica.unapplied
+            if self._refusal is not None:
+                self._report(str(self._refusal))
+
+    def _remove_outdated(self) -> None:
+        """Remove what has become outdated because another machine undid or forgot records, or made a refit."""
+        problems: list[str] = []
+        try:
+            with self._snapshots.pausing():
+                self.home.remove_outdated(self.journal)
+                self._snapshots.begin_again(max(self.home.snapshots()))
+            self._has_outdated = False
+            self._report(
+                "another machine has undone, forgotten or skipped records, or made a refit; "
+                f"this one follows at record {self.replica.sequence}"
+            )
+            self.sharing.erase_copy()
+        except (AboundError, OSError) as error:
+            problems.append(f"files of an earlier state cannot be removed yet: {error}")
+        self._finish_forgetting(problems)
+        for problem in problems:
+            self._report(problem)
 
     def _recover(self) -> None:
         """Load the replica as when the home is opened; if that fails, it is due again after a longer pause."""
@@ -276,12 +382,10 @@ class Writer(Closing):
         self._recovery_pause, self._refusal = RECOVERY_SECONDS, self.replica.unapplied
         self._report(f"the model was loaded again, and is at record {self.replica.sequence}")
 
-    def _process(self, requests: list[_Request]) -> None:
-        """Write and apply requests in order, in as few commits as possible."""
+    def _process(self, requests: list[_Request]) -> list[_Written]:
+        """Write and apply requests in order, in as few commits as possible; return those that are not applied yet."""
         group: list[_Request] = []
         for request in requests:
-            if not request.answer.set_running_or_notify_cancel():
-                continue
             is_label_edit = isinstance(request.record, LABEL_EDITS)
             if is_label_edit or any(request.key is not None and request.key == other.key for other in group):
                 # The records before it must be applied first, to tell whether it is valid or a repetition.
@@ -295,7 +399,7 @@ class Writer(Closing):
                 if is_label_edit:
                     self._commit(group)
                     group = []
-        self._commit(group)
+        return self._append(group)
 
     def _is_new(self, request: _Request) -> bool:
         """Answer a request that was written before or is refused; return whether it is neither."""
@@ -314,15 +418,31 @@ class Writer(Closing):
         return False
 
     def _commit(self, group: list[_Request]) -> None:
+        self._apply_all(self._append(group))
+
+    def _append(self, group: list[_Request]) -> list[_Written]:
+        """Write requests in one commit; those that cannot be written are answered."""
         if not group:
-            return
+            return []
         try:
-            receipts = self.journal.append([request.entry() for request in group])
+            with self._timed():
+                receipts = self.journal.append([request.entry() for request in group])
+        except JournalMoved:
+            raise
         except Exception as error:
             for request in group:
                 request.answer.set_exception(error)
-            return
-        for request, receipt in zip(group, receipts, strict=True):
+            return []
+        return [_Written(*pair) for pair in zip(group, receipts, strict=True)]
+
+    def _apply_all(self, written: list[_Written]) -> None:
+        """Apply requests that are written, and answer them."""
+        for request, receipt in written:
+            if receipt.repeated:  # another machine has written it
+                request.answer.set_result(receipt)
+                continue
+            if receipt.sequence > self.replica.sequence + 1:
+                self._catch_up(receipt.sequence - 1)
             resolved, book = request.resolved, self.replica.labels.book
             n_known = len(book)
             if self._refusal is None:
@@ -332,6 +452,13 @@ class Writer(Closing):
                 request.answer.set_result(receipt._replace(new_labels=made, resolved=resolved.labels))
             else:  # it is committed, but comes after a record that could not be applied
                 request.answer.set_exception(self._refusal)
+
+    @contextlib.contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Note the time of a commit that succeeds."""
+        started = time.monotonic()
+        yield
+        self.commits.add(time.monotonic() - started)
 
     def _apply(self, sequence: int, record: Record) -> None:
         """Apply a committed record; if that fails, return to the state before it and stop learning."""
@@ -356,100 +483,58 @@ class Writer(Closing):
 
     def _switch(self, prepared: Prepared) -> None:
         """Commit changes of the lineage, and switch to the state that was prepared for them."""
+        if self._rebuilds.target([change.record for change in prepared.changes]) != prepared.lineage:
+            prepared.done.set_result(False)  # another machine has changed it meanwhile
+            return
         receipts: list[Receipt] = []
         try:
-            self._end_snapshot()  # of the old lineage
-            fresh = prepared.replica
-            follow(fresh, self.journal, lineage=prepared.lineage)
-            before = self.replica.state_hash() if any(isinstance(c.record, Forget) for c in prepared.changes) else ""
-            for change in prepared.changes:
-                entry = Entry(change.record, change.key, change.origin)
-                if isinstance(change.record, Forget):
-                    receipt = Forget(change.record.records, before, fresh.state_hash(), change.record.reason)
-                    receipts.append(self.journal.forget(entry._replace(record=receipt, sent=change.record)))
-                else:
-                    receipts += self.journal.append([entry])
-                fresh.apply(receipts[-1].sequence, change.record)
-            self.home.adopt_rebuilt(prepared.path, prepared.sequence, self.journal)
-            self._refusal = self.replica.unapplied = None
-            self.replica.replace_state(fresh)
-            self._snapshots_tried, self._cost_tried, self._may_have_gaps = prepared.sequence, 0, True
-            if before:
-                self.journal.erase()
-                self.home.save_outcomes(self.replica)
-                self._forget_queued(number for change in prepared.changes for number in _forgotten(change.record))
+            with self._snapshots.pausing():  # those of the old lineage
+                self._adopt(prepared, receipts)
             for change, done in zip(prepared.changes, receipts, strict=True):
                 change.answer.set_result(done)
         except Exception as error:
+            if isinstance(error, JournalMoved) and not receipts:
+                raise
             known = error if isinstance(error, AboundError) else JournalUnavailable(f"the change failed: {error!r}")
             for change in prepared.changes:
                 if not change.answer.done():
                     change.answer.set_exception(known)
             if receipts:  # they are written, so the state must follow
                 self.home.catch_up(self.replica, self.journal)
+        prepared.done.set_result(True)
+
+    def _adopt(self, prepared: Prepared, receipts: list[Receipt]) -> None:
+        """Commit changes, append their receipts, and use the state that was prepared for them."""
+        fresh = prepared.replica
+        follow(fresh, self.journal, lineage=prepared.lineage)
+        before = self.replica.state_hash() if any(isinstance(c.record, Forget) for c in prepared.changes) else ""
+        for change in prepared.changes:
+            entry = Entry(change.record, change.key, change.origin)
+            if isinstance(change.record, Forget):
+                receipt = Forget(change.record.records, before, fresh.state_hash(), change.record.reason)
+                with self._timed():
+                    receipts.append(self.journal.forget(entry._replace(record=receipt, sent=change.record)))
+            else:
+                with self._timed():
+                    receipts += self.journal.append([entry])
+            fresh.apply(receipts[-1].sequence, change.record)
+        self.home.adopt_rebuilt(prepared.path, prepared.sequence, self.journal)
+        self._refusal = self.replica.unapplied = None
+        self.replica.replace_state(fresh)
+        self._snapshots.begin_again(prepared.sequence)
+        if before:
+            self.journal.erase()
+            self.home.save_outcomes(self.replica)
+            self._forget_queued(number for change in prepared.changes for number in _forgotten(change.record))
 
     def _forget_queued(self, records: Iterable[int]) -> None:
         """Remove the texts of forgotten records from the shared queues."""
         with Queues(self.home.queues_path) as queues:
             queues.forget_records(records)
 
-    # -- snapshots -----------------------------------------------------------------------------------
-
-    def _is_due(self) -> bool:
-        if self.snapshot_every is None or not self.journal.writes or self._closed:
-            return False
-        if self._may_have_gaps:
-            return True
-        costly = max(SNAPSHOT_COST, self.replica.tagger.nbytes // BYTES_PER_COST)
-        return (
-            self.replica.sequence - self._snapshots_tried >= self.snapshot_every
-            or self.replica.cost - self._cost_tried >= costly
-        )
-
-    def _end_snapshot(self) -> None:
-        """Cancel a snapshot that is being written."""
-        self._is_switching = True
-        try:
-            if not self._snapshots.is_idle and self._snapshot_process is not None:
-                self._snapshot_process.kill()
-            self._snapshots.cancel()
-        finally:
-            self._is_switching = False
-
-    def _snapshot_until_done(self) -> None:
-        """Write snapshots until none is due: many records may arrive during a snapshot, and none for long after it."""
-        while self._is_due() and not self._is_switching:
-            every = self.snapshot_every or 0
-            missing = self.home.missing_snapshot(
-                self.journal.last, every, self._undo_records
-            )  # for example after an undo
-            self._may_have_gaps = missing is not None
-            if missing is None and self._is_due():
-                self._cost_tried = self.replica.cost
-                # Not further, so that the records between two snapshots can be undone quickly.
-                missing = self._snapshots_tried = min(self.replica.sequence, self._snapshots_tried + every)
-            if missing is not None and not self.snapshot(missing):
-                self._may_have_gaps = False  # until the next change
-
     def snapshot(self, sequence: int) -> bool:
         """Write a snapshot of a sequence in another process, then compact; return whether it was written."""
-        try:
-            with self._closing:
-                if self._closed or self._is_switching:
-                    return False
-                process = self._snapshot_process = start_snapshot(self.home, sequence)
-            outcome = process.wait()
-            if self._closed or self._is_switching:
-                return False
-            if outcome.code != 0:
-                self._report(f"the snapshot of record {sequence} failed: {outcome.error}")
-                return False
-            self.home.save_outcomes(self.replica)
-            self._tidy()
-        except (AboundError, OSError) as error:
-            self._report(f"the snapshot of record {sequence} failed: {error}")
-            return False
-        return True
+        return self._snapshots.write(sequence)
 
 
 def _forgotten(record: Control) -> tuple[int, ...]:

@@ -176,6 +176,13 @@ def write_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     sync_directory(path.parent)
 
 
+def copy_file(source: Path, target: Path, mode: int = 0o644) -> None:
+    """Copy a file, or replace one by it; the entry of its directory is not flushed to disk yet."""
+    with _temporary(target.parent) as (file, temporary), open(source, "rb") as old:
+        shutil.copyfileobj(old, file)
+        _finish(file, temporary, target, mode)
+
+
 def write_array(path: Path, key: str, source: Source) -> dict[str, Any]:
     """Write one file of a model directory; return its entry in the manifest."""
     digest = hashlib.sha256()
@@ -235,9 +242,7 @@ def link_array(path: Path, key: str, source: Path, old_key: str, entry: Mapping[
     except FileExistsError:
         return
     except OSError:  # another disk, or a file system without hard links
-        with _temporary(path) as (file, temporary), open(source / (old_key + name), "rb") as old:
-            shutil.copyfileobj(old, file)
-            _finish(file, temporary, target)
+        copy_file(source / (old_key + name), target)
 
 
 def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:

@@ -21,6 +21,7 @@ IGNORED = re.compile(
 
 
 ASCII_RUN = re.compile(r"[\x00-\x7f]+(?![^\x00-\x7f])")  # without a letter that may have a combining mark
+MOST_JAMO = 3  # letters of a Hangul syllable
 LONG_LIGATURES = re.compile("[\ufdfa\ufdfb]")  # phrases of 18 and 8 letters, which say nothing about a topic
 
 
@@ -88,6 +89,25 @@ def original_offsets(text: str, tokenizer: str = "unicode") -> list[int]:
     is_kept = tokenizer == "alphanumeric" or IGNORED.search(text) is None
     if len(prepare(text, tokenizer)) == len(text) and is_kept and unicodedata.is_normalized(form, text):
         return list(range(len(text) + 1))
+    whole = prepare(text, tokenizer)
+    for with_jamo in (False, True):
+        prepared, origin = _prepare_parts(text, tokenizer, with_jamo)
+        if prepared == whole:
+            return [*origin, len(text)]
+    # In a few scripts, context matters: fall back to equal offsets.
+    return [*(min(i, len(text) - 1) for i in range(len(whole))), len(text)]
+
+
+def _prepare_parts(text: str, tokenizer: str, with_jamo: bool) -> tuple[str, list[int]]:
+    """Prepare one character and its combining marks at a time; return the text and the origin of each character.
+
+    Parameters
+    ----------
+    text, tokenizer : str
+    with_jamo : bool
+        Whether to check that characters do not combine with the next ones, as the parts of a Hangul syllable do. This
+        is rare and takes longer.
+    """
     prepared: list[str] = []
     origin: list[int] = []
     start = 0
@@ -102,9 +122,12 @@ def original_offsets(text: str, tokenizer: str = "unicode") -> list[int]:
         while stop < len(text) and unicodedata.combining(text[stop]):
             stop += 1
         part = prepare(text[start:stop], tokenizer)
+        for following in text[stop : stop + MOST_JAMO - 1] if with_jamo else "":
+            longer = prepare(text[start : stop + 1], tokenizer)
+            if longer == part + prepare(following, tokenizer):
+                break
+            part, stop = longer, stop + 1
         prepared.append(part)
         origin.extend(min(start + i, stop - 1) for i in range(len(part)))
         start = stop
-    if "".join(prepared) != prepare(text, tokenizer):  # in a few scripts, context matters: fall back to equal offsets
-        return [min(i, len(text)) for i in range(len(prepare(text, tokenizer)) + 1)]
-    return [*origin, len(text)]
+    return "".join(prepared), origin

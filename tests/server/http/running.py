@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 class Running:
     """A server on a free port, or on the port of an earlier server, in a separate session."""
 
-    def __init__(self, home, *arguments, port=0, program=("-m", "abound", "serve"), env=None):
+    def __init__(self, home, *arguments, port=0, program=("-m", "abound", "serve"), env=None, pass_fds=()):
         command = [sys.executable, *program, str(home), "--port", str(port), *map(str, arguments)]
         self.process = subprocess.Popen(
             command,
@@ -26,6 +26,7 @@ class Running:
             text=True,
             start_new_session=True,
             env={**os.environ, **(env or {})},
+            pass_fds=pass_fds,
         )
         self.said = []
         for line in self.process.stderr:

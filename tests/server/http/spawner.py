@@ -4,7 +4,6 @@
 process id; `{"wait": pid}` is answered with the exit code.
 """
 
-import asyncio
 import contextlib
 import json
 import os
@@ -98,7 +97,7 @@ class Spawned:
 
 
 def _serve(log, **settings):
-    from abound.server.http.serve import serve
+    from abound.server.http.serve import run
     from abound.server.http.settings import Settings
 
     os.setsid()
@@ -106,7 +105,7 @@ def _serve(log, **settings):
     for standard in (1, 2):
         os.dup2(file, standard)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    asyncio.run(serve(Settings(**settings), lambda words: os.write(file, f"{words}\n".encode())))
+    run(Settings(**settings), lambda words: os.write(file, f"{words}\n".encode()))
 
 
 def main():

@@ -10,5 +10,5 @@ ANSWER = {"sequence": 3, "label": "fruit", "score": 0.75, "words": [{"word": "ap
 @pytest.mark.parametrize("prior", [0.0, 0.25])
 def test_an_explanation_without_a_prior_has_none(prior, monkeypatch):
     answer = {**ANSWER, "prior": prior} if prior else ANSWER  # a server leaves out what is 0
-    monkeypatch.setattr(Client, "_post", lambda *_: answer)
+    monkeypatch.setattr(Client, "post", lambda *_: answer)
     assert Client("http://127.0.0.1:1").explain("apple", "fruit").prior == prior

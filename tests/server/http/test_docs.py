@@ -1,10 +1,15 @@
 """The pages about the server name all endpoints, fields and settings."""
 
 import re
+import time
 
+import httpx
+
+from abound.server import Home
 from abound.server.http import limits
 from abound.server.http.app import ENDPOINTS
-from tests.server.http.running import ROOT
+from tests.server.http.running import ROOT, Running
+from tests.server.streams import base
 
 PAGE = "".join((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("server", "integrations"))
 
@@ -38,3 +43,24 @@ def test_limits_are_as_they_are():
     assert (limits.LEARN_BYTES, limits.BATCH_BYTES, limits.EXPLAIN_BYTES) == (1 << 20, 8 << 20, 64 << 10)
     for words in ("| 1 MiB |", "| 8 MiB |", "| 64 KiB |", f"| {limits.MAX_DEPTH} |", f"| {limits.MAX_FEATURES:,} |"):
         assert words in PAGE
+
+
+def test_every_metric_is_named_and_exists(tmp_path):
+    section = PAGE.partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    documented = set(re.findall(r"`(abound_\w+)`", section))
+    Home.create(tmp_path / "library" / "m.served", base())
+    exposed = set()
+    for arguments in ((tmp_path / "library" / "m.served", "--workers", 2), (f"--library={tmp_path / 'library'}",)):
+        with Running(*arguments) as server:
+            place = "/v1/models/m" if len(arguments) == 1 else "/v1"
+            learned = httpx.post(f"{server.url}{place}/learn", json={"text": "apple", "added": ["fruit"]}, timeout=60)
+            assert learned.status_code == 200
+            time.sleep(1.5)  # workers have reported their counts
+            text = httpx.get(f"{server.url}/metrics", timeout=60).text
+            named = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE)
+            samples = {name: kind for name, kind in named if re.search(rf"^{name}(_\w+)?[{{ ]", text, re.MULTILINE)}
+            assert len(samples) == len(named), "a metric has no value"
+            exposed |= samples.keys()
+            assert re.search(r"^abound_commit_seconds_count({model=\"m\"})? 1.0$", text, re.MULTILINE)
+            assert re.search(r"^abound_snapshot_records({model=\"m\"})? [12].0$", text, re.MULTILINE)
+    assert documented == exposed

@@ -76,7 +76,7 @@ def health(call: Call[NoParameters]) -> State:
 
 
 def ready(call: Call[NoParameters]) -> State:
-    """Report whether requests should be sent here: not while it drains, is unusable, or cannot reach the writer.
+    """Report whether requests should be sent here: not while it drains, is unusable, or a process does not answer.
 
     A server that can rank but not learn is ready, because no other process of its home could learn either. `status` and
     `detail` say so.
@@ -84,9 +84,14 @@ def ready(call: Call[NoParameters]) -> State:
     call.service.replica.check_usable()
     if call.service.draining:
         raise busy(503, "the server is shutting down")
-    call.service.journal_client.check()
+    call.service.journal_client.check_ready()
     refusal, sequence = call.service.refusal, call.service.replica.sequence
     return State("ready", sequence) if refusal is None else State("ranks only", sequence, refusal)
+
+
+def started(call: Call[NoParameters]) -> State:
+    """Report that the start is complete; until then, `Gate` answers with its progress."""
+    return State("started", call.service.replica.sequence)
 
 
 async def metrics(call: Call[NoParameters]) -> bytes:
@@ -113,6 +118,16 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET", "/readyz", ready, NoParameters, State, "Report whether the server is ready", Scope.OPEN, errors=(503,)
+    ),
+    Endpoint(
+        "GET",
+        "/startupz",
+        started,
+        NoParameters,
+        State,
+        "Report whether the server has started",
+        Scope.OPEN,
+        errors=(503,),
     ),
     Endpoint("GET", "/metrics", metrics, NoParameters, bytes, "Metrics for Prometheus", media_type=TEXT),
     Endpoint("GET", "/openapi.json", document, NoParameters, bytes, "This document", Scope.OPEN),

@@ -228,10 +228,14 @@ async def learn_documents(call: Call[list[IndexedDocument]]) -> None:
     """Learn the subjects of texts, one correction each."""
     for document in call.request:
         check_text(document.text)
-    for document in call.request:
-        subjects = tuple(dict.fromkeys(subject.uri for subject in document.subjects))
-        if subjects:
-            await call.service.learn(Learn(document.text, added=subjects), None, call.origin)
+    records = [
+        Learn(document.text, added=tuple(dict.fromkeys(subject.uri for subject in document.subjects)))
+        for document in call.request
+        if document.subjects
+    ]
+    with call.learning(len(records)):
+        for record in records:
+            await call.service.learn(record, None, call.origin)
 
 
 async def detect_language(call: Call[DetectRequest]) -> Detected:

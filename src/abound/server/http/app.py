@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from types import CoroutineType
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import parse_qsl
@@ -25,19 +25,18 @@ from abound.server.http import (
     refitting,
     teaching,
 )
+from abound.server.http.allowances import KeyRefused
+from abound.server.http.asgi import CALLER, ENDPOINT, REASON, ASGIApp, ASGIScope, Receive, Send
 from abound.server.http.bodies import FileRequest
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import ANYONE, Call, Caller, Encoded, Endpoint, Scope
-from abound.server.http.limits import explain_refusal, read_body
+from abound.server.http.limits import explain_refusal, kept_bytes, read_body
+from abound.server.http.openapi import openapi
 from abound.server.http.pages import Pages
 from abound.server.http.problems import MEDIA_TYPE, Header, Problem, problem_of, unknown_model
 from abound.server.http.service import Service
 
 LOG = logging.getLogger(__name__)
-ASGIScope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 MAX_QUERY = 8192  # bytes
 FORM = b"application/x-www-form-urlencoded"
 NAMED = (
@@ -144,7 +143,7 @@ class App:
                 raise unknown_model(place.model)
             endpoint = _choose_endpoint(methods, scope)
             invalid = endpoint.invalid
-            name = endpoint.name
+            name = scope[ENDPOINT] = endpoint.name
             answer = await self._answer(endpoint, scope, receive)
             status, media_type = endpoint.status, endpoint.media_type_raw
             if isinstance(answer, Encoded):
@@ -154,10 +153,7 @@ class App:
             if status == 204:
                 body = b""
         except Exception as error:
-            problem = problem_of(error)
-            if problem is None:
-                LOG.exception("%s %s failed", scope["method"], scope["path"])
-                problem = Problem(500, "an unexpected error occurred; see the server's log")
+            problem = self._problem_of(error, scope)
             if problem.status == 422:
                 problem.status = invalid
             status, media_type, body = problem.status, MEDIA_TYPE, problem.body(scope["path"].startswith("/v2"))
@@ -182,6 +178,18 @@ class App:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
+    def _problem_of(self, error: Exception, scope: ASGIScope) -> Problem:
+        """Return the problem that answers a request, and note who was refused and why."""
+        problem = problem_of(error)
+        if problem is None:
+            LOG.exception("%s %s failed", scope["method"], scope["path"])
+            problem = Problem(500, "an unexpected error occurred; see the server's log")
+        if isinstance(problem, KeyRefused):
+            self.service.counts.refuse(problem.reason)
+            scope[REASON] = problem.reason
+        scope.setdefault(CALLER, problem.who)
+        return problem
+
     def _sharing(self, scope: ASGIScope) -> list[Header]:
         """Return the headers that let a web page of another origin read an answer, if it may."""
         origin = dict(scope["headers"]).get(b"origin")
@@ -196,6 +204,15 @@ class App:
     async def _answer(self, endpoint: Endpoint, scope: ASGIScope, receive: Receive) -> Any:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         caller = ANYONE if self._authenticator is None else self._authenticator.check(headers, endpoint.scope)
+        scope[CALLER] = caller.who
+        if caller.allowance is None:
+            return await self._answer_to(caller, endpoint, scope, headers, receive)
+        with caller.allowance.request(kept_bytes(headers, endpoint.limit) if endpoint.has_body else 0):
+            return await self._answer_to(caller, endpoint, scope, headers, receive)
+
+    async def _answer_to(
+        self, caller: Caller, endpoint: Endpoint, scope: ASGIScope, headers: Mapping[bytes, bytes], receive: Receive
+    ) -> Any:
         if endpoint.media_types:
             return await self._answer_file(endpoint, scope, headers, receive, caller)
         query, attached = None, b""
@@ -246,7 +263,8 @@ class App:
 
 def make_app(service: Service, authenticator: Authenticator | None, origins: Iterable[str] = ()) -> App:
     """Return the application with all endpoints and the page; see `App`."""
-    return App(service, authenticator, pages=Pages(), origins=origins)
+    pages = Pages(lambda: openapi(ENDPOINTS, service.version))
+    return App(service, authenticator, pages=pages, origins=origins)
 
 
 def _choose_endpoint(methods: Mapping[str, Endpoint] | None, scope: ASGIScope) -> Endpoint:

@@ -1,15 +1,18 @@
 """Endpoints as rows of a table, which defines routing, limits, scopes and the OpenAPI document."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from abound.server.http.allowances import Allowance, Learning
 from abound.server.http.limits import LEARN_BYTES
 from abound.server.http.service import Service
-from abound.store.journal import Origin
+from abound.store.journal import Origin, Receipt
+from abound.store.journal.records import Control, Record
 
 JSONL = b"application/x-ndjson"  # one object per line
 RequestT = TypeVar("RequestT")
@@ -36,10 +39,15 @@ class Encoded(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who sends a request and what it may do; `who` is the name of a key or of a person, None if it is not known."""
+    """Who sends a request and what it may do.
+
+    `who` is the name of a key or of a person, None if it is not known. `allowance` has the limits of the key, None if
+    there are none.
+    """
 
     scope: Scope
     who: str | None = None
+    allowance: Allowance | None = None
 
 
 ANYONE = Caller(Scope.ADMIN)
@@ -76,6 +84,21 @@ class Call(Generic[RequestT]):
     def origin(self) -> Origin:
         """Who sends a record, and from where."""
         return Origin(self.caller.who, self.source)
+
+    def learning(self, n: int = 1) -> AbstractContextManager[Learning | None]:
+        """Count records against the limit of the caller's key while they are written."""
+        allowance = self.caller.allowance
+        return nullcontext() if allowance is None else allowance.learning(n)
+
+    async def learn(self, record: Record, key: str | None) -> Receipt:
+        """Write a record within the caller's limits, and wait until this process has applied it."""
+        with self.learning():
+            return await self.service.learn(record, key, self.origin)
+
+    async def change(self, record: Control, key: str | None) -> Receipt:
+        """Undo or forget records within the caller's limits, and wait until this process ranks without them."""
+        with self.learning():
+            return await self.service.change(record, key, self.origin)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ from abound.tagger import Entry
 from abound.texts import Text
 
 ONLY_FIELD = "$undefined$"  # Label Studio's name for the text of a task that was imported without names of fields
-CREATED = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
+NEW = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED")  # others undo what they supersede by one more record
+CREATED = (*NEW, "ANNOTATION_UPDATED")
 REMOVED = "ANNOTATIONS_DELETED"
 Number = Annotated[int, Meta(ge=0, le=1 << 60)]
 Moment = Annotated[str, Meta(min_length=1, max_length=40)]
@@ -315,7 +316,9 @@ async def _deliver(call: Call[Any], changes: list[Change]) -> Received:
     if not changes:
         return Received(True)
     delivery = Delivery(tuple(changes), call.caller.who, call.caller.scope >= Scope.ADMIN)
-    return Received(await call.service.settler.submit(delivery))
+    n_records = sum(change.record is not None for change in changes) + (call.request.action not in NEW)
+    with call.learning(n_records):
+        return Received(await call.service.settler.submit(delivery))
 
 
 def _changes(replica: Replica, project: str, config: str, pairs: Sequence[tuple[SentAnnotation, Task]]) -> list[Change]:

@@ -139,7 +139,7 @@ async def change(call: Call[LabelEditRequest]) -> Changed:
     changes = await _changes(replica, affected)
     if call.request.dry_run:
         return Changed(changes, names=_names(replica, record))
-    receipt = await call.service.learn(record, call.key or call.request.key, call.origin)
+    receipt = await call.learn(record, call.key or call.request.key)
     return Changed(changes, receipt.sequence, _names(replica, record))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from abound.server.home import SERVED_SUFFIX
+from abound.server.http.allowances import KeyRefused
 from abound.server.http.app import App, Authenticator
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import Scope
@@ -92,7 +93,11 @@ class Library:
         """
         hosted = self.get(name)
         if hosted.service is None:
-            hosted.authenticator.check(headers, Scope.READ)
+            try:
+                hosted.authenticator.check(headers, Scope.READ)
+            except KeyRefused as refused:
+                hosted.counts.refuse(refused.reason)
+                raise
         async with hosted.using(self._begin_open) as app:
             yield app
 
@@ -160,7 +165,7 @@ class Library:
             after = private_bytes()
             if before is not None and after is not None:
                 hosted.cost = max(hosted.cost, after - before)
-        LOG.info("the model %s is open", hosted.name)
+        LOG.debug("the model %s is open", hosted.name)
 
     def _prepare(self, app: App) -> None:
         app.busy, app.service.draining = self.busy, self.draining

@@ -44,6 +44,20 @@ async def read_body(receive: Receive, declared: bytes | None, limit: int) -> byt
         raise Problem(408, message, {b"connection": b"close"}) from None
 
 
+def kept_bytes(headers: Mapping[bytes, bytes], limit: int) -> int:
+    """Return how many bytes of a body are kept at most; one that is too large is refused, and not kept.
+
+    Examples
+    --------
+    >>> [kept_bytes(headers, 100) for headers in ({}, {b"content-length": b"7"}, {b"content-length": b"101"})]
+    [100, 7, 0]
+    """
+    declared = headers.get(b"content-length", b"")
+    if not declared.isdigit():
+        return limit
+    return int(declared) if len(declared) < 16 and int(declared) <= limit else 0
+
+
 async def _read(receive: Receive, declared: bytes | None, limit: int) -> bytes:
     if declared is not None and declared.isdigit() and int(declared) > limit:
         await _discard(receive, int(declared))

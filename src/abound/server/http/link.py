@@ -91,12 +91,14 @@ class Known(msgspec.Struct, tag=True):
 class Applied(msgspec.Struct, tag=True):
     """The sequence of the last record; sent at least every second, as a sign that the writer is alive.
 
-    `refusal` is why nothing can be learned until the server is started again, or None; `token` is that of the journal.
+    `refusal` is why nothing can be learned at the moment, or None; `token` is that of the journal.
+    `unready` says which worker does not answer, if there is one.
     """
 
     sequence: int
     refusal: str | None
     token: str
+    unready: str | None = None
 
 
 FromWorker: TypeAlias = Submit | Starting | Report

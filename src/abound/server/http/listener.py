@@ -1,12 +1,9 @@
-"""The listening socket: bound once, shared by all workers, and drained without dropping connections."""
+"""The HTTP server on a listening socket, and how it is drained without dropping requests."""
 
 import asyncio
-import contextlib
-import ctypes
+import logging
 import os
 import socket
-import struct
-import sys
 import time
 from typing import Any
 
@@ -16,55 +13,15 @@ from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
 from abound.server.http.connections import ConnectionLimiter, max_connections
+from abound.server.http.sockets import BACKLOG, refuse_connections
 from abound.server.http.starting import Gate
 
-BACKLOG = 1024
+LOG = logging.getLogger(__name__)
 HEADER_SECONDS = 15  # for the head of a request to arrive, also for the next one on a kept-alive connection
-BIND_SECONDS = 10.0  # for which workers of a killed server may still have the port
 START_SECONDS = 0.05
-_SO_ATTACH_FILTER = 26
-_DROP_ALL = struct.pack("HBBI", 6, 0, 0, 0)  # one instruction of a packet filter: return 0 bytes
-
-
-def listen(host: str, port: int, n: int = 1) -> list[socket.socket]:
-    """Return `n` listening sockets, one per worker; the system distributes connections evenly.
-
-    The process that starts the workers keeps all of them open. If a worker dies, its replacement accepts the
-    connections that are waiting.
-    """
-    ends = time.monotonic() + BIND_SECONDS
-    while True:
-        try:
-            first = _bound(host, port, False)  # not shared, to make sure that no other process listens there
-            if n == 1:
-                return [first]
-            port = first.getsockname()[1]
-            first.close()
-            return [_bound(host, port, True) for _ in range(n)]
-        except OSError as error:
-            if time.monotonic() > ends:
-                raise OSError(error.errno, f"cannot listen on {host}:{port}: {error.strerror}") from None
-            time.sleep(0.05)
-
-
-def _bound(host: str, port: int, shared: bool) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=shared)
-
-
-def refuse_connections(listener: socket.socket) -> None:
-    """Refuse new connections, while waiting ones are still accepted.
-
-    Closing the socket immediately would reset the waiting connections. A packet filter drops new packets instead; a
-    client's system then retries automatically a second later, when the next server may be running. Without such a
-    filter, connections are accepted until the end.
-    """
-    if sys.platform != "linux":
-        return
-    program = ctypes.create_string_buffer(_DROP_ALL)
-    with contextlib.suppress(OSError):  # the system may forbid it
-        value = struct.pack("HP", 1, ctypes.addressof(program))
-        listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, value)
+# After a stop, for which requests may be completed and answered. A client that stops in the middle of a body, or does
+# not read its answer, would otherwise keep the server from ending for ever.
+CUT_SECONDS = 8.0
 
 
 class HttpServer(Server):
@@ -75,6 +32,7 @@ class HttpServer(Server):
             gate,
             interface=Interfaces.ASGINL,
             log_enabled=False,
+            log_dictconfig={"incremental": True, "handlers": {}, "root": {}},  # keep the handlers of this process
             backlog=BACKLOG,
             backpressure=max_connections(),
             websockets=False,
@@ -84,6 +42,7 @@ class HttpServer(Server):
         self._listener = listener
         self._limiter = ConnectionLimiter(listener, gate.busy, client_connections)
         self._has_begun = self._is_stopped = False
+        self._cutting: asyncio.TimerHandle | None = None
 
     async def serve(self, *arguments: Any) -> None:
         """Serve until `stop`."""
@@ -92,6 +51,8 @@ class HttpServer(Server):
             await super().serve(*arguments)
         finally:
             watching.cancel()
+            if self._cutting is not None:
+                self._cutting.cancel()
 
     def _init_shared_socket(self) -> None:
         holder: Any = _granian.SocketHolder
@@ -114,6 +75,16 @@ class HttpServer(Server):
         self._is_stopped = True
         if self._has_begun:
             super().stop()  # type: ignore[no-untyped-call]
+        if self._cutting is None:
+            self._cutting = asyncio.get_running_loop().call_later(CUT_SECONDS, self._cut)
+
+    def _cut(self) -> None:
+        """Close the connections whose requests have not ended."""
+        n = self._limiter.close_all()
+        if n:
+            connections = "1 connection is" if n == 1 else f"{n:,} connections are"
+            LOG.warning("%s cut off, because requests have not ended since the server was stopped", connections)
+        self._cutting = asyncio.get_running_loop().call_later(1.0, self._cut)
 
 
 class Drain:
@@ -131,9 +102,11 @@ class Drain:
         self._server = server
         self._listener = listener
         self._task: asyncio.Task[None] | None = None
+        self.begun = asyncio.Event()
 
     def begin(self) -> None:
         """Start the drain; a second call stops the server immediately."""
+        self.begun.set()
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
         else:
@@ -149,3 +122,9 @@ class Drain:
             if idle_since is not None and time.monotonic() - max(began, idle_since) > self.QUIET_SECONDS:
                 break
         self._server.stop()
+
+    async def let_wait(self, opened: "asyncio.Future[Any]", seconds: float) -> None:
+        """Let clients wait in the listening socket until something is opened, for at most some seconds."""
+        beginning = asyncio.get_running_loop().create_task(self.begun.wait())
+        await asyncio.wait([opened, beginning], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        beginning.cancel()

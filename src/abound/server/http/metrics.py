@@ -1,6 +1,5 @@
 """The figures of /metrics, summed over all workers."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -9,27 +8,31 @@ import msgspec
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-BUCKETS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)  # seconds
+from abound.server.durations import Durations
+
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
+REASONS = ("unknown", "expired", "scope", "requests", "learns", "memory")  # why a request is refused by its key
 
 
 class Counts(msgspec.Struct):
-    """The requests of a process by endpoint and status, and their durations."""
+    """The requests of a process by endpoint and status, their durations, and the refusals of keys by reason."""
 
     answers: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)  # by "METHOD path", by status
-    seconds: dict[str, list[int]] = msgspec.field(default_factory=dict)  # per bucket, and above the last
-    totals: dict[str, float] = msgspec.field(default_factory=dict)
+    seconds: dict[str, Durations] = msgspec.field(default_factory=dict)
+    refusals: dict[str, int] = msgspec.field(default_factory=dict)
 
     def add(self, endpoint: str, status: int, seconds: float) -> None:
         """Count one answer."""
         by_status = self.answers.get(endpoint)
         if by_status is None:
             by_status = self.answers[endpoint] = {}
-            self.seconds[endpoint] = [0] * (len(BUCKETS) + 1)
-            self.totals[endpoint] = 0.0
+            self.seconds[endpoint] = Durations()
         by_status[status] = by_status.get(status, 0) + 1
-        self.seconds[endpoint][bisect_left(BUCKETS, seconds)] += 1
-        self.totals[endpoint] += seconds
+        self.seconds[endpoint].add(seconds)
+
+    def refuse(self, reason: str) -> None:
+        """Count a request that was refused because of its key."""
+        self.refusals[reason] = self.refusals.get(reason, 0) + 1
 
     def add_all(self, other: "Counts") -> None:
         """Add the counts of another process."""
@@ -37,9 +40,9 @@ class Counts(msgspec.Struct):
             mine = self.answers.setdefault(endpoint, {})
             for status, count in by_status.items():
                 mine[status] = mine.get(status, 0) + count
-            before = self.seconds.get(endpoint, [0] * (len(BUCKETS) + 1))
-            self.seconds[endpoint] = [a + b for a, b in zip(before, other.seconds[endpoint], strict=True)]
-            self.totals[endpoint] = self.totals.get(endpoint, 0.0) + other.totals[endpoint]
+            self.seconds.setdefault(endpoint, Durations()).add_all(other.seconds[endpoint])
+        for reason, count in other.refusals.items():
+            self.refusals[reason] = self.refusals.get(reason, 0) + count
 
 
 class WorkerState(msgspec.Struct):
@@ -50,6 +53,42 @@ class WorkerState(msgspec.Struct):
     waiting: int
     counts: Counts
     unapplied: int = 0  # the record that it cannot apply, if there is one
+    memory: int | None = None  # private bytes
+
+
+class SnapshotState(NamedTuple):
+    """A snapshot: the id of its journal, its sequence and its state hash."""
+
+    journal: str
+    sequence: int
+    state_hash: str
+
+
+class WriterState(msgspec.Struct):
+    """The state of the process that writes, and of its home.
+
+    Attributes
+    ----------
+    commits : Durations
+        The times of the journal's commits.
+    memory : int or None
+        Private bytes of the process.
+    snapshot_records : int
+        Records after the newest snapshot.
+    snapshot_age : float or None
+        Seconds since the newest snapshot was written; None if there is none.
+    disk_free : int or None
+        Bytes that the file system of the home has left; None if it does not tell.
+    snapshot : SnapshotState or None
+        The newest snapshot; None if it cannot be read.
+    """
+
+    commits: Durations
+    memory: int | None
+    snapshot_records: int
+    snapshot_age: float | None
+    disk_free: int | None
+    snapshot: SnapshotState | None = None
 
 
 class Facts(msgspec.Struct):
@@ -59,7 +98,9 @@ class Facts(msgspec.Struct):
     queued: int
     workers: list[WorkerState]
     past: Counts = msgspec.field(default_factory=Counts)
-    learns: bool = True  # False if nothing can be learned until the server is started again
+    learns: bool = True  # False if nothing can be learned at the moment
+    restarts: int = 0  # of workers that ended or were killed because they did not answer
+    writer: WriterState | None = None  # None until the writer has opened the home
 
 
 class Measured(NamedTuple):
@@ -68,6 +109,17 @@ class Measured(NamedTuple):
     name: str | None
     facts: Facts
     figures: Mapping[str, float]
+
+
+_OF_WRITER: tuple[tuple[str, str, Callable[[WriterState], float | None]], ...] = (
+    (
+        "abound_snapshot_age_seconds",
+        "Seconds since the newest snapshot was written.",
+        lambda state: state.snapshot_age,
+    ),
+    ("abound_snapshot_records", "Records after the newest snapshot.", lambda state: state.snapshot_records),
+    ("abound_disk_free_bytes", "Bytes that the file system of the home has left.", lambda state: state.disk_free),
+)
 
 
 class _Collector:
@@ -79,15 +131,22 @@ class _Collector:
     def collect(self) -> Iterator[Metric]:
         yield from self._requests()
         yield self._gauge("abound_journal_sequence", "The last record of the journal.", lambda facts: facts.last)
-        meaning = "1, or 0 if nothing can be learned until a restart."
+        meaning = "1, or 0 if nothing can be learned at the moment."
         yield self._gauge("abound_journal_learns", meaning, lambda facts: facts.learns)
         yield self._gauge("abound_journal_queued", "Records waiting to be written.", lambda facts: facts.queued)
+        meaning = "Workers that were replaced because they ended or did not answer."
+        restarts = CounterMetricFamily("abound_worker_restarts", meaning, labels=self._labels)
+        for model in self._models:
+            restarts.add_metric(_labels(model), model.facts.restarts)
+        yield restarts
+        yield from self._writers()
         meaning = "The last record that a worker has applied."
         yield self._worker_gauge("abound_worker_sequence", meaning, lambda worker: worker.sequence)
         meaning = "The record that a worker cannot apply, or 0."
         yield self._worker_gauge("abound_worker_unapplied", meaning, lambda worker: worker.unapplied)
         meaning = "Requests waiting for the journal."
         yield self._worker_gauge("abound_worker_waiting", meaning, lambda worker: worker.waiting)
+        yield from self._memory()
         for name in sorted({name for model in self._models for name in model.figures}):
             values = [(_labels(model), model.figures[name]) for model in self._models if name in model.figures]
             yield _gauge(f"abound_model_{name}", f"The model's {name}.", values, self._labels)
@@ -98,6 +157,8 @@ class _Collector:
         labels = [*self._labels, "endpoint"]
         answers = CounterMetricFamily("abound_requests", "Requests answered.", labels=[*labels, "status"])
         seconds = HistogramMetricFamily("abound_request_seconds", "Time to an answer.", labels=labels)
+        meaning = "Requests refused because of their key."
+        refusals = CounterMetricFamily("abound_key_refusals", meaning, labels=[*self._labels, "reason"])
         for model in self._models:
             counts = Counts()
             counts.add_all(model.facts.past)
@@ -106,13 +167,40 @@ class _Collector:
             for endpoint, by_status in sorted(counts.answers.items()):
                 for status, count in sorted(by_status.items()):
                     answers.add_metric([*_labels(model), endpoint, str(status)], count)
-                total, buckets = 0, []
-                for bound, count in zip((*map(str, BUCKETS), "+Inf"), counts.seconds[endpoint], strict=True):
-                    total += count
-                    buckets.append((bound, total))
-                seconds.add_metric([*_labels(model), endpoint], buckets, counts.totals[endpoint])
+                durations = counts.seconds[endpoint]
+                seconds.add_metric([*_labels(model), endpoint], durations.cumulative(), durations.seconds)
+            for reason in REASONS:
+                refusals.add_metric([*_labels(model), reason], counts.refusals.get(reason, 0))
         yield answers
         yield seconds
+        yield refusals
+
+    def _writers(self) -> Iterator[Metric]:
+        """Yield the figures of the writers and their homes."""
+        states = [(_labels(model), model.facts.writer) for model in self._models if model.facts.writer is not None]
+        meaning = "Time of a commit of the journal."
+        commits = HistogramMetricFamily("abound_commit_seconds", meaning, labels=self._labels)
+        for labels, state in states:
+            commits.add_metric(labels, state.commits.cumulative(), state.commits.seconds)
+        yield commits
+        for name, meaning, value in _OF_WRITER:
+            values = [(labels, found) for labels, state in states if (found := value(state)) is not None]
+            yield _gauge(name, meaning, values, self._labels)
+        hashes: list[tuple[list[str], float]] = [
+            ([*labels, *map(str, state.snapshot)], 1.0) for labels, state in states if state.snapshot is not None
+        ]
+        meaning = "The state of the newest snapshot, which is the same on machines that share a journal."
+        yield _gauge("abound_snapshot_state", meaning, hashes, [*self._labels, "journal", "sequence", "hash"])
+
+    def _memory(self) -> Iterator[Metric]:
+        """Yield the memory of the processes; several models share one."""
+        workers = {str(worker.pid): worker.memory for model in self._models for worker in model.facts.workers}
+        known = [([pid], float(memory)) for pid, memory in workers.items() if memory is not None]
+        yield _gauge("abound_worker_memory_bytes", "The private memory of a worker.", known, ["pid"])
+        writers = [model.facts.writer.memory for model in self._models if model.facts.writer is not None]
+        largest = max((memory for memory in writers if memory is not None), default=None)
+        values: list[tuple[list[str], float]] = [] if largest is None else [([], float(largest))]
+        yield _gauge("abound_writer_memory_bytes", "The private memory of the process that writes.", values)
 
     def _gauge(self, name: str, meaning: str, value: Callable[[Facts], float]) -> Metric:
         open_models = [model for model in self._models if model.facts.workers]

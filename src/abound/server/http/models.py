@@ -4,23 +4,26 @@ import html
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
 from abound.server.http import annif, kserve
-from abound.server.http.app import ENDPOINTS, ASGIScope, Authenticator, Receive, Send, place_of
+from abound.server.http.allowances import KeyRefused
+from abound.server.http.app import ENDPOINTS, Authenticator, place_of
+from abound.server.http.asgi import CALLER, ENDPOINT, REASON, ASGIScope, Receive, Send
 from abound.server.http.bodies import State
 from abound.server.http.connections import Address
 from abound.server.http.endpoints import Scope
 from abound.server.http.hosted import Hosted
 from abound.server.http.library import NAME, Library
-from abound.server.http.limits import LEARN_BYTES, read_body
-from abound.server.http.metrics import TEXT, Facts, Measured, exposition
+from abound.server.http.limits import LEARN_BYTES, kept_bytes, read_body
+from abound.server.http.metrics import TEXT, Counts, Facts, Measured, exposition
 from abound.server.http.model_bodies import HostedModel, HostedModels
 from abound.server.http.openapi import openapi_of_models
-from abound.server.http.pages import SAFE, Pages
+from abound.server.http.pages import REFERENCE, SAFE, Pages
 from abound.server.http.problems import MEDIA_TYPE, Header, Problem, busy, problem_of
 from abound.server.memory import private_bytes
 from abound.version import __version__
@@ -30,6 +33,9 @@ API = "/v1/models/"
 PAGES = "/models/"
 DETECT = "/v1/detect-language"
 JSON = b"application/json"
+_OPEN = frozenset(
+    {"/healthz", "/readyz", "/startupz", "/openapi.json", "/v1/", "/v2", "/v2/health/live", "/v2/health/ready"}
+)
 Answer = tuple[int, bytes, bytes]  # status, media type, body
 _About: TypeAlias = Callable[["ModelsApp", Mapping[bytes, bytes]], Awaitable[Answer]]
 
@@ -50,12 +56,13 @@ class ModelsApp:
     def __init__(self, library: Library, authenticator: Authenticator) -> None:
         self._library = library
         self._authenticator = authenticator
-        self._pages = Pages()
+        self._pages = Pages(lambda: openapi_of_models(ENDPOINTS, __version__))
         self._version = __version__
         self.busy: set[Address] = set()
         self.under_way = 0
         self.last_request = 0.0
         self._worker = b"%d" % os.getpid()
+        self._counts = Counts()
         self._document = msgspec.json.encode(openapi_of_models(ENDPOINTS, self._version))
 
     def use(self, busy: set[Address]) -> None:
@@ -88,20 +95,22 @@ class ModelsApp:
                         scope["path"] = "/v1/" + tail
                         await app(scope, receive, send)
                     return
-                answer = await self._about_one(name, scope)
+                with self._counting_refusals():
+                    answer = await self._about_one(name, scope)
             elif (place := place_of(path)) is not None:
                 async with self._library.using(place.model, dict(scope["headers"])) as app:
                     await app(scope, receive, send)
                 return
             elif path == DETECT:
-                answer = await self._detect(scope, receive)
+                with self._counting_refusals():
+                    answer = await self._detect(scope, receive)
             elif path.startswith(PAGES):
                 name, slash, tail = path[len(PAGES) :].partition("/")
                 if not slash:
                     self._library.get(name)
                     await _redirect(send, f"{PAGES}{name}/")
                     return
-                if tail == "" or tail.startswith("static/"):
+                if tail in ("", REFERENCE[1:]) or tail.startswith("static/"):
                     self._library.get(name)
                     scope["path"] = "/" + tail
                     await self._pages(scope, receive, send)
@@ -110,11 +119,12 @@ class ModelsApp:
                     scope["path"] = "/" + tail
                     await app(scope, receive, send)
                 return
-            elif path.startswith("/static/"):
+            elif path == REFERENCE or path.startswith("/static/"):
                 await self._pages(scope, receive, send)
                 return
             else:
-                answer = await self._about_all(path, scope)
+                with self._counting_refusals():
+                    answer = await self._about_all(path, scope)
             status, media_type, body = answer
         except Exception as error:
             problem = problem_of(error)
@@ -123,6 +133,9 @@ class ModelsApp:
                 problem = Problem(500, "an unexpected error occurred; see the server's log")
             status, media_type, body = problem.status, MEDIA_TYPE, problem.body(path.startswith("/v2"))
             headers += problem.headers
+            scope.setdefault(CALLER, problem.who)
+            if isinstance(problem, KeyRefused):
+                scope[REASON] = problem.reason
         headers += ((b"content-type", media_type), (b"content-length", b"%d" % len(body)))
         headers += ((b"x-abound-worker", self._worker), *SAFE)
         if self._library.draining:
@@ -132,14 +145,37 @@ class ModelsApp:
 
     # -- the library itself --------------------------------------------------------------------------
 
+    @contextmanager
+    def _counting_refusals(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyRefused as refused:
+            self._counts.refuse(refused.reason)
+            raise
+
+    def _counted(self, headers: Mapping[bytes, bytes], n_bytes: int = 0) -> AbstractContextManager[None]:
+        """Count a request about the library against the limits of its key, which may be that of a model."""
+        for authenticator in (self._authenticator, *(hosted.authenticator for hosted in self._library)):
+            with suppress(Problem):
+                allowance = authenticator.check(headers, Scope.READ).allowance
+                if allowance is not None:
+                    return allowance.request(n_bytes)
+        return nullcontext()
+
     async def _about_one(self, name: str, scope: ASGIScope) -> Answer:
         headers = dict(scope["headers"])
         method = _method(scope, "GET", "PUT", "DELETE")
+        scope[ENDPOINT] = f"{method} {API}{{model}}"
         if method == "GET":
             hosted = self._library.get(name)
-            hosted.authenticator.check(headers, Scope.READ)
-            return _json(200, _describe(hosted))
-        self._authenticator.check(headers, Scope.ADMIN)
+            scope[CALLER] = hosted.authenticator.check(headers, Scope.READ).who
+            with self._counted(headers):
+                return _json(200, _describe(hosted))
+        scope[CALLER] = self._authenticator.check(headers, Scope.ADMIN).who
+        with self._counted(headers):
+            return await self._change(method, name)
+
+    async def _change(self, method: str, name: str) -> Answer:
         if not NAME.fullmatch(name):
             raise Problem(422, "the name of a model must have 1 to 100 letters, digits, dots, hyphens or underscores")
         if method == "DELETE":
@@ -155,8 +191,11 @@ class ModelsApp:
             if any(endpoint.path == path for endpoint in ENDPOINTS):
                 raise Problem(404, f"this server has several models; use {API}NAME{path.removeprefix('/v1')}")
             raise Problem(404, "there is no such path; /openapi.json lists all paths")
-        _method(scope, "GET")
-        return await answer(self, headers)
+        scope[ENDPOINT] = f"{_method(scope, 'GET')} {path}"
+        if path in _OPEN:
+            return await answer(self, headers)
+        with self._counted(headers):
+            return await answer(self, headers)
 
     async def _list(self, headers: Mapping[bytes, bytes]) -> Answer:
         return _json(200, HostedModels([_describe(hosted) for hosted in self._readable(headers)], private_bytes()))
@@ -169,6 +208,9 @@ class ModelsApp:
             raise busy(503, "the server is shutting down")
         return _json(200, State("ready", 0))
 
+    async def _started(self, _: Mapping[bytes, bytes]) -> Answer:
+        return _json(200, State("started", 0))
+
     async def _metrics(self, headers: Mapping[bytes, bytes]) -> Answer:
         measured = []
         for hosted in self._readable(headers):
@@ -176,6 +218,7 @@ class ModelsApp:
             facts = Facts(0, 0, [], past=hosted.counts) if service is None else await service.facts()
             figures = {"open": float(service is not None), "private_bytes": float(hosted.cost)}
             measured.append(Measured(hosted.name, facts, figures))
+        measured.append(Measured("", Facts(0, 0, [], past=self._counts), {}))  # requests about the library itself
         used = private_bytes()
         return 200, TEXT.encode(), exposition(measured, {} if used is None else {"private_bytes": float(used)})
 
@@ -195,12 +238,13 @@ class ModelsApp:
         return _json(200, annif.api_info(self._version))
 
     async def _detect(self, scope: ASGIScope, receive: Receive) -> Answer:
-        _method(scope, "POST")
+        scope[ENDPOINT] = f"{_method(scope, 'POST')} {DETECT}"
         headers = dict(scope["headers"])
         if not self._readable(headers):
             raise Problem(401, "the languages of a text are detected for callers that may read a model")
-        body = await read_body(receive, headers.get(b"content-length"), LEARN_BYTES)
-        return _json(200, await annif.detected(msgspec.json.decode(body, type=annif.DetectRequest)))
+        with self._counted(headers, kept_bytes(headers, LEARN_BYTES)):
+            body = await read_body(receive, headers.get(b"content-length"), LEARN_BYTES)
+            return _json(200, await annif.detected(msgspec.json.decode(body, type=annif.DetectRequest)))
 
     async def _server(self, _: Mapping[bytes, bytes]) -> Answer:
         return _json(200, kserve.server_metadata(self._version))
@@ -234,6 +278,7 @@ class ModelsApp:
         "/v1/models": _list,
         "/healthz": _health,
         "/readyz": _ready,
+        "/startupz": _started,
         "/metrics": _metrics,
         "/openapi.json": _openapi,
         "/v1/": _info,

@@ -1,13 +1,17 @@
 """The page: static files, sent with a content security policy that allows nothing else."""
 
+import asyncio
 import gzip
 import hashlib
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from abound.server.http.asgi import ENDPOINT
 from abound.server.http.problems import MEDIA_TYPE, Header, Problem
+from abound.server.http.reference import reference_page
 
+REFERENCE = "/docs"
 TYPES = {
     ".html": b"text/html; charset=utf-8",
     ".css": b"text/css; charset=utf-8",
@@ -40,9 +44,16 @@ class _File(NamedTuple):
 
 
 class Pages:
-    """Serve the page's files, which are read once, and answer 404 for everything else."""
+    """Serve the page's files, which are read once, and answer 404 for everything else.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    document : callable, optional
+        Returns the OpenAPI document that `/docs` shows. It is called at the first request of that page.
+    """
+
+    def __init__(self, document: Callable[[], Mapping[str, Any]] | None = None) -> None:
+        self._document = document
         self._files: dict[str, _File] = {}
         for file in files("abound.server").joinpath("page").iterdir():
             media_type = TYPES.get("." + file.name.rpartition(".")[2])
@@ -52,7 +63,7 @@ class Pages:
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:  # noqa: ARG002  ASGI's form
         """Answer one request."""
-        file = self._files.get(scope["path"])
+        file = await self._find(scope["path"])
         body: bytes
         if file is None or scope["method"] not in ("GET", "HEAD"):
             problem = Problem(404, "there is no such path; /openapi.json lists all paths")
@@ -60,6 +71,7 @@ class Pages:
                 problem = Problem(405, "the method must be one of GET, HEAD", {b"allow": b"GET, HEAD"})
             status, body, headers = problem.status, problem.body(), [*problem.headers, (b"content-type", MEDIA_TYPE)]
         else:
+            scope[ENDPOINT] = f"GET {scope['path']}"
             request_headers: dict[bytes, bytes] = dict(scope["headers"])
             status, body, headers = 200, file.body, list(file.headers)
             if file.tag in request_headers.get(b"if-none-match", b""):
@@ -71,6 +83,16 @@ class Pages:
             headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": status, "headers": [*headers, *SAFE]})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    async def _find(self, path: str) -> _File | None:
+        if path == REFERENCE and self._document is not None and path not in self._files:
+            # It takes 0.1 s, in which other requests are answered.
+            self._files[path] = await asyncio.to_thread(_read_reference, self._document)
+        return self._files.get(path)
+
+
+def _read_reference(document: Callable[[], Mapping[str, Any]]) -> _File:
+    return _read(reference_page(document()), TYPES[".html"])
 
 
 def _read(body: bytes, media_type: bytes) -> _File:

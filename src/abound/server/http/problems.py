@@ -35,12 +35,17 @@ class Problem(Exception):  # noqa: N818  the RFC's term
     detail : str
         One sentence: what was wrong, and what would be right.
     headers : mapping, optional
+    who : str, optional
+        The name of the key that is refused, for the log.
     """
 
-    def __init__(self, status: int, detail: str, headers: Mapping[bytes, bytes] | None = None) -> None:
+    def __init__(
+        self, status: int, detail: str, headers: Mapping[bytes, bytes] | None = None, who: str | None = None
+    ) -> None:
         super().__init__(status, detail)
         self.status = status
         self.detail = detail
+        self.who = who
         self.headers: Iterable[Header] = tuple((headers or {}).items())
 
     def body(self, as_error: bool = False) -> bytes:

@@ -216,9 +216,19 @@ async def reopen(call: Call[HeldRequest]) -> NextText:
 
 async def decide(call: Call[DecideRequest]) -> Decided:
     """Teach the decisions on a text once, and mark it as done."""
-    asked, service = call.request, call.service
+    asked = call.request
     content = Content(asked.accepted, asked.rejected, asked.added, asked.skip, asked.none_fits)
     _check(content)
+    # Before the decision is stored: it would be taught later if it were only refused afterwards.
+    with call.learning(0 if asked.skip else 1) as learning:
+        decided = await _decide(call, content)
+        if learning is not None and (decided.record is None or decided.repeated):
+            learning.give_back()
+    return decided
+
+
+async def _decide(call: Call[DecideRequest], content: Content) -> Decided:
+    asked, service = call.request, call.service
     holder = Holder(asked.holder, call.caller.who)
     teaches = partial(_lesson, service.replica)
     item, decision = await _used(

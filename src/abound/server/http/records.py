@@ -110,7 +110,7 @@ async def forget(call: Call[ExcludeRequest]) -> Learned:
 
 async def _exclude(call: Call[ExcludeRequest], record: Undo | Forget) -> Learned:
     try:
-        receipt = await call.service.change(record, call.key or call.request.key, call.origin)
+        receipt = await call.change(record, call.key or call.request.key)
     except JournalError as error:
         if type(error) is JournalError:  # such as a record that is no longer kept
             raise Problem(422, str(error)) from None

@@ -7,7 +7,7 @@ from abound.store.journal.records import Refit
 
 async def refit(call: Call[RefitRequest]) -> Learned:
     """Replay all records on a base model of the home, and switch to the result."""
-    receipt = await call.service.change(Refit(call.request.base), call.key, call.origin)
+    receipt = await call.change(Refit(call.request.base), call.key)
     return Learned(receipt.sequence, receipt.repeated)
 
 

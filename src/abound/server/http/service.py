@@ -2,19 +2,25 @@
 
 import asyncio
 import os
+import shutil
+import time
 from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
+from abound.errors import ModelError
 from abound.server.home import SERVED_SUFFIX, Home
-from abound.server.http.metrics import Counts, Facts, WorkerState
+from abound.server.http.metrics import Counts, Facts, SnapshotState, WorkerState, WriterState
 from abound.server.http.problems import Problem, busy
 from abound.server.http.settling import Settler
+from abound.server.memory import private_bytes
 from abound.server.queues import QUEUES, Queues
 from abound.server.replica import Replica
 from abound.server.writer import Writer
+from abound.store.directory import MANIFEST, read_manifest
 from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import CONTROLS, Control, EditLabels, Learn, Record
 from abound.texts import n_characters
@@ -27,6 +33,7 @@ MAX_BATCHES = 4  # that are ranked concurrently; their answers are large
 MAX_WAITING_BATCHES = 32
 MAX_EXTRACTIONS = 2  # files that are read concurrently, in a process each
 MAX_LISTINGS = 2  # requests for records that read the journal concurrently
+MAX_BEHIND = 100  # requests of a process that wait for records which its copy of a shared journal does not have
 MAX_QUEUEING = 4  # requests that use the file of the queues concurrently
 MAX_FILES = 8  # that arrive, wait or are read
 MAX_WAIT_SECONDS = 5.0  # for a sequence, or for an answer of the writer
@@ -37,15 +44,19 @@ WRITER_SILENT = "the writer process does not answer"
 
 
 class JournalClient(Protocol):
-    """Access to the journal; `path` is its file, and `token` distinguishes it from all others."""
+    """Access to the journal; `path` is its file, and `token` distinguishes it from all others.
+
+    If `is_shared`, other machines write to it, too.
+    """
 
     closed: bool
+    is_shared: bool
     path: Path
     token: str
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing can be learned until the server is started again, or None."""
+        """Why nothing can be learned at the moment, or None."""
 
     def submit(self, record: Record, key: str | None, origin: Origin) -> Awaitable[Receipt]:
         """Write a record."""
@@ -58,6 +69,9 @@ class JournalClient(Protocol):
 
     def check(self) -> None:
         """Raise JournalUnavailable if the writer does not answer."""
+
+    def check_ready(self) -> None:
+        """Do the same, and raise Problem if a worker does not answer."""
 
 
 class Service:
@@ -91,6 +105,7 @@ class Service:
         self.draining = False
         self.waiting = 0
         self.waiting_bytes = 0
+        self._n_behind = 0
         self.counts = Counts() if counts is None else counts
         self._batches = asyncio.Semaphore(MAX_BATCHES)
         self._n_batches = 0
@@ -119,11 +134,12 @@ class Service:
     def state(self) -> WorkerState:
         """Return the state of this process."""
         sequence, is_stuck = self.replica.sequence, self.replica.unapplied is not None
-        return WorkerState(os.getpid(), sequence, self.waiting, self.counts, sequence + 1 if is_stuck else 0)
+        unapplied = sequence + 1 if is_stuck else 0
+        return WorkerState(os.getpid(), sequence, self.waiting, self.counts, unapplied, private_bytes())
 
     @property
     def refusal(self) -> str | None:
-        """Why this process can learn nothing until the server is started again, or None."""
+        """Why this process can learn nothing at the moment, or None."""
         unapplied = self.replica.unapplied
         return self.journal_client.refusal if unapplied is None else str(unapplied)
 
@@ -216,12 +232,27 @@ class Service:
         try:
             async with _timeout(MAX_WAIT_SECONDS, WRITER_SILENT):
                 last = await self.journal_client.last()
-            if sequence > last:
+            is_missing = sequence > last
+            if is_missing and self.journal_client.is_shared:  # another machine may have written it just now
+                is_missing = not await self._copied(sequence)
+            if is_missing and self.refusal is not None:  # the database is away, and may have it
+                raise busy(503, f"this server is at record {last} and cannot copy later ones: {self.refusal}")
+            if is_missing:
                 raise Problem(412, f"the journal ends at record {last}; there is no record {sequence} yet")
             if not await self._applied(sequence):
                 raise busy(503, f"record {sequence} is not applied yet; this process is at {self.replica.sequence}")
         finally:
             self.waiting -= 1
+
+    async def _copied(self, sequence: int) -> bool:
+        """Wait for a record that another machine may have written; return whether this process has applied it."""
+        if self._n_behind >= MAX_BEHIND:
+            raise busy(503, f"{self._n_behind} requests are waiting for records of other machines; try again")
+        self._n_behind += 1
+        try:
+            return await self._applied(sequence)
+        finally:
+            self._n_behind -= 1
 
     async def _applied(self, sequence: int) -> bool:
         if self.replica.sequence >= sequence:
@@ -263,6 +294,29 @@ def submit_to(writer: Writer, record: Record, key: str | None, origin: Origin) -
     return writer.submit(record, key, origin)
 
 
+def facts_of(writer: Writer, workers: list[WorkerState], past: Counts, restarts: int = 0) -> Facts:
+    """Return the state of a writer and its home, and of workers, of which some were replaced."""
+    home, snapshots = writer.home, writer.home.snapshots()
+    newest, age, free = max(snapshots, default=0), None, None
+    with suppress(OSError):  # it may be removed meanwhile
+        age = max(0.0, time.time() - home.snapshot_path(newest).stat().st_mtime)
+    with suppress(OSError):
+        free = shutil.disk_usage(home.path).free
+    last = writer.journal.last
+    state = WriterState(writer.commits, private_bytes(), max(0, last - newest), age, free)
+    with suppress(ModelError, OSError):
+        path = home.snapshot_path(newest)
+        hashed = _state_hash(path, (path / MANIFEST).stat().st_mtime_ns)
+        state.snapshot = SnapshotState(writer.journal.id, newest, hashed)
+    return Facts(last, writer.queued, workers, past, writer.refusal is None, restarts, state)
+
+
+@lru_cache(maxsize=256)  # of several models
+def _state_hash(snapshot: Path, _written: int) -> str:
+    """Return the state hash of a snapshot, which is read once after it was written."""
+    return str(read_manifest(snapshot)["state_hash"])
+
+
 def _retrieve(answer: "asyncio.Future[Receipt]") -> None:
     """Read the error of a change that nobody waits for any more, so that it is not reported as lost."""
     if not answer.cancelled():
@@ -275,12 +329,13 @@ class LocalJournalClient:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self.closed = writer.closed
+        self.is_shared = writer.journal.is_shared
         self.path = writer.journal.path
         self.token = writer.journal.token
 
     @property
     def refusal(self) -> str | None:
-        """Why nothing can be learned until the server is started again, or None."""
+        """Why nothing can be learned at the moment, or None."""
         return None if self._writer.refusal is None else str(self._writer.refusal)
 
     def submit(self, record: Record, key: str | None, origin: Origin) -> Awaitable[Receipt]:
@@ -293,7 +348,10 @@ class LocalJournalClient:
 
     async def facts(self, own: WorkerState) -> Facts:
         """Return the state of this process."""
-        return Facts(self._writer.journal.last, self._writer.queued, [own], learns=self._writer.refusal is None)
+        return facts_of(self._writer, [own], Counts())
 
     def check(self) -> None:
         """Do nothing: the writer is a thread of this process."""
+
+    def check_ready(self) -> None:
+        """Do nothing: there is one process."""

@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from abound.server.home import SERVED_SUFFIX, UNDO_RECORDS
+from abound.server.http.access import AccessLog
 from abound.server.http.app import Authenticator
 from abound.server.http.connections import MAX_PER_CLIENT
 from abound.server.http.endpoints import Caller, Scope
 from abound.server.http.keys import KeyAuthenticator, KeyFile, LoopbackAuthenticator, UserHeader, is_loopback
+from abound.server.http.logs import LogSettings
+from abound.server.http.observing import Observer
 from abound.server.http.problems import Problem
-from abound.server.writer import SNAPSHOT_EVERY
+from abound.server.http.traces import Tracer
+from abound.server.snapshots import SNAPSHOT_EVERY
 
 OPENREFINE = ("http://127.0.0.1:3333", "http://localhost:3333")  # where OpenRefine listens unless it is told otherwise
 ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-fA-F:]+\](:[0-9]{1,5})?")
@@ -23,6 +27,8 @@ class Settings:
     """The settings of a server; `quality` is a file that `abound evaluate --per-label-csv` wrote.
 
     `undo_records` and `keep_days` are those of a `Writer`. `origins` may read answers for OpenRefine from a browser.
+    `journal` is the URL of a database with a journal that several machines share, and `snapshots` where they find
+    snapshots.
     """
 
     home: str
@@ -39,11 +45,32 @@ class Settings:
     user_header: str | None = None
     name: str | None = None  # of the model, for people
     origins: tuple[str, ...] = OPENREFINE
+    logs: LogSettings = field(default_factory=LogSettings)
+    traces: bool = False  # whether spans are sent to an OpenTelemetry collector
+    journal: str | None = None
+    snapshots: str | None = None
 
     def __post_init__(self) -> None:
         for origin in self.origins:
             if not ORIGIN.fullmatch(origin):
                 raise ValueError(f"--allow-origin must be an origin such as http://localhost:3333, got {origin!r}")
+        if self.journal and not self.journal.startswith(("postgresql://", "postgres://")):
+            raise ValueError("--journal must be the URL of a database, such as postgresql://host/database")
+        if self.snapshots is not None and self.journal is None:
+            raise ValueError("--snapshots is where several machines find snapshots; it needs --journal")
+        if self.journal and self.keep_days is not None and self.snapshots is None:
+            raise ValueError(
+                "--keep-days with --journal needs --snapshots, because a new machine cannot replay all records"
+            )
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other machines write to the journal, too."""
+        return self.journal is not None
+
+    def for_worker(self) -> "Settings":
+        """Return the settings of a process that does not write; they have no password."""
+        return self if self.journal is None else replace(self, journal="", snapshots=None)
 
 
 @dataclass(frozen=True)
@@ -66,6 +93,14 @@ class LibrarySettings:
     each: Settings
     folder: str | None = None
     memory: int | None = None
+
+
+def observers_of(settings: Settings) -> list[Observer]:
+    """Return what notes the requests of this process."""
+    observers: list[Observer] = [AccessLog(settings.logs)]
+    if settings.traces:
+        observers.append(Tracer())
+    return observers
 
 
 def authenticator_of(settings: Settings, library: str | None = None) -> Authenticator:

@@ -2,16 +2,16 @@
 
 import asyncio
 import gc
-import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from abound.server.http.app import ASGIScope, Receive, Send
+from abound.server.http.asgi import ASGIScope, Receive, Send
 from abound.server.http.bodies import State
 from abound.server.http.connections import Address
+from abound.server.http.observing import Observer, Watch
 from abound.server.http.problems import MEDIA_TYPE, Header, busy
 from abound.server.replay import Progress
 from abound.server.replica import Replica
@@ -46,7 +46,12 @@ Opened = TypeVar("Opened", bound=Closable)
 
 
 class Gate:
-    """Report the progress of the start until the application can answer.
+    """Report the progress of the start until the application can answer; every answer gets a request id.
+
+    Parameters
+    ----------
+    observers : iterable of Observer
+        They learn of every answered request.
 
     Attributes
     ----------
@@ -56,7 +61,8 @@ class Gate:
         The peers whose requests are being answered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        self._watch = Watch(observers)
         self.applied = 0
         self.last = 0
         self.busy: set[Address] = set()
@@ -88,11 +94,15 @@ class Gate:
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if self._app is not None:
-            await self._app(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            return
+        if scope["type"] == "http":
+            await self._watch.answer(self._answer if self._app is None else self._app, scope, receive, send)
+
+    def close(self) -> None:
+        """Finish the observers, after the last request."""
+        self._watch.close()
+
+    async def _answer(self, scope: ASGIScope, receive: Receive, send: Send) -> None:  # noqa: ARG002  ASGI's form
+        """Answer one request while the server is starting."""
         headers: list[Header] = []
         if scope["path"] == "/healthz":  # only asks whether the process is alive
             status, media_type, body = 200, b"application/json", msgspec.json.encode(State("starting", self.applied))
@@ -167,11 +177,15 @@ class Opening(Generic[Opened]):
         if not self.future.done():
             self.future.set_exception(error)
 
-    async def close(self) -> None:
-        """Close what was opened, or cancel the opening."""
+    async def close(self) -> bool:
+        """Close what was opened, or cancel the opening; return False if it continues, and only its process can end it.
+
+        That loses nothing: nothing was acknowledged yet, and a journal stays intact when its process ends.
+        """
         self._is_cancelled = True
         await asyncio.wait([self.future], timeout=GIVE_UP_SECONDS)
         if not self.future.done():
-            os._exit(0)  # nothing was acknowledged yet, and a journal stays intact when its process ends
+            return False
         if self.future.exception() is None:
             await asyncio.to_thread(self.future.result().close)
+        return True

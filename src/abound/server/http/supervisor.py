@@ -19,10 +19,10 @@ import msgspec
 
 from abound.errors import JournalUnavailable
 from abound.server.http.link import FROM_WORKER, Applied, Known, Link, Refused, Report, Submit, Written
-from abound.server.http.listener import refuse_connections
 from abound.server.http.metrics import Counts, Facts, WorkerState
-from abound.server.http.service import submit_to
+from abound.server.http.service import facts_of, submit_to
 from abound.server.http.settings import Settings
+from abound.server.http.sockets import refuse_connections
 from abound.server.http.starting import Opening
 from abound.server.replay import Progress
 from abound.server.writer import Writer
@@ -33,6 +33,7 @@ LOG = logging.getLogger(__name__)
 DRAIN_SECONDS = 20.0  # after which workers that have not ended are killed
 SETTLED_SECONDS = 5.0  # a worker that ends earlier is replaced after a pause
 BEAT_SECONDS = 1.0
+UNREADY_SECONDS = 3.0  # after which a silent worker makes the server not ready
 HUNG_SECONDS = 7.0  # after which a silent worker is killed
 STARTING_SECONDS = 60.0  # the same while it opens the home, which may block the interpreter for long
 QUIET_SECONDS = 5.0  # for which a replacement lets clients wait, before it tells them to retry
@@ -51,15 +52,24 @@ class Supervisor:
     settings : Settings
     listeners : list of sockets
         One per worker.
+    quiet : float
+        Seconds for which clients wait during the start, before workers tell them to retry.
     """
 
     def __init__(
-        self, open_writer: Callable[[Progress], Writer], settings: Settings, listeners: list[socket.socket]
+        self,
+        open_writer: Callable[[Progress], Writer],
+        settings: Settings,
+        listeners: list[socket.socket],
+        quiet: float = 0.0,
     ) -> None:
         self._open_writer = open_writer
         self._writer: Writer | None = None
         self._settings = settings
         self._listeners = listeners
+        self._quiet = quiet
+        self._restarts = 0
+        self._unready: str | None = None
         self._links: dict[int, Link] = {}
         self._states: dict[int, WorkerState] = {}
         self._last_message: dict[int, float] = {}
@@ -70,11 +80,11 @@ class Supervisor:
         self._is_announcing = False
         self._loop = asyncio.get_running_loop()
 
-    async def run(self, ready: Callable[[], None]) -> None:
-        """Serve until `stop`; `ready` is called when all workers answer."""
+    async def run(self, ready: Callable[[], None]) -> bool:
+        """Serve until `stop`; `ready` is called when all workers answer. Return whether the home is closed."""
         workers = [self._loop.create_task(self._keep_running(slot)) for slot in range(len(self._listeners))]
         beating = self._loop.create_task(self._beat())
-        opening = Opening(self._open_writer, lambda *_: None)
+        opening, is_closed = Opening(self._open_writer, lambda *_: None), True
         try:
             await self._while_running(opening.future)
             if opening.future.done():
@@ -87,7 +97,8 @@ class Supervisor:
             self._stopping.set()
             await self._end(workers)
             beating.cancel()
-            await opening.close()
+            is_closed = await opening.close()
+        return is_closed
 
     async def _while_running(self, awaited: "asyncio.Future[Any]") -> None:
         """Wait for a future or for `stop`."""
@@ -130,7 +141,7 @@ class Supervisor:
             self._processes[slot] = process
             link = self._links[slot] = await Link.over(ours)
             if self._writer is not None:
-                link.send(_applied(self._writer))
+                link.send(_applied(self._writer, self._unready))
             await self._listen(slot, link)
             code = await asyncio.to_thread(process.wait)
             del self._links[slot], self._processes[slot]
@@ -139,14 +150,15 @@ class Supervisor:
                 self._past.add_all(ended.counts)
             link.close()
             if not self._stopping.is_set():
+                self._restarts += 1
                 LOG.error("worker %d ended with code %d; another one replaces it", process.pid, code)
                 if time.monotonic() - started < SETTLED_SECONDS:
                     await asyncio.sleep(1.0)
 
     def _start(self, listener: socket.socket, link: socket.socket) -> "subprocess.Popen[bytes]":
         sockets = (listener.fileno(), link.fileno())
-        settings = msgspec.json.encode(self._settings).decode()
-        quiet = QUIET_SECONDS if self._ready.is_set() else 0.0
+        settings = msgspec.json.encode(self._settings.for_worker()).decode()
+        quiet = QUIET_SECONDS if self._ready.is_set() else self._quiet
         command = [sys.executable, "-m", "abound.server.http.worker", settings, *map(str, sockets), str(quiet)]
         # A terminal sends Ctrl-C to all processes. Workers inherit the blocked signal, so only this process ends them.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -174,11 +186,12 @@ class Supervisor:
         while True:
             due = time.monotonic() + BEAT_SECONDS
             await asyncio.sleep(BEAT_SECONDS)
-            if self._writer is not None:
-                self._announce()
             now = time.monotonic()
             if now > due + LATE_SECONDS:  # this process was stopped, and has not read their messages yet
                 self._last_message = dict.fromkeys(self._last_message, now)
+            self._unready = self._silent_worker(now)
+            if self._writer is not None:
+                self._announce()
             for slot, process in self._processes.items():
                 silent = now - self._last_message[slot]
                 if silent > (HUNG_SECONDS if slot in self._states else STARTING_SECONDS):
@@ -186,12 +199,20 @@ class Supervisor:
                     process.kill()
                     self._last_message[slot] = now
 
+    def _silent_worker(self, now: float) -> str | None:
+        """Return which worker does not answer, in a sentence."""
+        for slot, process in self._processes.items():
+            silent = now - self._last_message[slot]
+            if slot in self._states and silent > UNREADY_SECONDS:
+                return f"worker {process.pid} has not answered for {silent:.0f} seconds"
+        return None
+
     def facts(self) -> Facts:
         """Return the state of the writer and of all workers."""
         states, writer = list(self._states.values()), self._writer
         if writer is None:
-            return Facts(0, 0, states, self._past, learns=False)
-        return Facts(writer.journal.last, writer.queued, states, self._past, learns=writer.refusal is None)
+            return Facts(0, 0, states, self._past, learns=False, restarts=self._restarts)
+        return facts_of(writer, states, self._past, self._restarts)
 
     # -- records -------------------------------------------------------------------------------------
 
@@ -220,11 +241,11 @@ class Supervisor:
     def _announce(self) -> None:
         self._is_announcing = False
         if self._writer is not None:
-            message = _applied(self._writer)
+            message = _applied(self._writer, self._unready)
             for link in self._links.values():
                 link.send(message)
 
 
-def _applied(writer: Writer) -> Applied:
+def _applied(writer: Writer, unready: str | None) -> Applied:
     refusal = None if writer.refusal is None else str(writer.refusal)
-    return Applied(writer.replica.sequence, refusal, writer.journal.token)
+    return Applied(writer.replica.sequence, refusal, writer.journal.token, unready)

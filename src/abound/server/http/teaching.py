@@ -14,7 +14,7 @@ async def learn(call: Call[LearnRequest]) -> Learned:
     check_text(request.text)
     check_fields(call.service.replica.tagger, request.text)
     record = Learn(request.text, request.accepted, request.rejected, request.added, request.labels_are)
-    receipt = await call.service.learn(record, call.key or request.key, call.origin)
+    receipt = await call.learn(record, call.key or request.key)
     return Learned(receipt.sequence, receipt.repeated, list(receipt.new_labels), dict(receipt.resolved))
 
 
@@ -26,7 +26,7 @@ async def feedback(call: Call[FeedbackRequest]) -> Noted:
         check_text(text)
         check_fields(call.service.replica.tagger, text)
     record = BandFeedback(request.label, request.score, request.shown, request.wanted, text)
-    receipt = await call.service.learn(record, call.key, call.origin)
+    receipt = await call.learn(record, call.key)
     return Noted(receipt.sequence)
 
 

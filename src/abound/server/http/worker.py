@@ -25,9 +25,12 @@ from abound.server.home import Home
 from abound.server.http.app import make_app
 from abound.server.http.link import FROM_WRITER, Applied, Known, Link, Refused, Report, Starting, Submit, Written
 from abound.server.http.listener import Drain, HttpServer
+from abound.server.http.logs import configure
 from abound.server.http.metrics import Facts, WorkerState
+from abound.server.http.problems import busy
 from abound.server.http.service import Service
-from abound.server.http.settings import Settings, authenticator_of
+from abound.server.http.settings import Settings, authenticator_of, observers_of
+from abound.server.http.sockets import accept_connections
 from abound.server.http.starting import Gate, Opening, warm
 from abound.server.replay import Progress
 from abound.store.journal import Origin, Receipt
@@ -50,13 +53,16 @@ class RemoteJournalClient:
     journal_end : int
         The sequence of the last record, as last reported by the writer.
     refusal : str or None
-        Why nothing can be learned until the server is started again, as last reported by the writer.
+        Why nothing can be learned at the moment, as last reported by the writer.
+    unready : str or None
+        Which worker does not answer, as last reported by the writer.
     token : str
         That of the journal, as reported by the writer; "" until it has opened the home.
     """
 
-    def __init__(self, link: Link, path: Path, *, closed: bool) -> None:
+    def __init__(self, link: Link, path: Path, *, closed: bool, is_shared: bool = False) -> None:
         self._link = link
+        self.is_shared = is_shared
         self._numbers = itertools.count()
         self._receipts: dict[int, asyncio.Future[Receipt]] = {}
         self._facts: dict[int, asyncio.Future[Facts]] = {}
@@ -65,6 +71,7 @@ class RemoteJournalClient:
         self._writer_open = asyncio.Event()
         self.journal_end = 0
         self.refusal: str | None = None
+        self.unready: str | None = None
         self.closed = closed
         self.path = path
         self.token = ""
@@ -76,6 +83,12 @@ class RemoteJournalClient:
             raise JournalUnavailable(f"the writer process has not answered for {silent:.0f} seconds")
         if self._link.unsent > MAX_UNSENT:
             raise JournalUnavailable("the writer process does not read its messages")
+
+    def check_ready(self) -> None:
+        """Raise JournalUnavailable if the writer is silent, and Problem if a worker is."""
+        self.check()
+        if self.unready is not None:
+            raise busy(503, self.unready)
 
     def submit(self, record: Record, key: str | None, origin: Origin) -> Awaitable[Receipt]:
         """Write a record."""
@@ -123,6 +136,7 @@ class RemoteJournalClient:
             match message:
                 case Applied():
                     self.journal_end, self.refusal, self.token = message.sequence, message.refusal, message.token
+                    self.unready = message.unready
                     self._writer_open.set()
                     applied(message.sequence)
                 case Written():
@@ -214,27 +228,33 @@ class Worker:
         self._settings = settings
         self._quiet = quiet
         self._link = link
-        self._journal_client = RemoteJournalClient(link, Home(settings.home).journal_path, closed=settings.closed)
-        self._gate = Gate()
+        self._journal_client = RemoteJournalClient(
+            link, Home(settings.home).journal_path, closed=settings.closed, is_shared=settings.is_shared
+        )
+        self._gate = Gate(observers_of(settings))
+        self._listener = listener
         self._server = HttpServer(self._gate, listener, settings.client_connections)
         self._follower: FollowerThread | None = None
         self._started = time.monotonic()
         self._ending: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
-        drain = Drain(self._gate, self._server, listener)
-        self._loop.add_signal_handler(signal.SIGTERM, drain.begin)
+        self._drain = Drain(self._gate, self._server, listener)
+        self._loop.add_signal_handler(signal.SIGTERM, self._drain.begin)
 
     async def work(self) -> None:
         """Serve until a signal comes or the writer ends."""
         tasks = [self._loop.create_task(self._listen()), self._loop.create_task(self._journal_client.report())]
         opening = Opening(self._open, self._gate.update)
         starting = self._loop.create_task(self._start(opening))
-        await asyncio.wait([starting], timeout=self._quiet)
+        await self._drain.let_wait(starting, self._quiet)
+        if not self._drain.begun.is_set():
+            accept_connections(self._listener)  # a worker that was ended in this slot has refused them
         serving = self._loop.create_task(self._server.serve())
         await asyncio.wait([serving, starting], return_when=asyncio.FIRST_COMPLETED)
         if starting.done() and starting.exception() is not None:
             os._exit(_failed(starting.exception()))
         await serving
+        self._gate.close()
         for task in [*tasks, starting]:
             task.cancel()
         self._link.close()
@@ -297,8 +317,8 @@ async def _work(settings: Settings, listener: socket.socket, end: socket.socket,
 
 
 def _main(settings: str, listener: str, link: str, quiet: str) -> None:
-    logging.basicConfig(level=logging.WARNING, format="abound: %(message)s")
     decoded = msgspec.json.decode(settings, type=Settings)
+    configure(decoded.logs)
     ours, end = socket.socket(fileno=int(listener)), socket.socket(fileno=int(link))
     asyncio.run(_work(decoded, ours, end, float(quiet)))
     logging.shutdown()

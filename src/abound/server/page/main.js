@@ -68,7 +68,7 @@ function refresh() {
 function drawFoot() {
   if (info.rows === undefined) return;
   fill(byId("foot"), info.name && h("span", {}, bdi(info.name), info.fitted && ` of ${dayOf(info.fitted)}`), h("span", {}, `${plural(info.rows, "text")} · ${plural(info.labels, "label")} · ${plural(info.features, "word and pair", "words and pairs")}`),
-    h("span", {}, `revision ${count(Math.max(api.sequence(), info.sequence ?? 0))}`), h("span", {}, `abound ${info.version ?? ""}`));
+    h("span", {}, `revision ${count(Math.max(api.sequence(), info.sequence ?? 0))}`), h("span", {}, `abound ${info.version ?? ""}`), h("a", { href: "docs" }, "HTTP API"));
 }
 
 let trouble = "";

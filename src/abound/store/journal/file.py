@@ -31,7 +31,6 @@ DAMAGE = (
 UNAVAILABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL)
 MAX_ROW_BYTES = 2 * MAX_BYTES  # of a record with its metadata; the journal never writes a longer one
 SETTINGS = (
-    "synchronous=FULL",
     "fullfsync=1",
     "checkpoint_fullfsync=1",
     "trusted_schema=0",
@@ -40,8 +39,23 @@ SETTINGS = (
 )
 
 
+def sharing_path(path: str | os.PathLike[str]) -> Path:
+    """Return the file beside a journal that names the database which it is a copy of."""
+    return Path(path).with_suffix(".shared")
+
+
+def shared_with(path: str | os.PathLike[str]) -> str | None:
+    """Return the name of the database that a journal is a copy of, without a password; None if it is no copy."""
+    try:
+        return sharing_path(path).read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+
+
 class JournalFile(Closing):
     """A journal's file, opened for reading or as its only writer."""
+
+    synchronous = "FULL"  # when SQLite's commits are on disk: at once
 
     def __init__(self, path: str | os.PathLike[str], *, write: bool) -> None:
         self.path = Path(path)
@@ -135,7 +149,7 @@ class JournalFile(Closing):
 
     def _read_state(self) -> None:
         """Read the description and the last record of the journal."""
-        for pragma in SETTINGS:
+        for pragma in (f"synchronous={self.synchronous}", *SETTINGS):
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
         with self._reading():

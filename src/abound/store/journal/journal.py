@@ -13,11 +13,12 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
-from abound.errors import DamagedJournal, JournalError, JournalUnavailable, ReusedKey
+from abound.errors import DamagedJournal, JournalError, JournalUnavailable
+from abound.store.journal.appending import End, known_sequence, make_group
 from abound.store.journal.checksums import digest_of
 from abound.store.journal.clock import wall_time
-from abound.store.journal.file import JournalFile
-from abound.store.journal.reading import JournalReader
+from abound.store.journal.file import JournalFile, shared_with
+from abound.store.journal.reading import CopySource, JournalReader
 from abound.store.journal.records import MAX_REASON, Forget, Record, control_of, encode_record
 from abound.store.journal.rows import (
     FORGOTTEN_DIGEST,
@@ -70,9 +71,16 @@ class Journal(JournalReader):
     >>> journal.close()
     """
 
+    is_shared = False  # whether other machines append, too
+
     def __init__(self, path: str | os.PathLike[str], *, write: bool = False, verify: bool = True) -> None:
         if not os.path.isfile(path):
             raise JournalError(f"{path} is not a journal: there is no such file")
+        shared = shared_with(path)
+        if write and shared is not None and not self.is_shared:
+            raise JournalError(
+                f"{path} is a copy of the journal in {shared}; only `abound serve --journal` writes to it"
+            )
         super().__init__(path, write=write)
         try:
             with self._translate_errors():
@@ -102,7 +110,7 @@ class Journal(JournalReader):
         return journal
 
     @classmethod
-    def write_copy(cls, path: str | os.PathLike[str], meta: Meta, rows: Iterable[Row], source: JournalReader) -> int:
+    def write_copy(cls, path: str | os.PathLike[str], meta: Meta, rows: Iterable[Row], source: CopySource) -> int:
         """Write a new journal of rows that were verified, with the other tables of a source; return the last record."""
         journal = cls.__new__(cls)
         JournalFile.__init__(journal, path, write=True)
@@ -110,7 +118,7 @@ class Journal(JournalReader):
             journal.make(meta.key_life, meta)
             return journal.copy_rows(rows, source)
 
-    def copy_rows(self, rows: Iterable[Row], source: JournalReader) -> int:
+    def copy_rows(self, rows: Iterable[Row], source: CopySource) -> int:
         """Write rows that were verified to an empty journal, with the other tables of a source."""
         with self._translate_errors(), self._writing():
             last = self._read_meta().base
@@ -151,19 +159,7 @@ class Journal(JournalReader):
         ).fetchone()
         if row is None:
             return None
-        key_row = KeyRow(*row)
-        if not key_row.is_intact():
-            raise DamagedJournal(f"the idempotency key {key!r} of {self.path} does not match its checksum")
-        if self._is_expired(key_row.time, now):
-            return None
-        if key_row.digest == FORGOTTEN_DIGEST:
-            raise ReusedKey(f"the idempotency key belongs to record {key_row.sequence}, which was forgotten")
-        if key_row.digest != digest:
-            raise ReusedKey(
-                f"the idempotency key {key.decode(errors='replace')!r} belongs to record {key_row.sequence}, "
-                "which has other content; use a new key for a new record"
-            )
-        return key_row.sequence
+        return known_sequence(KeyRow(*row), digest, now - self.key_life * 1_000_000, self.path)
 
     def append(self, entries: "Sequence[Entry | tuple[Record, str | None]]") -> list[Receipt]:
         """Append records in one commit; they are on disk when this returns.
@@ -192,7 +188,8 @@ class Journal(JournalReader):
         self._check_writes()
         with self._translate_errors():
             now, wall = self._clock.now(), wall_time()
-            rows, keys, receipts = self._prepare(entries, now, wall)
+            end = End(self._last, self._last_checksum)
+            rows, keys, receipts = make_group(entries, end, now, wall, lambda key, digest: self._find(key, digest, now))
             if rows:
                 with self._writing():
                     self._insert(rows, keys)
@@ -205,33 +202,6 @@ class Journal(JournalReader):
     def _check_writes(self) -> None:
         if not self.writes:
             raise JournalError(f"{self.path} was opened for reading; open it with write=True")
-
-    def _prepare(
-        self, entries: Sequence[Entry], now: int, wall: int
-    ) -> tuple[list[Row], dict[bytes, KeyRow], list[Receipt]]:
-        rows: list[Row] = []
-        keys: dict[bytes, KeyRow] = {}
-        receipts: list[Receipt] = []
-        previous = self._last_checksum
-        for record, given, origin, sent in entries:
-            key, payload = encode_key(given), encode_record(record)
-            digest = digest_of(payload if sent is None else encode_record(sent))
-            if key is not None:
-                known = keys.get(key)
-                if known is not None and known.digest != digest:
-                    raise ReusedKey(f"the idempotency key {given!r} was used for two records")
-                existing = self._find(key, digest, now) if known is None else known.sequence
-                if existing is not None:
-                    receipts.append(Receipt(existing, True))
-                    continue
-            sequence = self._last + len(rows) + 1
-            row = Row.of(sequence, wall, key, origin.encode(), payload).with_checksum(previous)
-            rows.append(row)
-            if key is not None:
-                keys[key] = KeyRow.of(key, sequence, now, digest)
-            receipts.append(Receipt(sequence, False))
-            previous = row.checksum
-        return rows, keys, receipts
 
     def _insert(self, rows: list[Row], keys: dict[bytes, KeyRow]) -> None:
         self._connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
@@ -260,6 +230,15 @@ class Journal(JournalReader):
         with self._translate_errors(), self._writing():
             self._write_meta(self._read_meta())
             self._connection.execute("INSERT INTO skip VALUES (?, ?, ?, ?, ?)", row)
+
+    def copy_skips(self, rows: Iterable[SkipRow]) -> None:
+        """Write skips that were verified."""
+        with self._translate_errors(), self._writing():
+            self._connection.executemany("INSERT INTO skip VALUES (?, ?, ?, ?, ?)", list(rows))
+
+    def pull(self) -> int:
+        """Return the last record; a journal that several servers share copies new records first."""
+        return self._last
 
     # -- compacting ----------------------------------------------------------------------------------
 

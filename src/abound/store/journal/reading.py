@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from abound.errors import CompactedAway, DamagedJournal
 from abound.store.journal.archive import Archive, rows_after
@@ -43,6 +43,19 @@ class Lineage(NamedTuple):
     def upto(self, sequence: int) -> "Lineage":
         """Return the lineage of a state at a sequence, which later exclusions cannot concern."""
         return self._replace(excluded=tuple(number for number in self.excluded if number <= sequence))
+
+
+class CopySource(Protocol):
+    """A journal whose rows are copied: its tables besides that of the records."""
+
+    def intact_keys(self, upto: int) -> Iterator[KeyRow]:
+        """Yield the intact idempotency keys of the records up to a sequence."""
+
+    def intact_skips(self, upto: int) -> Iterator[SkipRow]:
+        """Yield the intact skips of the records up to a sequence."""
+
+    def intact_controls(self, upto: int) -> Iterator[ControlRow]:
+        """Yield the intact copies of the records about other records, up to a sequence."""
 
 
 class JournalReader(JournalFile):
@@ -94,6 +107,10 @@ class JournalReader(JournalFile):
                 assert isinstance(row, Row)  # of the current version
                 yield row
                 after, previous = row.sequence, row.checksum
+
+    def checksum(self, sequence: int) -> bytes:
+        """Return the checksum of a record, or that before the first record that is kept."""
+        return next(self._pages(sequence))[0]
 
     def intact_keys(self, upto: int) -> Iterator[KeyRow]:
         """Yield the intact idempotency keys of the records up to a sequence."""
@@ -175,17 +192,7 @@ class JournalReader(JournalFile):
             return previous, [OldRow(*row) for row in rows] if is_old else [Row(*row) for row in rows]
 
     def _verify(self, row: Row | OldRow, expected: int, previous: bytes) -> StoredRecord:
-        if row.sequence != expected:
-            raise DamagedJournal(f"record {expected} of {self.path} is missing; the next one is {row.sequence}")
-        if not row.is_intact(previous):
-            raise DamagedJournal(f"record {row.sequence} of {self.path} does not match its checksum")
-        try:
-            record = Forgotten() if row.payload is None else decode_record(row.payload)
-            key = None if row.key is None else row.key.decode("utf-8", "surrogatepass")
-            origin = Origin.decode(row.origin)
-        except ValueError as error:
-            raise DamagedJournal(f"record {row.sequence} of {self.path}: {error}") from None
-        return StoredRecord(row.sequence, row.time, key, record, *origin)
+        return verified(row, expected, previous, self.path)
 
     def damage(self, *, structure: bool = True, archived: bool = True) -> Iterator[str]:
         """Yield a message for each damage; an intact journal yields none.
@@ -310,12 +317,7 @@ class JournalReader(JournalFile):
         DamagedJournal
             If a skip does not match its checksum.
         """
-        skips = {}
-        for row in self._skip_rows():
-            if not row.is_intact(self.id):
-                raise DamagedJournal(f"the skip of record {row.sequence} of {self.path} does not match its checksum")
-            skips[row.sequence] = Skip(row.sequence, row.time, row.reason.decode(errors="replace"))
-        return skips
+        return {row.sequence: skip_of(row, self.id, self.path) for row in self._skip_rows()}
 
     def _skip_rows(self) -> list[SkipRow]:
         with self._translate_errors(), self._reading():
@@ -336,22 +338,61 @@ class JournalReader(JournalFile):
             if self._read_meta().version != VERSION:
                 return {}
             rows = self._connection.execute("SELECT sequence, payload, checksum FROM control ORDER BY sequence")
-            controls: dict[int, Control] = {}
-            for row in map(ControlRow._make, rows.fetchall()):
-                if not row.is_intact(self.id):
-                    raise DamagedJournal(
-                        f"the copy of record {row.sequence} of {self.path} does not match its checksum"
-                    )
-                record = decode_record(row.payload)
-                if not isinstance(record, CONTROLS):
-                    raise DamagedJournal(f"the copy of record {row.sequence} of {self.path} is not of its kind")
-                if upto is None or row.sequence <= upto:
-                    controls[row.sequence] = record
-            return controls
+            copies = map(ControlRow._make, rows.fetchall())
+            controls = {row.sequence: control_record(row, self.id, self.path) for row in copies}
+        return {sequence: one for sequence, one in controls.items() if upto is None or sequence <= upto}
 
     def lineage(self, upto: int | None = None) -> Lineage:
         """Return what the state at a record, or at the end, is made of."""
         return lineage_of(self.controls(upto), self.skips())
+
+
+def verified(row: Row | OldRow, expected: int, previous: bytes, journal: object) -> StoredRecord:
+    """Return the record of a row; DamagedJournal if it is not the expected one, or does not match its checksum.
+
+    Parameters
+    ----------
+    row : Row or OldRow
+    expected : int
+        The sequence that it must have.
+    previous : bytes
+        The checksum of the row before it.
+    journal : object
+        What messages call the journal.
+    """
+    check_row(row, expected, previous, journal)
+    try:
+        record = Forgotten() if row.payload is None else decode_record(row.payload)
+        key = None if row.key is None else row.key.decode("utf-8", "surrogatepass")
+        origin = Origin.decode(row.origin)
+    except ValueError as error:
+        raise DamagedJournal(f"record {row.sequence} of {journal}: {error}") from None
+    return StoredRecord(row.sequence, row.time, key, record, *origin)
+
+
+def check_row(row: Row | OldRow, expected: int, previous: bytes, journal: object) -> None:
+    """Raise DamagedJournal if a row is not the expected one, or does not match its checksum; see `verified`."""
+    if row.sequence != expected:
+        raise DamagedJournal(f"record {expected} of {journal} is missing; the next one is {row.sequence}")
+    if not row.is_intact(previous):
+        raise DamagedJournal(f"record {row.sequence} of {journal} does not match its checksum")
+
+
+def control_record(row: ControlRow, identity: str, journal: object) -> Control:
+    """Return the record of a copy; DamagedJournal if it does not match its checksum, or is not of its kind."""
+    if not row.is_intact(identity):
+        raise DamagedJournal(f"the copy of record {row.sequence} of {journal} does not match its checksum")
+    record = decode_record(row.payload)
+    if not isinstance(record, CONTROLS):
+        raise DamagedJournal(f"the copy of record {row.sequence} of {journal} is not of its kind")
+    return record
+
+
+def skip_of(row: SkipRow, identity: str, journal: object) -> Skip:
+    """Return a skip; DamagedJournal if it does not match its checksum."""
+    if not row.is_intact(identity):
+        raise DamagedJournal(f"the skip of record {row.sequence} of {journal} does not match its checksum")
+    return Skip(row.sequence, row.time, row.reason.decode(errors="replace"))
 
 
 def lineage_of(controls: Mapping[int, Control], skipped: Iterable[int] = ()) -> Lineage:

@@ -1,138 +1,36 @@
-"""A client of `abound serve`, in the standard library: it keeps its connection, and retries never learn twice."""
+"""The client: a method for each thing that a server does."""
 
-import http.client
-import json
 import os
-import random
 import time
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from typing import Any
+from urllib.parse import quote, urlencode
 
-from abound.closing import Closing
-from abound.errors import JournalWarning, ServerError, ServerUnreachable, UnreachablePrecision
-from abound.texts import FieldSpan, Text, n_characters
+from abound.client.answers import (
+    Changes,
+    Explained,
+    LabelMatch,
+    Learned,
+    Name,
+    Ranked,
+    Taught,
+    match_of,
+    ranked_of,
+    taught_of,
+    words_of,
+)
+from abound.client.connection import Connection
+from abound.errors import ServerError, UnreachablePrecision
+from abound.texts import Text, n_characters
 
-Name = str | int | float
-RETRIED = (429, 503)  # statuses of requests that may succeed later
-FIRST_PAUSE = 0.1  # seconds before the first retry, doubled each time
-LONGEST_PAUSE = 5.0
 BATCH_LABELS = 100_000  # texts times k of one request
 ASSIGNED = 20  # labels that the server ranks to assign some
 BATCH_CHARACTERS = 1_000_000  # of its texts: a character has up to six bytes of JSON
 
 
-class Word(NamedTuple):
-    """A word, its vote for a label, and its positions in the text if the answer has them.
-
-    If the text has fields, a position has a third element: its field.
-    """
-
-    word: str
-    vote: float
-    spans: list[tuple[int, int]] | list[FieldSpan] | None = None
-
-
-class Ranked(NamedTuple):
-    """One label of a ranking; rank 1 is best."""
-
-    label: Name
-    score: float
-    rank: int
-    name: str | None = None
-    band: str | None = None
-    probability: float | None = None
-    words: list[Word] | None = None
-    path: list[str] | None = None  # the names of the labels above it, the top concept first
-
-
-class Explained(NamedTuple):
-    """The words that vote for a label; the score is the sum of their votes and `prior`, the label's bias."""
-
-    label: Name
-    score: float
-    words: list[Word]
-    prior: float = 0.0
-
-
-class Learned(NamedTuple):
-    """The sequence of a correction in the server's journal, and whether it had already been learned.
-
-    `new_labels` are the labels that it made, and `resolved` has the labels that were given by their names, by name.
-    """
-
-    sequence: int
-    repeated: bool
-    new_labels: Sequence[Name] = ()
-    resolved: Mapping[str, Name] = MappingProxyType({})
-
-
-class LabelMatch(NamedTuple):
-    """A label that was found.
-
-    Attributes
-    ----------
-    label : name
-    texts : int
-        The number of its texts.
-    name : str or None
-        The name that is shown, if it has one.
-    quality : dict or None
-        By name of the metric, if the server knows it.
-    found_by : str or None
-        Another name of the label that was found, such as a former one.
-    rejected : float or None
-        Of the recent corrections in which it was offered, the share in which it was refused.
-    score : float or None
-        For the text, if it has a vote.
-    """
-
-    label: Name
-    texts: int
-    name: str | None = None
-    quality: dict[str, Any] | None = None
-    found_by: str | None = None
-    rejected: float | None = None
-    score: float | None = None
-
-
-class Changes(NamedTuple):
-    """How many texts and words label edits affect, and their sequence unless it was a dry run.
-
-    After a single edit, `names` are the names of the label as they are shown.
-    """
-
-    texts: int
-    words: int
-    sequence: int | None
-    names: list[str] | None = None
-
-
-class Taught(NamedTuple):
-    """A record of the server's journal.
-
-    Attributes
-    ----------
-    status : str
-        "live", "undone", "forgotten" or "skipped"; `by` is the record that undid or forgot it.
-    content : dict
-        The fields of its kind, such as `text` and `added`, and its idempotency key as `key`.
-    """
-
-    sequence: int
-    time: str
-    kind: str
-    status: str
-    content: dict[str, Any]
-    by: int | None = None
-    who: str | None = None
-    source: str | None = None
-
-
-class Client(Closing):
+class Client(Connection):
     """A client of a server of abound.
 
     Requests of a client reflect everything that it has taught before, whichever worker answers. A request that was not
@@ -161,29 +59,6 @@ class Client(Closing):
     ...     client.rank("roses", k=1)
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        key: str | None = None,
-        timeout: float = 30.0,
-        retries: int = 8,
-        source: str = "client",
-    ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"a server's address must be a URL such as http://127.0.0.1:8000, got {url!r}")
-        self.url = url
-        self.sequence = 0  # the last record that an answer reflected
-        self.journal: str | None = None  # the journal that this record belongs to
-        self._retries = retries
-        self._path = parts.path.rstrip("/")
-        self._headers = {"X-Abound-Source": source}
-        if key is not None:
-            self._headers["Authorization"] = f"Bearer {key}"
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connection = kind(parts.hostname, parts.port, timeout=timeout)
-
     # -- ranking -------------------------------------------------------------------------------------
 
     def rank(
@@ -208,7 +83,7 @@ class Client(Closing):
             what = {"features": dict(text)}
         chosen = _chosen(only, without, keep_parents, paths=paths)
         body = {**what, "k": k, "threshold": threshold, "bands": bands, "explain": explain, **chosen}
-        return [_ranked(entry) for entry in self._post("/v1/rank", body)["labels"]]
+        return [ranked_of(entry) for entry in self.post("/v1/rank", body)["labels"]]
 
     def rank_many(
         self,
@@ -227,8 +102,8 @@ class Client(Closing):
         results: list[list[Ranked]] = []
         for part in _parts(texts, max(1, BATCH_LABELS // max(1, k))):
             body = {"texts": part, "k": k, "threshold": threshold, "bands": bands, **chosen}
-            rows = self._post("/v1/rank/batch", body)["results"]
-            results += [[_ranked(entry) for entry in row] for row in rows]
+            rows = self.post("/v1/rank/batch", body)["results"]
+            results += [[ranked_of(entry) for entry in row] for row in rows]
         return results
 
     def assign(
@@ -266,8 +141,8 @@ class Client(Closing):
         notes: list[str] = []
         for part in _parts(texts, BATCH_LABELS // ASSIGNED):
             body = {"texts": part, "threshold": threshold, "precision": precision, **chosen}
-            answer = self._post("/v1/assign", body)
-            results += [[_ranked(entry) for entry in row] for row in answer["results"]]
+            answer = self.post("/v1/assign", body)
+            results += [[ranked_of(entry) for entry in row] for row in answer["results"]]
             notes += [answer["note"]] if "note" in answer else []
         if notes:
             warnings.warn(notes[-1], UnreachablePrecision, stacklevel=2)
@@ -294,12 +169,12 @@ class Client(Closing):
             media_type = kind.media_types[0]
         with open(path, "rb") as stream:
             body = stream.read()
-        return str(self._request("POST", "/v1/text", body, media_type=media_type)["text"])
+        return str(self.request("POST", "/v1/text", body, media_type=media_type)["text"])
 
     def explain(self, text: Text, label: Name) -> Explained:
         """Return the words of a text that vote for a label."""
-        answer = self._post("/v1/explain", {"text": text, "label": label})
-        return Explained(answer["label"], answer["score"], _words(answer["words"]), answer.get("prior", 0.0))
+        answer = self.post("/v1/explain", {"text": text, "label": label})
+        return Explained(answer["label"], answer["score"], words_of(answer["words"]), answer.get("prior", 0.0))
 
     # -- teaching ------------------------------------------------------------------------------------
 
@@ -331,7 +206,7 @@ class Client(Closing):
         body: dict[str, Any] = {"text": text, "accepted": [*accepted], "rejected": [*rejected], "added": [*added]}
         if labels_are != "either":
             body["labels_are"] = labels_are
-        answer = self._post("/v1/learn", body, key or uuid.uuid4().hex)
+        answer = self.post("/v1/learn", body, key or uuid.uuid4().hex)
         made, resolved = answer.get("new_labels", ()), answer.get("resolved", {})
         return Learned(answer["sequence"], answer["repeated"], made, resolved)
 
@@ -348,7 +223,7 @@ class Client(Closing):
         key, end = uuid.uuid4().hex, time.monotonic() + seconds
         while True:
             try:
-                answer = self._post("/v1/refit", {"base": base}, key)
+                answer = self.post("/v1/refit", {"base": base}, key)
                 return Learned(answer["sequence"], answer["repeated"])
             except ServerError as error:
                 if error.status != 503 or time.monotonic() > end:
@@ -374,12 +249,12 @@ class Client(Closing):
         """
         order = "worst" if worst_first else sort
         parameters = urlencode({"query": query, "limit": limit, "sort": order, "offset": offset})
-        return [_match(entry) for entry in self._request("GET", f"/v1/labels?{parameters}")["labels"]]
+        return [match_of(entry) for entry in self.request("GET", f"/v1/labels?{parameters}")["labels"]]
 
     def complete(self, text: Text, query: str = "", limit: int = 20) -> list[LabelMatch]:
         """Find labels for a text as `labels` does: those with the best scores first, then the most frequent ones."""
         body = {"text": text, "query": query, "limit": limit}
-        return [_match(entry) for entry in self._post("/v1/labels", body)["labels"]]
+        return [match_of(entry) for entry in self.post("/v1/labels", body)["labels"]]
 
     def add_label(self, label: Name, names: Iterable[str] = (), *, dry_run: bool = False) -> Changes:
         """Add a label and its names for people."""
@@ -425,7 +300,7 @@ class Client(Closing):
         return self._change({"edits": [*edits], "dry_run": dry_run}, key)
 
     def _change(self, body: dict[str, Any], key: str | None = None) -> Changes:
-        answer = self._request("PATCH", "/v1/labels", body, key or uuid.uuid4().hex)
+        answer = self.request("PATCH", "/v1/labels", body, key or uuid.uuid4().hex)
         changes = answer["changes"]
         return Changes(changes["texts"], changes["words"], answer.get("sequence"), answer.get("names"))
 
@@ -474,8 +349,8 @@ class Client(Closing):
         bounds: dict[str, Any] = {"after": after} if before is None else {"after": after, "before": before}
         while True:
             query = urlencode({**fixed, **bounds, "oldest_first": str(oldest_first).lower()})
-            answer = self._request("GET", f"/v1/records?{query}")
-            yield from map(_taught, answer["records"])
+            answer = self.request("GET", f"/v1/records?{query}")
+            yield from map(taught_of, answer["records"])
             if "next" not in answer:
                 return
             bounds["after" if oldest_first else "before"] = answer["next"]
@@ -503,144 +378,38 @@ class Client(Closing):
         None matches every text. With `dry_run`, they are only counted.
         """
         body: dict[str, Any] = {name: value for name, value in (("who", who), ("text", text)) if value is not None}
-        matching: int = self._post("/v1/queues/forget", {**body, "dry_run": dry_run})["matching"]
+        matching: int = self.post("/v1/queues/forget", {**body, "dry_run": dry_run})["matching"]
         return matching
 
     def _exclude(self, path: str, records: Iterable[int], reason: str, key: str | None) -> Learned:
-        answer = self._post(path, {"records": [*records], "reason": reason}, key or uuid.uuid4().hex)
+        answer = self.post(path, {"records": [*records], "reason": reason}, key or uuid.uuid4().hex)
         return Learned(answer["sequence"], answer["repeated"])
 
     # -- the server ----------------------------------------------------------------------------------
 
     def model(self, *, state_hash: bool = False) -> dict[str, Any]:
         """Describe the served model; the hash of its state takes long for a large model."""
-        answer: dict[str, Any] = self._request("GET", "/v1/model?hash=1" if state_hash else "/v1/model")
+        answer: dict[str, Any] = self.request("GET", "/v1/model?hash=1" if state_hash else "/v1/model")
         return answer
 
     def models(self) -> list[dict[str, Any]]:
         """Return the models of a server with several models: name, state, and more for open ones."""
-        found: list[dict[str, Any]] = self._request("GET", "/v1/models")["models"]
+        found: list[dict[str, Any]] = self.request("GET", "/v1/models")["models"]
         return found
 
     def memory(self) -> int | None:
         """Return the private bytes of a server with several models; None if its system does not tell."""
-        found: int | None = self._request("GET", "/v1/models")["bytes"]
+        found: int | None = self.request("GET", "/v1/models")["bytes"]
         return found
 
     def put_model(self, name: str) -> dict[str, Any]:
         """Serve a model that was copied to the server's library, or read it again if it is served."""
-        answer: dict[str, Any] = self._request("PUT", f"/v1/models/{quote(name, safe='')}")
+        answer: dict[str, Any] = self.request("PUT", f"/v1/models/{quote(name, safe='')}")
         return answer
 
     def remove_model(self, name: str) -> None:
         """Stop serving a model; its files stay in the library."""
-        self._request("DELETE", f"/v1/models/{quote(name, safe='')}")
-
-    def close(self) -> None:
-        """Close the connection; the next request opens it again."""
-        self._connection.close()
-
-    # -- sending -------------------------------------------------------------------------------------
-
-    def _post(self, path: str, body: dict[str, Any], key: str | None = None) -> Any:
-        return self._request("POST", path, body, key)
-
-    def _request(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | bytes | None = None,
-        key: str | None = None,
-        media_type: str = "application/json",
-    ) -> Any:
-        headers = dict(self._headers)
-        if key is not None:
-            headers["Idempotency-Key"] = key
-        raw = json.dumps(body, allow_nan=False).encode() if isinstance(body, dict) else body
-        if raw is not None:
-            headers["Content-Type"] = media_type
-        try:
-            return self._send_until_answered(method, path, raw, headers)
-        except ServerError as error:
-            if error.status != 412 or not self.sequence:
-                raise
-        self._forget(f"the server's journal ends before record {self.sequence}, so it was restored from a copy")
-        return self._send_until_answered(method, path, raw, headers)
-
-    def _send_until_answered(self, method: str, path: str, raw: bytes | None, headers: dict[str, str]) -> Any:
-        pause = FIRST_PAUSE
-        for left in range(self._retries, -1, -1):
-            try:
-                return self._send(method, path, raw, headers)
-            except ServerError as error:
-                if error.status not in RETRIED or not left:
-                    raise
-                wanted = error.retry_after or 0.0
-            except (OSError, http.client.HTTPException) as error:
-                self._connection.close()
-                if not left:
-                    cause = str(error) or type(error).__name__
-                    raise ServerUnreachable(f"{self.url} does not answer: {cause}") from error
-                wanted = 0.0
-            time.sleep(min(max(pause, wanted), LONGEST_PAUSE) * random.uniform(0.8, 1.2))  # noqa: S311  jitter
-            pause *= 2
-        raise AssertionError  # the last attempt returned or raised
-
-    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Any:
-        seen = {"X-Abound-Sequence": str(self.sequence)}
-        if self.journal is not None:
-            seen["X-Abound-Journal"] = self.journal
-        self._connection.request(method, self._path + path, body, {**headers, **seen})
-        answer = self._connection.getresponse()
-        raw = answer.read()
-        journal = answer.headers.get("X-Abound-Journal")
-        if journal is not None and journal != self.journal:
-            if self.journal is not None:
-                self._forget("the server now serves another journal")
-            self.journal = journal
-        if answer.status >= 400:
-            raise _error(answer, raw)
-        self.sequence = max(self.sequence, int(answer.headers.get("X-Abound-Sequence", "0")))
-        return json.loads(raw)
-
-    def _forget(self, why: str) -> None:
-        """Forget the sequence, which the server's journal does not have."""
-        self.sequence = 0
-        warnings.warn(f"{why}; earlier sequences do not apply", JournalWarning, stacklevel=2)
-
-
-def _error(answer: http.client.HTTPResponse, raw: bytes) -> ServerError:
-    try:
-        detail = str(json.loads(raw)["detail"])
-    except (ValueError, KeyError, TypeError):
-        detail = answer.reason
-    after = answer.headers.get("Retry-After", "")
-    return ServerError(answer.status, detail, float(after) if after.isdigit() else None)
-
-
-def _match(entry: dict[str, Any]) -> LabelMatch:
-    others = (entry.get(name) for name in ("name", "quality", "found_by", "rejected", "score"))
-    return LabelMatch(entry["label"], entry["count"], *others)
-
-
-def _taught(entry: dict[str, Any]) -> Taught:
-    sequence, time, kind, status = (entry.pop(name) for name in ("sequence", "time", "kind", "status"))
-    by, who, source = (entry.pop(name, None) for name in ("by", "who", "source"))
-    return Taught(sequence, time, kind, status, entry, by, who, source)
-
-
-def _words(words: list[dict[str, Any]]) -> list[Word]:
-    return [Word(word["word"], word["vote"], _spans(word)) for word in words]
-
-
-def _spans(word: dict[str, Any]) -> list[tuple[int, int]] | list[FieldSpan] | None:
-    if "spans" not in word:
-        return None
-    if "fields" in word:
-        return [
-            FieldSpan(start, stop, field) for (start, stop), field in zip(word["spans"], word["fields"], strict=True)
-        ]
-    return [(a, b) for a, b in word["spans"]]
+        self.request("DELETE", f"/v1/models/{quote(name, safe='')}")
 
 
 def _parts(texts: Sequence[Text], most: int) -> Iterator[list[Text]]:
@@ -672,10 +441,3 @@ def _chosen(
 
 def _items(given: Iterable[Name] | Name) -> list[Name]:
     return [given] if isinstance(given, str | int | float) else list(given)
-
-
-def _ranked(entry: dict[str, Any]) -> Ranked:
-    words = _words(entry["words"]) if "words" in entry else None
-    name, band, probability = (entry.get(name) for name in ("name", "band", "probability"))
-    path = [step.get("name", step["label"]) for step in entry["path"]] if "path" in entry else None
-    return Ranked(entry["label"], entry["score"], entry["rank"], name, band, probability, words, path)

@@ -1,0 +1,103 @@
+"""The interface of an encoder: texts become vectors, and similar texts have similar ones."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+MAX_DIMENSIONS = 8192
+
+
+class VectorEncoder(ABC):
+    """Encode texts as vectors.
+
+    Attributes
+    ----------
+    name : str
+        Identifies the vectors: those of encoders with other names cannot be compared with them.
+    dimensions : int
+        The length of a vector.
+    """
+
+    name: str
+    dimensions: int
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return one row per text. A row has the length 1, or 0 if nothing is known about the text.
+
+        Raises
+        ------
+        ValueError
+            If the encoder returns something else than one vector of finite numbers per text.
+        """
+        if not texts:
+            return np.zeros((0, self.dimensions), np.float32)
+        return normalized(self.raw(list(texts)), (len(texts), self.dimensions), self.name)
+
+    @abstractmethod
+    def raw(self, texts: list[str]) -> object:
+        """Return one row of numbers per text, of any length."""
+
+
+def normalized(rows: object, shape: tuple[int, int], name: str) -> Vectors:
+    """Return rows that were checked, each divided by its length.
+
+    Examples
+    --------
+    >>> normalized([[3, 4], [0, 0]], (2, 2), "example").tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    try:
+        found = np.asarray(rows, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"the encoder {name} must return numbers") from None
+    if found.shape != shape:
+        raise ValueError(f"the encoder {name} must return {shape[0]} x {shape[1]} numbers, got the shape {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError(f"the encoder {name} returned a number that is not finite")
+    largest = np.abs(found).max(axis=1, keepdims=True, initial=0.0)
+    scaled = np.divide(found, largest, out=np.zeros(shape), where=largest > 0)  # so that no square is too large
+    lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
+    unit: Vectors = np.divide(scaled, lengths, out=np.zeros(shape), where=lengths > 0).astype(np.float32)
+    return unit
+
+
+class CallableEncoder(VectorEncoder):
+    """Encode texts by a function.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a list of texts and returns one row of numbers per text.
+    name : str
+        Identifies the vectors.
+    dimensions : int, optional
+        The length of a vector; by default, the function is called once to find it.
+
+    Examples
+    --------
+    >>> encoder = CallableEncoder(lambda texts: [[len(text), 1.0] for text in texts], "lengths")
+    >>> encoder.dimensions
+    2
+    """
+
+    def __init__(self, function: Callable[[list[str]], object], name: str, dimensions: int | None = None) -> None:
+        self._function = function
+        self.name = name
+        self.dimensions = found_dimensions(function, name) if dimensions is None else dimensions
+
+    def raw(self, texts: list[str]) -> object:
+        """Return one row of numbers per text."""
+        return self._function(texts)
+
+
+def found_dimensions(function: Callable[[list[str]], object], name: str) -> int:
+    """Return the length of the vectors of a function, which is called once."""
+    shape: tuple[int, ...] = np.shape(np.asarray(function(["a text"]), np.float64))
+    if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= MAX_DIMENSIONS:
+        raise ValueError(
+            f"the encoder {name} must return a row of 1 to {MAX_DIMENSIONS} numbers, got the shape {shape}"
+        )
+    return shape[1]
