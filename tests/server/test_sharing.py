@@ -420,7 +420,7 @@ def test_a_role_that_may_not_create_tables_is_said(machines, database):  # noqa:
 def test_a_refit_whose_model_cannot_be_copied_is_refused(machines, tmp_path):
     with machines.start("a") as a:
         a.submit(RECORDS[0]).result(30)
-        until(lambda: (tmp_path / "place").exists())
+        until(lambda: open_place(machines.place).names(f"{a.journal.id}/bases"))  # the first copy is complete
         (tmp_path / "place").rename(tmp_path / "gone")
         (tmp_path / "place").write_text("a file")
         base().save(a.home.base_path("0123456789abcdef"))

@@ -4,6 +4,7 @@ The command line wins over the environment, the environment over the file, and t
 """
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -89,14 +90,26 @@ class Operating:
 
     def run(self, serve: Callable[..., None], *arguments: Any) -> None:
         """Serve; an error that ends the server is also logged, unless the command's own message is in the log."""
+        import atexit
         import logging
 
         try:
             serve(*arguments)
         except Exception as error:
+            atexit.register(_end_process, 1)
             if self.log_file is not None or self.log_format == "json":
                 logging.getLogger("abound").error("%s", sentence(error))
             raise
+        atexit.register(_end_process, 0)
+
+
+def _end_process(code: int) -> None:
+    """End without the interpreter's shutdown: a granian thread that needs it meanwhile would print a panic."""
+    import logging
+
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def _name(option: Any) -> str:
