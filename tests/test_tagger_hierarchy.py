@@ -151,7 +151,7 @@ def test_the_hierarchy_is_saved_with_the_model(tagger, tmp_path):
     assert without.state_hash() != tagger.state_hash()
     without.save(tmp_path / "model")
     assert Tagger.load(tmp_path / "model").hierarchy is None
-    assert json.loads((tmp_path / "model" / "manifest.json").read_text())["content"]["format_version"] == 4
+    assert json.loads((tmp_path / "model" / "manifest.json").read_text())["content"]["format_version"] == 5
 
 
 def test_a_damaged_hierarchy_is_refused(tagger, tmp_path):

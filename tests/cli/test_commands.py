@@ -93,7 +93,7 @@ def test_an_unknown_label_is_told(run: Run, model: Path) -> None:
 
 def test_info_says_what_a_model_is(run: Run, model: Path) -> None:
     facts = run("info", model).json
-    assert (facts["rows"], facts["labels"], facts["ranker"], facts["format_version"]) == (60, 4, "cascade", 4)
+    assert (facts["rows"], facts["labels"], facts["ranker"], facts["format_version"]) == (60, 4, "cascade", 5)
     assert facts["disk_bytes"] == sum(path.stat().st_size for path in model.iterdir())
     assert facts["frequent"][0] == {"label": "fruit", "rows": 20, "name": "fruit"}
     table = run("info", model, "--table").out

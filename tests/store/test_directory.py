@@ -83,7 +83,7 @@ def test_training_again_gives_the_golden_bytes(tmp_path):
     manifest, old = (json.loads(found.pop("manifest.json"))["content"] for found in (files, golden))
     assert files == golden
     params = old["params"] | {"n_jobs": 1, "shards": None, "class_weight": None}  # newer parameters
-    assert manifest == old | {"format_version": 4, "params": params}
+    assert manifest == old | {"format_version": 5, "params": params}
 
 
 def test_a_smaller_d_max_at_load_takes_less_memory_and_ranks_like_one_trained_so(ranker, saved):

@@ -81,7 +81,10 @@ class Calibrated(Composed):
         rows = join(list(source.unwatched(first, source.n_rows)))  # groups do not depend on how a source cuts its rows
         for start in range(0, n_held_out, GROUP):
             stop = min(start + GROUP, n_held_out)
-            rankings.append(self.compared(cut(unseen, start, stop), n_labels))
+            part = cut(unseen, start, stop)
+            rankings.append(self.compared(part, n_labels))
+            if source.watched_ranks:
+                source.watch_ranking(*self._ranked(part.rows, source.watched_ranks, n_labels))
             self.learn(cut(rows, start, stop))
         self.calibration_.fit(*(np.concatenate(arrays) for arrays in zip(*rankings, strict=True)))
 

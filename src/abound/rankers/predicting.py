@@ -1,17 +1,19 @@
 """What a ranker says about rows in the forms of scikit-learn: labels, sets of labels, and matrices with all classes."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from abound.calibration import Decision
+from abound.calibration import Calibration, Decision
 from abound.calibration.decisions import CONSIDERED, NO_PROBABILITIES
 from abound.components.rows import Rows
 from abound.errors import NotCalibrated
 from abound.rankers.calibrated import Calibrated
 from abound.rankers.labels import TargetForm
+from abound.rankers.ranking import Ranking
 from abound.store.names import Name
 
 if TYPE_CHECKING:
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
 DENSE_LABELS = 1_000  # up to which a matrix has a value for every label
 TOP = 20  # labels per row in the matrix of more labels
 TIE = 1e-12  # by how much a best label that ties with another is raised; it is lost neither in sums nor in quotients
+
+
+class HowRanked(NamedTuple):
+    """How rows are ranked: by a ranker, or by something that uses one."""
+
+    rank: Callable[[Rows, int], Ranking]
+    calibration: Calibration
 
 
 class Predicting(Calibrated):
@@ -79,11 +88,11 @@ class Predicting(Calibrated):
         self.check_fitted()
         return self.predict_rows(self.rows_of(X))
 
-    def predict_rows(self, rows: Rows) -> Any:
-        """Return labels for validated rows; see `predict`."""
+    def predict_rows(self, rows: Rows, how: HowRanked | None = None) -> Any:
+        """Return labels for validated rows; see `predict`. `how` ranks them in another way."""
         if self.form == "names":
-            return _as_array([self.labels_.names[number] for number in self.best_labels(rows).tolist()])
-        numbers, assigned = self._assigned(rows)
+            return _as_array([self.labels_.names[number] for number in self.best_labels(rows, how).tolist()])
+        numbers, assigned = self._assigned(rows, how)
         if self.form == "lists":
             lists = np.empty(rows.n_rows, object)  # of one dimension, even if all lists have the same length
             for row, (ranked, mine) in enumerate(zip(numbers, assigned, strict=True)):
@@ -96,19 +105,20 @@ class Predicting(Calibrated):
         matrix = sp.csr_array((np.ones(len(owners), np.int64), (owners, columns)), shape=shape)
         return matrix if self.form == "sparse" else matrix.toarray()
 
-    def best_labels(self, rows: Rows) -> NDArray[np.int64]:
+    def best_labels(self, rows: Rows, how: HowRanked | None = None) -> NDArray[np.int64]:
         """Return the number of the best label of each row; without votes, that of the most frequent label."""
         self._check_labels()
-        best = self.rank_rows(rows, 1).indices[:, 0]
+        best = (self.rank_rows if how is None else how.rank)(rows, 1).indices[:, 0]
         return np.where(best < 0, np.argmax(self.label_counts), best)
 
-    def _assigned(self, rows: Rows) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def _assigned(self, rows: Rows, how: HowRanked | None = None) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the ranked labels of each row, and which of them to assign."""
         self._check_labels()
         usual = max(1, round(float(self.label_counts.sum()) / max(1, self.n_rows_seen_)))
-        ranking = self.rank_rows(rows, max(CONSIDERED, 3 * usual))
+        how = HowRanked(self.rank_rows, self.calibration_) if how is None else how
+        ranking = how.rank(rows, max(CONSIDERED, 3 * usual))
         if ranking.probabilities is not None:
-            return ranking.indices, Decision().assigned(ranking.probabilities, self.calibration_)
+            return ranking.indices, Decision().assigned(ranking.probabilities, how.calibration)
         return ranking.indices, (np.arange(ranking.indices.shape[1]) < usual) & (ranking.indices >= 0)
 
     def _check_labels(self) -> None:
@@ -120,9 +130,11 @@ class Predicting(Calibrated):
         self.check_fitted()
         return self.score_of(self.rows_of(X), y, sample_weight)
 
-    def score_of(self, rows: Rows, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score_of(
+        self, rows: Rows, y: Any, sample_weight: ArrayLike | None = None, how: HowRanked | None = None
+    ) -> float:
         """Return the share of validated rows whose best label is one of theirs."""
-        best = self.best_labels(rows)
+        best = self.best_labels(rows, how)
         truth = self.labels_.encode(y, len(best), learn=False)
         owners = np.repeat(np.arange(len(best)), np.diff(truth.indptr))
         hits = np.bincount(owners, best[owners] == truth.ids, len(best))  # 1 or 0: a row has a label at most once

@@ -66,6 +66,8 @@ def rank_to_judge(tagger: Tagger, labels: LabelTable, text: Text) -> tuple[NDArr
 def _best_of_rows(tagger: Tagger, labels: LabelTable, rows: Rows, k: int) -> Iterator[list[_Scored]]:
     groups = labels.merged
     parts = tagger.score_rows(rows, groups.members) if len(groups.members) else np.zeros((rows.n_rows, 0))
+    if tagger.blends:  # scores of words cannot be added to shares
+        parts = np.where(np.isnan(parts), parts, 0.0)
     return (_best_of_row(tagger, labels, rows.row(row), parts[row], k) for row in range(rows.n_rows))
 
 
@@ -91,7 +93,7 @@ def _best_of_row(tagger: Tagger, labels: LabelTable, row: Rows, parts: NDArray[n
 
 def _probabilities(tagger: Tagger, ranked: list[_Scored]) -> list[float] | list[None]:
     """Return the probabilities of labels in the order in which they are shown."""
-    calibration = tagger.ranker.calibration_
+    calibration = tagger.calibration
     if not calibration.is_ready or not ranked:
         return [None] * len(ranked)
     numbers = np.array([[one.number for one in ranked]], np.int32)

@@ -116,7 +116,7 @@ def rank_and_assign(
     with replica.reading():
         entries = ranked(max(k, CONSIDERED))
         chosen = [False] * len(entries)
-        if replica.tagger.ranker.calibration_.is_ready:
+        if replica.tagger.calibration.is_ready:
             chosen[:CONSIDERED] = _assigned(replica, [entries[:CONSIDERED]], Decision(), keep_parents=keep_parents)[0]
         return list(zip(entries[:k], chosen, strict=False))
 
@@ -129,7 +129,7 @@ def _assigned(
     for row, entries in enumerate(rankings):
         likely[row, : len(entries)] = [entry.probability or 0.0 for entry in entries]
         numbers[row, : len(entries)] = [replica.labels.book.id_of(entry.label) for entry in entries]
-    assigned = decision.assigned(likely, replica.tagger.ranker.calibration_)
+    assigned = decision.assigned(likely, replica.tagger.calibration)
     if not keep_parents:
         assigned = without_parents(numbers, assigned, replica.tagger.links)
     chosen: list[list[bool]] = assigned.tolist()

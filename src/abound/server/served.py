@@ -68,7 +68,7 @@ class ServedTagger(Tagger):
             numbers[row, : len(entries)] = [self.table.book.id_of(entry.label) for entry in entries]
             scores[row, : len(entries)] = [entry.score for entry in entries]
             likely[row, : len(entries)] = [entry.probability or 0.0 for entry in entries]
-        calibrated = self.ranker.calibration_.is_ready
+        calibrated = self.calibration.is_ready
         return Ranking(numbers, scores, self.table.book.names, likely if calibrated else None)
 
     def ranking_to_judge(self, text: Text) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -31,10 +31,10 @@ from abound.store.locks import exclusive_writer
 from abound.store.model import Model
 
 FORMAT = "abound model"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 # 1: taggers have a mode, and may not count words after `fit`; 2: models have no calibration; 3: one kind of tokenizer,
-# and no hierarchy
-READABLE = (1, 2, 3, 4)
+# and no hierarchy; 4: no second opinion
+READABLE = (1, 2, 3, 4, 5)
 MANIFEST = "manifest.json"
 JOURNAL = "journal.sqlite"  # in the home of a served model
 MANIFEST_MAX_BYTES = 1 << 20
@@ -47,6 +47,8 @@ DATA_FILE = re.compile(r"[a-z][a-z_]{0,40}-[0-9a-f]{16}\.npy")
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "uint8": np.dtype("|u1"),
+    "int8": np.dtype("|i1"),
+    "int16": np.dtype("<i2"),
     "int32": np.dtype("<i4"),
     "int64": np.dtype("<i8"),
     "float32": np.dtype("<f4"),

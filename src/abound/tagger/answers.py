@@ -36,6 +36,14 @@ class BandedEntry(Entry):
     band: str = "hide"
 
 
+class Precedent(NamedTuple):
+    """A learned text that is similar to another one: its beginning, its labels, and the similarity, at most 1."""
+
+    text: str
+    labels: list[Name]
+    similarity: float
+
+
 class WordVote(NamedTuple):
     """A word, a word n-gram or a part of a word, with its vote and its positions in the text.
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from abound.tagger.arguments import as_texts, validate_targets
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.parts import TaggerParts
+from abound.tagger.settings import OWN_PARAMS
 from abound.texts import Text
 
 
@@ -25,7 +26,7 @@ class TextEstimator(TaggerParts):
         settings = self.settings
         same_kind = self.ranker.kind == settings.ranker
         ranker = self.ranker.params() if same_kind else settings.new_ranker().params()
-        own = {"ranker": settings.ranker, "language": settings.language, "name_weight": settings.name_weight}
+        own = {name: getattr(settings, name) for name in OWN_PARAMS}
         return {**own, **ranker, **settings.text}
 
     def set_params(self, **params: Any) -> Self:
@@ -80,7 +81,7 @@ class TextEstimator(TaggerParts):
         """
         self._check_fitted()
         given = as_texts(texts)
-        labels = self.ranker.predict_rows(self.rows_of(given))
+        labels = self.ranker.predict_rows(self.rows_of(given), self.how_ranked)
         if self.ranker.form == "lists":
             warn_of_empty(self, given, labels)
         return labels
@@ -89,7 +90,7 @@ class TextEstimator(TaggerParts):
         """Return the share of texts whose best label is one of theirs; with one label per text, this is accuracy."""
         self._check_fitted()
         given, (names, _) = as_texts(texts), validate_targets(labels)
-        return self.ranker.score_of(self.rows_of(given), names, sample_weight)
+        return self.ranker.score_of(self.rows_of(given), names, sample_weight, self.how_ranked)
 
     def _check_fitted(self) -> None:
         if not self.n_rows:

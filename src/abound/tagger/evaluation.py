@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from abound.calibration.decisions import CONSIDERED, Decision
-from abound.components.rows import Rows
 from abound.hierarchy import Hierarchy
 from abound.hierarchy.links import Chooser, without_parents
 from abound.metrics.bootstrap import Interval, interval
@@ -219,7 +218,7 @@ def evaluate_batches(
         n_rows += len(texts)
         if pairs:
             labels += [names for _, names in pairs]
-            rows = Rows(*tagger.encoder.rows([text for text, _ in pairs]))
+            rows = tagger.rows_of([text for text, _ in pairs])
             rankings.append(tagger.rank_rows(rows, max(k, CONSIDERED), chooser))
     if not n_rows:
         raise NothingToMeasure("there is nothing to measure: there are no rows")
@@ -268,7 +267,7 @@ def _assigned(tagger: TaggerParts, ranking: Ranking) -> NDArray[np.bool_]:
         assigned[:, :1] = ranking.indices[:, :1] >= 0
     else:
         likely = ranking.probabilities[:, :CONSIDERED]
-        first = Decision().assigned(likely, tagger.ranker.calibration_)
+        first = Decision().assigned(likely, tagger.calibration)
         assigned[:, :CONSIDERED] = without_parents(ranking.indices[:, :CONSIDERED], first, tagger.links)
     return assigned
 

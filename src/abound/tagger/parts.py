@@ -1,6 +1,7 @@
 """The parts of a tagger: text encoder, ranker, label names, hierarchy and bands, in memory and in a directory."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -9,26 +10,32 @@ from numpy.typing import NDArray
 
 from abound.calibration import Calibration
 from abound.components.rows import Rows
-from abound.errors import DamagedModel
+from abound.encoders import VectorEncoder, open_encoder
+from abound.encoders.base import MAX_DIMENSIONS
+from abound.errors import DamagedModel, ModelError
 from abound.hierarchy import Hierarchy
 from abound.hierarchy.links import Chooser, LabelLinks
 from abound.ordinal.bands import Bands
+from abound.rankers.predicting import HowRanked
 from abound.rankers.ranking import Ranking
+from abound.second_opinion import SecondOpinion, quantised
 from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
 from abound.tagger.arguments import as_items, check_depth
+from abound.tagger.blending import Codes, KnownText, OutsideScores, TextRows, rank_blended
 from abound.tagger.choosing import rank_chosen
 from abound.tagger.examples import check_examples
 from abound.tagger.held_out import HeldOut, check_held_out
 from abound.tagger.naming import LabelsAre, NameResolver
 from abound.tagger.settings import TaggerSettings
 from abound.text.language import AUTO
-from abound.texts import Text
+from abound.texts import Text, joined
 
 RANKER_PREFIX = "ranker_"
 BANDS_PREFIX = "bands_"
 HIERARCHY_PREFIX = "hierarchy_"
+OPINION_PREFIX = "opinion_"
 FORMER_PARAMS = ("mode",)  # of format version 1: whether document frequencies kept growing or were frozen
 FIELD_PARAMS = ("fields", "field_weights")
 NAME_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
@@ -46,11 +53,11 @@ class TaggerParts(Stored):
         ranker_params: Mapping[str, Any] | None = None,
         language: str | None = AUTO,
         name_weight: float = 4.0,
+        embeddings: str | VectorEncoder | None = None,
         **params: Any,
     ) -> None:
-        self.use(
-            TaggerSettings.of(ranker, ranker_params=ranker_params, language=language, name_weight=name_weight, **params)
-        )
+        own: dict[str, Any] = {"language": language, "name_weight": name_weight, "embeddings": embeddings}
+        self.use(TaggerSettings.of(ranker, ranker_params=ranker_params, **own, **params))
 
     def use(self, settings: TaggerSettings) -> None:
         """Take up parameters, and forget everything that was learned."""
@@ -68,6 +75,9 @@ class TaggerParts(Stored):
         self._bands: Bands | None = None
         self._hierarchy: Hierarchy | None = None
         self._links: LabelLinks | None = None
+        self.second_opinion: SecondOpinion | None = None
+        self._vector_encoder: VectorEncoder | None = None
+        self._known: dict[str, KnownText] = {}  # texts whose vectors are given
         self.ranker.reset()
 
     def renew(self) -> None:
@@ -89,19 +99,103 @@ class TaggerParts(Stored):
             self.set_language(self.language)
 
     def rows_of(self, texts: Iterable[Text]) -> Rows:
-        """Return texts as rows over the known terms."""
-        return Rows(*self.encoder.rows(list(texts)))
+        """Return texts as rows over the known terms, with their vectors if there is a second opinion."""
+        given = list(texts)
+        return self.with_vectors(Rows(*self.encoder.rows(given)), given)
+
+    # -- second opinion ------------------------------------------------------------------------------
+
+    @property
+    def vector_encoder(self) -> VectorEncoder | None:
+        """What turns texts into vectors, opened on first use; None without embeddings."""
+        if self._vector_encoder is None and self.settings.embeddings is not None:
+            given = self.settings.embeddings
+            found = open_encoder(given) if isinstance(given, str) else given
+            if self.second_opinion is not None and found.dimensions != self.second_opinion.dimensions:
+                raise ModelError(
+                    f"the model has vectors of {self.second_opinion.dimensions} numbers, "
+                    f"but those of {found.name} have {found.dimensions}; fit the model again"
+                )
+            self._vector_encoder = found
+        return self._vector_encoder
+
+    def need_second_opinion(self) -> SecondOpinion | None:
+        """Return the second opinion, created if the tagger has embeddings and has learned nothing yet."""
+        if self.second_opinion is None and self.settings.embeddings is not None:
+            assert self.vector_encoder is not None
+            self.second_opinion = SecondOpinion(self.vector_encoder.dimensions)
+        return self.second_opinion
+
+    def with_vectors(self, rows: Rows, texts: Sequence[Text]) -> Rows:
+        """Return rows with the vectors of their texts, if there is a second opinion."""
+        if self.second_opinion is None:
+            return rows
+        outside = [known.outside if (known := self._known.get(joined(text))) else None for text in texts]
+        return TextRows.of(rows, self.codes_of(texts), outside)
+
+    def codes_of(self, texts: Sequence[Text]) -> Codes:
+        """Return the quantised vectors of texts; zeros if nothing is known about a text."""
+        assert self.second_opinion is not None
+        whole, codes = [joined(text) for text in texts], np.zeros((len(texts), self.second_opinion.dimensions), np.int8)
+        missing = [row for row, text in enumerate(whole) if text not in self._known]
+        for row, text in enumerate(whole):
+            if text in self._known:
+                codes[row] = self._known[text].code
+        if missing and self.vector_encoder is not None:
+            codes[missing] = quantised(self.vector_encoder.encode([whole[row] for row in missing]))
+        return codes
+
+    @contextmanager
+    def knowing(self, text: Text, code: Codes | None, outside: OutsideScores | None = None) -> Iterator[None]:
+        """Use the given vector of a text, and scores of a service, while the context lasts.
+
+        Without a vector, nothing is known about the text except its words; the encoder is not asked. A vector of
+        another length is left out.
+        """
+        opinion = self.second_opinion
+        if opinion is None:
+            yield
+            return
+        fits = code is not None and code.shape == (opinion.dimensions,)
+        used = code if code is not None and fits else np.zeros(opinion.dimensions, np.int8)
+        self._known = {joined(text): KnownText(used, outside)}
+        try:
+            yield
+        finally:
+            self._known = {}
+
+    @property
+    def blends(self) -> bool:
+        """Whether a second opinion counts in rankings."""
+        return self.second_opinion is not None and self.second_opinion.blend.is_used
+
+    @property
+    def calibration(self) -> Calibration:
+        """The calibration of the rankings: that of the ranker, or that of the blend with a second opinion."""
+        opinion = self.second_opinion
+        return self.ranker.calibration_ if opinion is None or not self.blends else opinion.blend.calibration
+
+    @property
+    def how_ranked(self) -> HowRanked:
+        """How rows of texts are ranked."""
+        return HowRanked(self._rank_all, self.calibration)
+
+    def _rank_all(self, rows: Rows, k: int) -> Ranking:
+        opinion = self.second_opinion
+        if opinion is None or not self.blends or not isinstance(rows, TextRows):
+            return self.ranker.rank_rows(rows, k)
+        return rank_blended(self.ranker, opinion, rows, k)
 
     @property
     def bands(self) -> Bands | None:
-        """Which labels are applied, suggested and hidden; they use the probabilities of the ranker."""
+        """Which labels are applied, suggested and hidden; they use the probabilities of the rankings."""
         if self._bands is not None:
-            self._bands.calibration = self.ranker.calibration_
+            self._bands.calibration = self.calibration
         return self._bands
 
     @bands.setter
     def bands(self, bands: Bands | None) -> None:
-        if bands is not None and bands.calibration.n_rows > self.ranker.calibration_.n_rows:
+        if bands is not None and not self.blends and bands.calibration.n_rows > self.ranker.calibration_.n_rows:
             self.ranker.calibration_ = bands.calibration
         self._bands = bands
 
@@ -146,8 +240,8 @@ class TaggerParts(Stored):
         """Rank rows over terms: all labels, or those that `chooser` chooses."""
         check_depth(k)
         if chooser is None:
-            return self.ranker.rank_rows(rows, k)
-        return rank_chosen(self.ranker.rank_rows, rows, k, chooser, self.n_labels)
+            return self._rank_all(rows, k)
+        return rank_chosen(self._rank_all, rows, k, chooser, self.n_labels)
 
     def shown_labels(self, lists: Iterable[Sequence[Any]]) -> list[list[Any]]:
         """Return the labels of texts as they are ranked: by their ids. A served model may have merged some."""
@@ -241,8 +335,9 @@ class TaggerParts(Stored):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the vocabulary and the ranker hold."""
-        return self.encoder.vocabulary.nbytes + self.ranker.nbytes_
+        """Bytes of memory that the vocabulary, the ranker and the second opinion hold."""
+        opinion = 0 if self.second_opinion is None else self.second_opinion.nbytes
+        return self.encoder.vocabulary.nbytes + self.ranker.nbytes_ + opinion
 
     @property
     def label_counts(self) -> NDArray[np.int64]:
@@ -261,7 +356,14 @@ class TaggerParts(Stored):
         """Return the content of the manifest besides the kind and the files."""
         optional: dict[str, Any] = {"examples": list(self.examples)} if self.examples else {}
         optional |= {} if self.held_out is None else {"held_out": self.held_out.as_dict()}
+        if self.second_opinion is not None:
+            optional["second_opinion"] = self._described_opinion(self.second_opinion)
         return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists", **optional}
+
+    def _described_opinion(self, opinion: SecondOpinion) -> dict[str, Any]:
+        given = self.settings.embeddings
+        name = given if isinstance(given, str | None) else given.name
+        return {"embeddings": name, "dimensions": opinion.dimensions, "keeps_texts": opinion.keeps_texts}
 
     def arrays(self) -> dict[str, Source]:
         """Return the learned state as arrays, by name."""
@@ -276,7 +378,10 @@ class TaggerParts(Stored):
         hierarchy: dict[str, Source] = {}
         if self.hierarchy is not None:
             hierarchy = {HIERARCHY_PREFIX + key: array for key, array in self.hierarchy.arrays().items()}
-        return {**ranker, **terms, **self.encoder.counters(), **display, **bands, **hierarchy}
+        opinion: dict[str, Source] = {}
+        if self.second_opinion is not None:
+            opinion = {OPINION_PREFIX + key: array for key, array in self.second_opinion.state().items()}
+        return {**ranker, **terms, **self.encoder.counters(), **display, **bands, **hierarchy, **opinion}
 
     @classmethod
     def from_model(cls, model: Model, **params: Any) -> Self:
@@ -300,6 +405,23 @@ class TaggerParts(Stored):
             raise DamagedModel(f"the model does not hold what a tagger needs: {error}") from None
         tagger.ranker = type(tagger.ranker).from_model(Model(content, model.under(RANKER_PREFIX)), **params)
         tagger.settings = replace(tagger.settings, ranker_params=tagger.ranker.params())
+        tagger.second_opinion, embeddings = saved_opinion(model, tagger.n_labels)
+        tagger.settings = tagger._built_with = replace(tagger.settings, embeddings=embeddings)
         if tagger.ranker.n_stored > tagger.encoder.n_terms:
             raise DamagedModel("the model has features that the vocabulary does not have")
         return tagger
+
+
+def saved_opinion(model: Model, n_labels: int) -> tuple[SecondOpinion | None, str | None]:
+    """Return the second opinion of a model directory, and the name of its encoder; DamagedModel if it is invalid."""
+    described = model.content.get("second_opinion")
+    if described is None:
+        return None, None
+    try:
+        name, dimensions, keeps = described["embeddings"], described["dimensions"], described["keeps_texts"]
+        if not isinstance(name, str | None) or type(dimensions) is not int or not 0 <= dimensions <= MAX_DIMENSIONS:
+            raise ValueError(f"it must have the name of an encoder and 0 to {MAX_DIMENSIONS} dimensions")
+        arrays = model.under(OPINION_PREFIX)
+        return SecondOpinion.from_state(arrays, dimensions, n_labels, keeps_texts=bool(keeps)), name
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise DamagedModel(f"the second opinion of the model cannot be used: {error}") from None

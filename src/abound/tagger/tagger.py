@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,10 @@ from abound.hierarchy.links import Chooser, without_parents
 from abound.kernels.batch import Batch
 from abound.kernels.calibration import N_COMPARED
 from abound.ordinal.bands import BAND_NAMES, Bands
-from abound.rankers.calibrated import judgements
+from abound.rankers.calibrated import ALL_JUDGED, ONE_OF, judgements
 from abound.rankers.ranking import Ranking
 from abound.rankers.weighting import Weights, balanced_lists, check_some, learned_rows
-from abound.tagger.answers import BandedEntry, Entry, TextExplanation, entries_of
+from abound.tagger.answers import BandedEntry, Entry, Precedent, TextExplanation, entries_of
 from abound.tagger.arguments import (
     as_list,
     check_depth,
@@ -29,6 +29,7 @@ from abound.tagger.arguments import (
     validate_names,
     validate_targets,
 )
+from abound.tagger.blending import Codes, TextRows, candidates_of
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.estimator import TextEstimator
 from abound.tagger.label_lists import warn_of_labels
@@ -36,7 +37,7 @@ from abound.tagger.naming import LabelsAre, NameResolver
 from abound.tagger.pruning import prune
 from abound.tagger.training import Training
 from abound.tagger.votes import TextVotes
-from abound.texts import Text, fields_of
+from abound.texts import Text, fields_of, joined
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from abound.tagger.evaluation import Evaluation
 
 CHUNK = 4096  # texts to encode at once
+Labelled: TypeAlias = tuple[Text, Sequence[Any], Sequence[Any]]  # a text, its right labels and its wrong ones
 BANDED = 10  # labels per ranking that are assigned to bands
 
 
@@ -62,6 +64,9 @@ class Tagger(TextEstimator):
         there is no main language, or if the model only learns a stream. None means whole words.
     name_weight : float
         The weight of a label's name as an example, relative to a text; with 0, names are not learned.
+    embeddings : str, VectorEncoder or None
+        An encoder of texts for a second opinion by similar texts; see `abound.encoders.open_encoder` for names. Labels
+        are then ranked by a blend of words and vectors.
     **params
         Parameters of the ranker by name, such as `passes=3`. Parameters of `abound.text.TextEncoder`, which override
         those of the language: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms, run_weight,
@@ -250,6 +255,7 @@ class Tagger(TextEstimator):
             rejected = None
         if rejected is not None:
             self.ranker.check_wrong(labels, rejected)
+        opinion = self.need_second_opinion()
         if not self.n_rows and not self.n_features and self.encoder.fields is None:
             self.set_fields(dict.fromkeys(fields_of(texts) or (), 1.0) or None)
         step = 1 if insist or rejected is not None else CHUNK
@@ -258,6 +264,8 @@ class Tagger(TextEstimator):
             example = rejected is None or bool(labels[chosen[0]]) or not rejected[chosen[0]]
             if insist and judge:
                 self._judge(texts[chosen[0]], labels[chosen[0]], rejected[chosen[0]] if rejected else [])
+            given = [(texts[i], labels[i], rejected[i] if rejected else []) for i in chosen] if opinion else []
+            codes = self._teach_blend(given, insist=insist)
             rows = Rows(*self.encoder.rows([texts[i] for i in chosen], learn=example))
             batch = self._make_batch(rows, [labels[i] for i in chosen], count=example, weights=weights)
             if rejected is not None:
@@ -268,6 +276,69 @@ class Tagger(TextEstimator):
                 self.ranker.insist(batch)
             else:
                 self.ranker.learn_online(batch)
+            self._learn_vectors(given, codes, corrected=insist)
+
+    def _teach_blend(self, given: Sequence[Labelled], *, insist: bool) -> Codes | None:
+        """Teach the blend by texts that are about to be learned; return their vectors.
+
+        Of a stream, the first texts teach it, and later one in many. A correction always does, and teaches the
+        calibration of the words, too.
+        """
+        opinion, known = self.second_opinion, self.ranker.labels_.known
+        if opinion is None:
+            return None
+        texts = [text for text, _, _ in given]
+        codes = self.codes_of(texts)
+        for place, (text, right, wrong) in enumerate(given):
+            number = self.n_rows + place
+            if not insist and number >= ALL_JUDGED and number % ONE_OF:
+                continue
+            row = self.with_vectors(Rows(*self.encoder.rows([text])), [text])
+            assert isinstance(row, TextRows)
+            numbers = known([right])[1], known([wrong])[1]
+            opinion.judge(candidates_of(self.ranker, opinion, row), *numbers, only_named=False)
+            words = self.ranker.rank_scores(row, N_COMPARED)
+            if insist and self.blends and self.ranker.calibrates and any(map(len, numbers)):
+                self.ranker.calibration_.update(*words, *judgements(words[0], *numbers))
+            elif not insist and self.blends and len(numbers[0]):
+                ranking = self.rank_rows(row, N_COMPARED)
+                marks = judgements(ranking.indices, *numbers)
+                opinion.blend.calibration.update(ranking.indices, ranking.scores, *marks)
+        return codes
+
+    def _learn_vectors(self, given: Sequence[Labelled], codes: Codes | None, *, corrected: bool) -> None:
+        """Learn the vectors of texts that were just learned by their words."""
+        if self.second_opinion is None or codes is None:
+            return
+        known = self.ranker.labels_.known
+        for (text, right, wrong), code in zip(given, codes, strict=True):
+            numbers = known([right])[1], known([wrong])[1]
+            self.second_opinion.learn(code, numbers[0], joined(text), wrong=numbers[1], corrected=corrected)
+
+    def similar(self, text: Text, k: int = 3, label: Any = None) -> list[Precedent]:
+        """Return the learned texts that are most similar to a text, with their labels.
+
+        Parameters
+        ----------
+        text : str or mapping
+        k : int
+            Maximum number of texts.
+        label : name, optional
+            Return only texts with this label.
+
+        Returns
+        -------
+        list of Precedent
+            The most similar text first. Empty if the tagger has no embeddings.
+        """
+        if self.second_opinion is None:
+            return []
+        number = None if label is None else self._number_of(label)
+        found = self.second_opinion.similar(
+            self.codes_of([text])[0], k, None if number is None else lambda labels: number in labels
+        )
+        names = self.ranker.labels_.names
+        return [Precedent(one.text, [names[label] for label in one.labels], one.similarity) for one in found]
 
     def _judge(self, text: Text, right: Sequence[Any], wrong: Sequence[Any]) -> None:
         """Teach calibration and bands by a text that is about to be learned."""
@@ -277,7 +348,11 @@ class Tagger(TextEstimator):
 
     def ranking_to_judge(self, text: Text) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the numbers and scores of the first labels of a text, without probabilities."""
-        return self.ranker.rank_scores(self.rows_of([text]), N_COMPARED)
+        rows = self.rows_of([text])
+        if not self.blends:
+            return self.ranker.rank_scores(rows, N_COMPARED)
+        ranking = self.rank_rows(rows, N_COMPARED)
+        return ranking.indices, ranking.scores
 
     def judge_ranking(
         self,
@@ -305,7 +380,7 @@ class Tagger(TextEstimator):
         if self.bands is not None:
             self.bands.learn(labels, scores, is_right, judged)
         elif self.ranker.calibrates:
-            self.ranker.calibration_.update(labels, scores, is_right, judged)
+            self.calibration.update(labels, scores, is_right, judged)
 
     def _make_batch(
         self,
@@ -410,7 +485,7 @@ class Tagger(TextEstimator):
         keep_parents: bool = False,
     ) -> list[list[Entry]]:
         """Return the labels to apply to each text; see `assign`."""
-        decision, calibration = Decision(threshold, precision), self.ranker.calibration_
+        decision, calibration = Decision(threshold, precision), self.calibration
         ranking = self.rank_arrays(texts, CONSIDERED, self.chooser(only, without))
         if ranking.probabilities is None:
             raise NotCalibrated(NO_PROBABILITIES)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from abound.components.rows import Rows, Targets, select
 from abound.kernels.batch import Batch
@@ -14,6 +15,7 @@ from abound.ordinal.bands import Bands
 from abound.rankers.weighting import Weights
 from abound.tagger.arguments import validate_examples, validate_names
 from abound.tagger.examples import Examples
+from abound.tagger.opinion_rows import OpinionRows
 from abound.tagger.parts import TaggerParts
 from abound.tagger.pruning import forget, rarest
 from abound.tagger.spool import Spool, new_numbers
@@ -85,6 +87,8 @@ class Training(RowSource):
         # The first rows, until the language is detected and the fields of texts have weights.
         self._held: list[tuple[Text, list[Any], float]] | None = [] if tagger.detects_language else None
         self._n_held_characters = 0
+        self._opinion = OpinionRows(tagger)
+        self.watched_ranks = self._opinion.watched_ranks
         self._spool = self._begin_counting()
 
     def _begin_counting(self) -> Spool:
@@ -165,6 +169,7 @@ class Training(RowSource):
             chosen = None if weights is None else weights[part]
             ranker.count(targets, chosen)
             self._spool.add(counted, targets, chosen)
+            self._opinion.add(texts[part], targets)
             self._prune()
 
     # -- training ----------------------------------------------------------------------------------
@@ -178,6 +183,7 @@ class Training(RowSource):
         self._spool.n_labels = len(ranker.labels_)
         self._spool.flush()
         ranker.learn_all(self, self._name_rows())
+        self._opinion.fit(self._named)
         self._prune()
         self._spool.close()
 
@@ -215,6 +221,10 @@ class Training(RowSource):
         for part in self._spool.shuffled(start, stop, random):
             yield part
             self._learned(part)
+
+    def watch_ranking(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
+        """Take the rankings of the next held-out rows; see `RowSource`."""
+        self._opinion.watch(labels, scores)
 
     def whole(self) -> Batch:
         """Return all rows at once."""

@@ -49,6 +49,7 @@ class RowSource(ABC):
     """Rows with their labels, in training order."""
 
     n_rows: int
+    watched_ranks = 0  # labels of each ranking of held-out rows that `watch_ranking` is called with
 
     @abstractmethod
     def parts(self, start: int, stop: int) -> Iterator[Batch]:
@@ -72,6 +73,9 @@ class RowSource(ABC):
         for number in random.permutation(len(edges) - 1):
             block = join(list(self.parts(edges[number], edges[number + 1])))
             yield select(block, random.permutation(block.n_rows))
+
+    def watch_ranking(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:  # noqa: B027  optional
+        """Take the rankings of the next held-out rows, which were not learned yet. By default, nothing is done."""
 
     def whole(self) -> Batch:
         """Return all rows in one batch, for a ranker that cannot learn them piece by piece."""

@@ -208,7 +208,7 @@ JSON = {
     "a list for a manifest": raw_manifest(lambda _: b"[1, 2]"),
     "a checksum of somebody else": manifest(lambda c: c["params"].update(d_max=1), checksum="0" * 64),
     "a state hash of somebody else": manifest(lambda c: c.update(state_hash="0" * 64), reseal=False),
-    "another version": manifest(lambda c: c.update(format_version=5)),
+    "another version": manifest(lambda c: c.update(format_version=6)),
     "another format": manifest(lambda c: c.update(format="another")),
     "an unknown kind": manifest(lambda c: c.update(kind="os.system")),
     "a kind in a list": manifest(lambda c: c.update(kind=["tagger"])),

@@ -260,7 +260,7 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
     async with call.service.batches():
         results, note = _Results(replica.sequence), b""
         with replica.reading():
-            calibration = replica.tagger.ranker.calibration_
+            calibration = replica.tagger.calibration
             if not calibration.is_ready:
                 raise Problem(409, NO_PROBABILITIES)
             unreachable = decision.warning(calibration)

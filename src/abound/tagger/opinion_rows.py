@@ -1,0 +1,89 @@
+"""The rows of a training as a second opinion needs them: vectors, labels and texts, in memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from abound.components.rows import Targets
+from abound.second_opinion.neighbours import LONGEST_TEXT
+from abound.second_opinion.opinion import N_WORDS, SecondOpinion, WordVotes
+from abound.tagger.parts import TaggerParts
+from abound.texts import Text, joined
+from abound.training.source import training_order
+
+ENCODED = 256  # texts that are encoded at once
+
+
+class OpinionRows:
+    """The vectors, labels and beginnings of the texts of one training. Without embeddings, nothing is kept.
+
+    Parameters
+    ----------
+    tagger : Tagger
+        The tagger to fit; its second opinion is reset.
+    """
+
+    def __init__(self, tagger: TaggerParts) -> None:
+        self._tagger = tagger
+        tagger.second_opinion = None
+        self._opinion: SecondOpinion | None = tagger.need_second_opinion()
+        self._codes: list[NDArray[np.int8]] = []
+        self._labels: list[NDArray[np.int32]] = []
+        self._texts: list[str] = []
+        self._ranked: list[tuple[NDArray[np.int32], NDArray[np.float64]]] = []
+
+    @property
+    def watched_ranks(self) -> int:
+        """The number of labels of each ranking of held-out rows that are needed."""
+        return 0 if self._opinion is None else N_WORDS
+
+    def reset(self) -> None:
+        """Forget the rows, because they are counted again."""
+        self._codes, self._labels, self._texts = [], [], []
+
+    def add(self, texts: Sequence[Text], targets: Targets) -> None:
+        """Add texts, and the numbers of their labels."""
+        if self._opinion is None:
+            return
+        for start in range(0, len(texts), ENCODED):
+            self._codes.append(self._tagger.codes_of(texts[start : start + ENCODED]))
+        self._texts += [joined(text)[:LONGEST_TEXT] for text in texts]
+        self._labels += np.split(targets.ids, targets.indptr[1:-1])
+
+    def watch(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
+        """Take the rankings of the next held-out rows by a model that has not learned them."""
+        self._ranked.append((labels, scores))
+
+    def fit(self, named: Sequence[tuple[str, Any]]) -> None:
+        """Fit the second opinion after the ranker was trained; `named` are names with their labels."""
+        if self._opinion is None or not self._codes:
+            return
+        tagger, ranker = self._tagger, self._tagger.ranker
+        order = training_order(len(self._texts), tagger.seed)
+        codes = np.concatenate(self._codes)[order]
+        held = [votes for labels, scores in self._ranked for votes in self._votes(labels, scores)]
+        numbers = np.array([ranker.labels_.id_of(label) for _, label in named], np.int64)
+        names = [name for name, _ in named]
+        parts = [tagger.codes_of(names[start : start + ENCODED]) for start in range(0, len(names), ENCODED)]
+        name_codes = np.concatenate([np.zeros((0, self._opinion.dimensions), np.int8), *parts])
+        self._opinion.fit(
+            codes,
+            [self._labels[row] for row in order.tolist()],
+            [self._texts[row] for row in order.tolist()],
+            ranker.label_counts.copy(),
+            held,
+            (numbers, name_codes),
+        )
+        self.reset()
+
+    def _votes(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> list[WordVotes]:
+        """Return rankings without padding, with the probabilities of the calibration that was fitted since."""
+        calibration = self._tagger.ranker.calibration_
+        likely = calibration.probabilities(labels, scores) if calibration.is_ready else None
+        counts = np.count_nonzero(labels >= 0, axis=1).tolist()
+        return [
+            WordVotes(labels[row, :n], scores[row, :n], None if likely is None else likely[row, :n])
+            for row, n in enumerate(counts)
+        ]
