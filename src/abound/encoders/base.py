@@ -27,14 +27,19 @@ class VectorEncoder(ABC):
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text. A row has the length 1, or 0 if nothing is known about the text.
 
+        Blank texts are not given to the encoder: their rows have the length 0. Half of a surrogate pair becomes `?`.
+
         Raises
         ------
         ValueError
             If the encoder returns something else than one vector of finite numbers per text.
         """
-        if not texts:
-            return np.zeros((0, self.dimensions), np.float32)
-        return normalized(self.raw(list(texts)), (len(texts), self.dimensions), self.name)
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        places = [place for place, text in enumerate(texts) if text and not text.isspace()]
+        if places:
+            given = [texts[place].encode("utf-8", "replace").decode() for place in places]
+            rows[places] = normalized(self.raw(given), (len(given), self.dimensions), self.name)
+        return rows
 
     @abstractmethod
     def raw(self, texts: list[str]) -> object:
@@ -49,10 +54,7 @@ def normalized(rows: object, shape: tuple[int, int], name: str) -> Vectors:
     >>> normalized([[3, 4], [0, 0]], (2, 2), "example").tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    try:
-        found = np.asarray(rows, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"the encoder {name} must return numbers") from None
+    found = as_numbers(rows, name)
     if found.shape != shape:
         raise ValueError(f"the encoder {name} must return {shape[0]} x {shape[1]} numbers, got the shape {found.shape}")
     if not np.isfinite(found).all():
@@ -62,6 +64,14 @@ def normalized(rows: object, shape: tuple[int, int], name: str) -> Vectors:
     lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
     unit: Vectors = np.divide(scaled, lengths, out=np.zeros(shape), where=lengths > 0).astype(np.float32)
     return unit
+
+
+def as_numbers(rows: object, name: str) -> NDArray[np.float64]:
+    """Return rows as an array; ValueError if they are not numbers, or differ in their lengths."""
+    try:
+        return np.asarray(rows, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"the encoder {name} must return rows of numbers, all of the same length") from None
 
 
 class CallableEncoder(VectorEncoder):
@@ -95,7 +105,7 @@ class CallableEncoder(VectorEncoder):
 
 def found_dimensions(function: Callable[[list[str]], object], name: str) -> int:
     """Return the length of the vectors of a function, which is called once."""
-    shape: tuple[int, ...] = np.shape(np.asarray(function(["a text"]), np.float64))
+    shape: tuple[int, ...] = np.shape(as_numbers(function(["a text"]), name))
     if len(shape) != 2 or shape[0] != 1 or not 1 <= shape[1] <= MAX_DIMENSIONS:
         raise ValueError(
             f"the encoder {name} must return a row of 1 to {MAX_DIMENSIONS} numbers, got the shape {shape}"

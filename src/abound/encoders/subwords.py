@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -71,14 +72,15 @@ class PairMerges(Subwords):
         return [piece[at : at + LONGEST_WORD] for piece in pieces for at in range(0, len(piece), LONGEST_WORD)]
 
     def _split(self, word: str) -> list[int]:
-        parts = list(word)
-        while len(parts) > 1:
-            ranks = [self._ranks.get(pair, len(self._ranks)) for pair in pairwise(parts)]
-            best = min(ranks)
-            if best == len(self._ranks):
-                break
+        parts, none = list(word), len(self._ranks)
+        ranks = [self._ranks.get(pair, none) for pair in pairwise(parts)]
+        while ranks and (best := min(ranks)) < none:
             at = ranks.index(best)
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            del ranks[at]
+            for pair in (at - 1, at):  # those of the joined part
+                if 0 <= pair < len(ranks):
+                    ranks[pair] = self._ranks.get((parts[pair], parts[pair + 1]), none)
         tokens: list[int] = []
         for part in parts:
             if part in self._vocabulary:
@@ -101,9 +103,8 @@ class LongestPieces(Subwords):
         if self._strips:
             text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
         if self._lower:
-            text = text.lower()
-        spaced = "".join(f" {c} " if _stands_alone(c) else " " if _is_blank(c) else c for c in text)
-        return spaced.split()
+            text = "".join(map(str.lower, text))  # each by itself: a Greek word's last letter has no other form
+        return "".join(map(_spaced, text)).split()
 
     def _split(self, word: str) -> list[int]:
         tokens: list[int] = []
@@ -131,8 +132,15 @@ def _stands_alone(character: str) -> bool:
     return is_ideograph or 0xF900 <= code <= 0xFAFF or unicodedata.category(character).startswith("P")
 
 
-def _is_blank(character: str) -> bool:
-    return character in "\t\n\r" or unicodedata.category(character) in ("Zs", "Cc", "Cf")
+@lru_cache(maxsize=4096)
+def _spaced(character: str) -> str:
+    """Return what a character becomes before words are split at spaces; soft hyphens and control characters vanish."""
+    if _stands_alone(character):
+        return f" {character} "
+    category = unicodedata.category(character)
+    if character in "\t\n\r" or category in ("Zs", "Zl", "Zp"):
+        return " "
+    return "" if character == "\ufffd" or category in ("Cc", "Cf", "Co", "Cs") else character
 
 
 def read_subwords(path: Path) -> Subwords:

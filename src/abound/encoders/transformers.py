@@ -10,7 +10,9 @@ from abound.encoders.subwords import read_subwords
 from abound.errors import ModelError
 
 MAX_TOKENS = 256  # of a text; what follows is not encoded
-BATCH = 64  # texts
+MAX_CHARACTERS = 20_000  # of a text; so that a long text is not split for nothing
+BATCH = 64  # texts of sentence-transformers
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class SentenceTransformerEncoder(VectorEncoder):
@@ -34,7 +36,7 @@ class SentenceTransformerEncoder(VectorEncoder):
         except (OSError, ValueError) as error:
             raise ModelError(f"{model} is not a model of sentence-transformers on this machine: {error}") from None
         self.name = Path(model).name
-        self.dimensions = int(self._model.get_sentence_embedding_dimension())
+        self.dimensions = found_dimensions(self.raw, self.name)
 
     def raw(self, texts: list[str]) -> Vectors:
         """Return one row of numbers per text."""
@@ -44,6 +46,9 @@ class SentenceTransformerEncoder(VectorEncoder):
 
 class OnnxEncoder(VectorEncoder):
     """Encode texts by a transformer in ONNX's format, whose last states are averaged over the tokens.
+
+    A text is encoded by itself. On one core, batches are not faster, and padding makes them slower. In a model with
+    8-bit weights, the vector of a text would depend on the other texts of its batch.
 
     Parameters
     ----------
@@ -65,30 +70,28 @@ class OnnxEncoder(VectorEncoder):
             )
         except Exception as error:  # the package has its own classes for each reason
             raise ModelError(f"{path / 'model.onnx'} cannot be used: {error}") from None
-        self._inputs = {one.name for one in self._session.get_inputs()}
+        self._inputs = [one.name for one in self._session.get_inputs()]
+        if not set(self._inputs) <= set(INPUTS):
+            raise ModelError(f"{path / 'model.onnx'} must have the inputs {', '.join(INPUTS)}, got {self._inputs}")
         self._first, self._last = self._subwords.number("[CLS]"), self._subwords.number("[SEP]")
         self.name = path.name
-        self.dimensions = found_dimensions(self.raw, self.name)
+        try:
+            self.dimensions = found_dimensions(self.raw, self.name)
+        except Exception as error:  # the same classes
+            raise ModelError(f"{path / 'model.onnx'} cannot encode a text: {error}") from None
 
     def raw(self, texts: list[str]) -> Vectors:
         """Return one row of numbers per text."""
-        return np.concatenate([self._encode(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)])
+        return np.stack([self._encode(text) for text in texts])
 
-    def _encode(self, texts: list[str]) -> Vectors:
-        rows = [self._tokens(text) for text in texts]
-        shape = (len(rows), max(map(len, rows)))
-        tokens, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        for number, row in enumerate(rows):
-            tokens[number, : len(row)], mask[number, : len(row)] = row, 1
-        given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros(shape, np.int64)}
+    def _encode(self, text: str) -> Vectors:
+        tokens = np.array([self._tokens(text)], np.int64)
+        given = dict(zip(INPUTS, (tokens, np.ones_like(tokens), np.zeros_like(tokens)), strict=True))
         states = self._session.run(None, {name: given[name] for name in self._inputs})[0]
-        weights = mask[:, :, None].astype(np.float32)
-        mean: Vectors = (states * weights).sum(axis=1) / weights.sum(axis=1)
-        return mean
+        row: Vectors = states[0] if states.ndim == 2 else states[0].mean(axis=0)  # some models average by themselves
+        return row
 
     def _tokens(self, text: str) -> list[int]:
-        around = (self._first is not None) + (self._last is not None)
-        tokens = self._subwords.tokens_of(text)[: MAX_TOKENS - around]
-        first = [] if self._first is None else [self._first]
-        last = [] if self._last is None else [self._last]
+        first, last = ([] if one is None else [one] for one in (self._first, self._last))
+        tokens = self._subwords.tokens_of(text[:MAX_CHARACTERS])[: MAX_TOKENS - len(first) - len(last)]
         return [*first, *tokens, *last] or [0]
