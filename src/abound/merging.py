@@ -7,6 +7,7 @@ import numpy as np
 from abound.hierarchy import Hierarchy
 from abound.rankers.base import Ranker, require_rankers
 from abound.rankers.merging import check_params, merge_rankers
+from abound.second_opinion import SecondOpinion
 from abound.tagger import Tagger
 from abound.text import TextEncoder
 
@@ -62,8 +63,10 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     ranker = merge_rankers([tagger.ranker for tagger in taggers], numbers)
     ranker.n_features_in_ = encoder.n_terms
     params = first.params()
-    merged = Tagger(params.pop("ranker"), ranker_params=params.pop("ranker_params"), **params)
+    how = {"ranker_params": params.pop("ranker_params"), "embeddings": first.settings.embeddings}
+    merged = Tagger(params.pop("ranker"), **how, **params)
     merged.encoder, merged.ranker = encoder, ranker
+    merged.second_opinion = _merge_opinions(taggers, merged)
     names: dict[str, list[str]] = {}
     for tagger in taggers:
         for label, given in tagger.label_names.items():
@@ -77,6 +80,24 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     from abound.server.served import merge_edits  # only for served models, because it takes long to import
 
     return merge_edits(merged, taggers)
+
+
+def _merge_opinions(taggers: list[Tagger], merged: Tagger) -> SecondOpinion | None:
+    """Return the second opinion of all taggers; ValueError if their vectors cannot be compared."""
+    opinions = [tagger.second_opinion for tagger in taggers if tagger.second_opinion is not None]
+    names = {tagger.embeddings_name for tagger in taggers}
+    if len(names) > 1 or len({one.dimensions for one in opinions}) > 1:
+        shown = " and ".join(sorted(str(name) for name in names))
+        raise ValueError(f"models with different embeddings cannot be merged: {shown}")
+    if not opinions:
+        return None
+    joined = SecondOpinion(opinions[0].dimensions, keeps_texts=all(one.keeps_texts for one in opinions))
+    for tagger in taggers:
+        if tagger.second_opinion is not None:
+            numbers = [merged.ranker.labels_.id_of(name) for name in tagger.ranker.labels_.names]
+            joined.take_over(tagger.second_opinion, np.array(numbers, np.int32))
+    joined.finish_merge(merged.n_labels)
+    return joined
 
 
 def _text_params(tagger: Tagger) -> dict[str, Any]:

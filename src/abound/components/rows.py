@@ -30,6 +30,10 @@ class Rows(NamedTuple):
         start, stop = self.indptr[number : number + 2].tolist()
         return Rows(np.array([0, stop - start], np.int64), self.indices[start:stop], self.data[start:stop])
 
+    def select(self, chosen: NDArray[np.int64]) -> "Rows":
+        """Return the chosen rows, in the chosen order."""
+        return select_rows(self, chosen)
+
 
 class Targets(NamedTuple):
     """The label numbers of each row, in ascending order: ids[indptr[i]:indptr[i+1]]."""

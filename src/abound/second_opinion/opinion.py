@@ -28,6 +28,11 @@ class WordVotes(NamedTuple):
     scores: Floats
     probabilities: Floats | None
 
+    def first(self, n: int) -> "WordVotes":
+        """Return the best labels."""
+        likely = self.probabilities
+        return WordVotes(self.labels[:n], self.scores[:n], None if likely is None else likely[:n])
+
 
 @dataclass(frozen=True)
 class SimilarText:
@@ -88,7 +93,7 @@ class SecondOpinion:
         Parameters
         ----------
         words : WordVotes
-            At least `N_WORDS` labels, or all that the words vote for.
+            At least `N_WORDS` labels, or all that the words vote for; further ones do not count.
         code : ndarray of shape (dimensions,)
             The vector of the text; zeros if nothing is known about it.
         counts : ndarray of shape (n_labels,)
@@ -96,11 +101,12 @@ class SecondOpinion:
         outside : mapping from label number to score, optional
             The opinion of a service.
         """
+        words = words.first(N_WORDS)  # so that features do not depend on how many labels are ranked
         rows, similarities = self.neighbours.search(code, VOTERS)
         votes = self.neighbours.votes(rows, similarities)
         query = self.prototypes.query(code)
         strongest = votes.labels[np.lexsort((votes.labels, -votes.shares))[:N_NEIGHBOURS]]
-        found = (words.labels[:N_WORDS], self.prototypes.best(query, N_PROTOTYPES), strongest)
+        found = (words.labels, self.prototypes.best(query, N_PROTOTYPES), strongest)
         labels = np.unique(np.concatenate([part.astype(np.int64) for part in found]))
         labels = labels[labels < len(counts)]
         features = np.zeros((len(labels), len(FEATURES)))
@@ -111,7 +117,7 @@ class SecondOpinion:
         features[:, 2] = np.where(ranked, 1.0 / (1.0 + np.maximum(place, 0)), 0.0)
         score, cosine, name = self.prototypes.scores(query, labels)
         features[:, 3], features[:, 4], features[:, 6] = score, cosine, name
-        features[:, 5] = reciprocal_ranks(score)
+        features[:, 5] = reciprocal_ranks(score) if score.any() else 0.0
         n = counts[labels].astype(np.float64)
         features[:, 7], features[:, 8] = log(1.0 + n), n == 0
         at = _places(votes.labels.astype(np.int64), labels)

@@ -44,6 +44,11 @@ class TextRows(Rows):
             return self
         return TextRows.of(super().row(number), self.codes[number : number + 1], [self.outside[number]])
 
+    def select(self, chosen: NDArray[np.int64]) -> "TextRows":
+        """Return the chosen rows, in the chosen order."""
+        outside = [self.outside[number] for number in chosen.tolist()]
+        return TextRows.of(super().select(chosen), self.codes[chosen], outside)
+
 
 def words_of(ranking: Ranking, row: int) -> WordVotes:
     """Return a row of a ranking without padding."""

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from abound.components.rows import Rows, select_rows
+from abound.components.rows import Rows
 from abound.hierarchy.links import Chooser
 from abound.rankers.ranking import Ranking
 
@@ -34,13 +34,13 @@ def rank_chosen(rank: Callable[[Rows, int], Ranking], rows: Rows, k: int, choose
     labels = np.full((rows.n_rows, width), -1, np.int32)
     scores, likely = np.zeros((rows.n_rows, width)), np.zeros((rows.n_rows, width))
     waiting, depth = np.arange(rows.n_rows), k + SPARE
-    last = rank(select_rows(rows, waiting[:0]), k)
+    last = rank(rows.select(waiting[:0]), k)
     while len(waiting):
         wider = []
         step = max(1, MOST_RANKED // min(depth, max(1, n_labels)))
         for start in range(0, len(waiting), step):
             part = waiting[start : start + step]
-            last = rank(select_rows(rows, part), depth)
+            last = rank(rows.select(part), depth)
             for ranked, row in enumerate(part.tolist()):
                 found = last.indices[ranked]
                 places = chooser.positions(found.tolist(), k)

@@ -106,6 +106,12 @@ class TaggerParts(Stored):
     # -- second opinion ------------------------------------------------------------------------------
 
     @property
+    def embeddings_name(self) -> str | None:
+        """The name of the encoder; None without embeddings."""
+        given = self.settings.embeddings
+        return given if isinstance(given, str | None) else given.name
+
+    @property
     def vector_encoder(self) -> VectorEncoder | None:
         """What turns texts into vectors, opened on first use; None without embeddings."""
         if self._vector_encoder is None and self.settings.embeddings is not None:
@@ -126,12 +132,12 @@ class TaggerParts(Stored):
             self.second_opinion = SecondOpinion(self.vector_encoder.dimensions)
         return self.second_opinion
 
-    def with_vectors(self, rows: Rows, texts: Sequence[Text]) -> Rows:
+    def with_vectors(self, rows: Rows, texts: Sequence[Text], codes: Codes | None = None) -> Rows:
         """Return rows with the vectors of their texts, if there is a second opinion."""
         if self.second_opinion is None:
             return rows
         outside = [known.outside if (known := self._known.get(joined(text))) else None for text in texts]
-        return TextRows.of(rows, self.codes_of(texts), outside)
+        return TextRows.of(rows, self.codes_of(texts) if codes is None else codes, outside)
 
     def codes_of(self, texts: Sequence[Text]) -> Codes:
         """Return the quantised vectors of texts; zeros if nothing is known about a text."""
@@ -361,9 +367,11 @@ class TaggerParts(Stored):
         return {"params": self.params(), "form": self.ranker.form if self.n_rows else "lists", **optional}
 
     def _described_opinion(self, opinion: SecondOpinion) -> dict[str, Any]:
-        given = self.settings.embeddings
-        name = given if isinstance(given, str | None) else given.name
-        return {"embeddings": name, "dimensions": opinion.dimensions, "keeps_texts": opinion.keeps_texts}
+        return {
+            "embeddings": self.embeddings_name,
+            "dimensions": opinion.dimensions,
+            "keeps_texts": opinion.keeps_texts,
+        }
 
     def arrays(self) -> dict[str, Source]:
         """Return the learned state as arrays, by name."""

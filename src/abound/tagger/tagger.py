@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
     from abound.tagger.evaluation import Evaluation
 
-CHUNK = 4096  # texts to encode at once
+CHUNK = 4096  # texts to tokenise at once
+ENCODED = 256  # texts to turn into vectors at once
 Labelled: TypeAlias = tuple[Text, Sequence[Any], Sequence[Any]]  # a text, its right labels and its wrong ones
 BANDED = 10  # labels per ranking that are assigned to bands
 
@@ -258,14 +259,16 @@ class Tagger(TextEstimator):
         opinion = self.need_second_opinion()
         if not self.n_rows and not self.n_features and self.encoder.fields is None:
             self.set_fields(dict.fromkeys(fields_of(texts) or (), 1.0) or None)
-        step = 1 if insist or rejected is not None else CHUNK
+        codes = None if opinion is None else self._codes_of_many(texts)  # encoders are faster with many texts at once
+        step = 1 if insist or rejected is not None or opinion is not None else CHUNK
         for chosen, weights in learned_rows(self.ranker.valid_weights(sample_weight, len(texts)), len(texts), step):
             # A text with only wrong labels is not an example, and its words are not counted.
             example = rejected is None or bool(labels[chosen[0]]) or not rejected[chosen[0]]
             if insist and judge:
                 self._judge(texts[chosen[0]], labels[chosen[0]], rejected[chosen[0]] if rejected else [])
-            given = [(texts[i], labels[i], rejected[i] if rejected else []) for i in chosen] if opinion else []
-            codes = self._teach_blend(given, insist=insist)
+            if codes is not None:
+                given = (texts[chosen[0]], labels[chosen[0]], rejected[chosen[0]] if rejected else [])
+                self._teach_blend(given, codes[chosen[0]], insist=insist)
             rows = Rows(*self.encoder.rows([texts[i] for i in chosen], learn=example))
             batch = self._make_batch(rows, [labels[i] for i in chosen], count=example, weights=weights)
             if rejected is not None:
@@ -276,44 +279,45 @@ class Tagger(TextEstimator):
                 self.ranker.insist(batch)
             else:
                 self.ranker.learn_online(batch)
-            self._learn_vectors(given, codes, corrected=insist)
+            if codes is not None:
+                self._learn_vector(given, codes[chosen[0]], corrected=insist)
 
-    def _teach_blend(self, given: Sequence[Labelled], *, insist: bool) -> Codes | None:
-        """Teach the blend by texts that are about to be learned; return their vectors.
+    def _codes_of_many(self, texts: Sequence[Text]) -> Codes:
+        return np.concatenate(
+            [self.codes_of(texts[start : start + ENCODED]) for start in range(0, len(texts), ENCODED)]
+        )
+
+    def _teach_blend(self, given: Labelled, code: Codes, *, insist: bool) -> None:
+        """Teach the blend by a text that is about to be learned.
 
         Of a stream, the first texts teach it, and later one in many. A correction always does, and teaches the
         calibration of the words, too.
         """
         opinion, known = self.second_opinion, self.ranker.labels_.known
-        if opinion is None:
-            return None
-        texts = [text for text, _, _ in given]
-        codes = self.codes_of(texts)
-        for place, (text, right, wrong) in enumerate(given):
-            number = self.n_rows + place
-            if not insist and number >= ALL_JUDGED and number % ONE_OF:
-                continue
-            row = self.with_vectors(Rows(*self.encoder.rows([text])), [text])
-            assert isinstance(row, TextRows)
-            numbers = known([right])[1], known([wrong])[1]
-            opinion.judge(candidates_of(self.ranker, opinion, row), *numbers, only_named=False)
-            words = self.ranker.rank_scores(row, N_COMPARED)
-            if insist and self.blends and self.ranker.calibrates and any(map(len, numbers)):
-                self.ranker.calibration_.update(*words, *judgements(words[0], *numbers))
-            elif not insist and self.blends and len(numbers[0]):
-                ranking = self.rank_rows(row, N_COMPARED)
-                marks = judgements(ranking.indices, *numbers)
-                opinion.blend.calibration.update(ranking.indices, ranking.scores, *marks)
-        return codes
-
-    def _learn_vectors(self, given: Sequence[Labelled], codes: Codes | None, *, corrected: bool) -> None:
-        """Learn the vectors of texts that were just learned by their words."""
-        if self.second_opinion is None or codes is None:
+        is_judged = insist or self.n_rows < ALL_JUDGED or self.n_rows % ONE_OF == 0
+        if opinion is None or not is_judged:
             return
-        known = self.ranker.labels_.known
-        for (text, right, wrong), code in zip(given, codes, strict=True):
-            numbers = known([right])[1], known([wrong])[1]
-            self.second_opinion.learn(code, numbers[0], joined(text), wrong=numbers[1], corrected=corrected)
+        text, right, wrong = given
+        row = self.with_vectors(Rows(*self.encoder.rows([text])), [text], code[None])
+        assert isinstance(row, TextRows)
+        numbers = known([right])[1], known([wrong])[1]
+        if not any(map(len, numbers)):
+            return
+        if insist and self.blends and self.ranker.calibrates:
+            words = self.ranker.rank_scores(row, N_COMPARED)
+            self.ranker.calibration_.update(*words, *judgements(words[0], *numbers))
+        elif not insist and self.blends:
+            ranking = self.rank_rows(row, N_COMPARED)
+            marks = judgements(ranking.indices, *numbers)
+            opinion.blend.calibration.update(ranking.indices, ranking.scores, *marks)
+        opinion.judge(candidates_of(self.ranker, opinion, row), *numbers, only_named=False)
+
+    def _learn_vector(self, given: Labelled, code: Codes, *, corrected: bool) -> None:
+        """Learn the vector of a text that was just learned by its words."""
+        text, right, wrong = given
+        assert self.second_opinion is not None
+        numbers = [self.ranker.labels_.known([names])[1] for names in (right, wrong)]
+        self.second_opinion.learn(code, numbers[0], joined(text), wrong=numbers[1], corrected=corrected)
 
     def similar(self, text: Text, k: int = 3, label: Any = None) -> list[Precedent]:
         """Return the learned texts that are most similar to a text, with their labels.
