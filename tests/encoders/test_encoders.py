@@ -219,3 +219,15 @@ def test_a_server_that_is_away_is_said():
         RemoteEncoder("http://127.0.0.1:9/v1/embeddings")
     with pytest.raises(EncoderUnavailable, match="does not encode texts"):
         RemoteEncoder("http://127.0.0.1:port/v1/embeddings")
+
+
+def test_credentials_are_sent_but_are_not_in_the_name(server):
+    handler, url = server
+    encoder = open_encoder(url.replace("://", "://me:s3cret@") + "?key=hidden")
+    assert encoder.name == url.removeprefix("http://")
+    assert handler.seen[0][1].startswith("Basic ")
+    handler.status = 500
+    with pytest.raises(EncoderUnavailable) as failed:
+        encoder.encode(["a"])
+    assert "s3cret" not in str(failed.value)
+    assert "hidden" not in str(failed.value)
