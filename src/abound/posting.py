@@ -19,6 +19,7 @@ from abound.errors import ServerError, ServerUnreachable
 
 SHOWN = 200  # bytes of an error's text
 
+
 class Address(NamedTuple):
     """The address of a service.
 
