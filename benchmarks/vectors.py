@@ -130,6 +130,20 @@ def encode(model: str, texts: Sequence[str]) -> Vectors:
     return np.concatenate(parts)
 
 
+def encode_known(name: str, model: str, texts: Sequence[str]) -> Vectors:
+    """Return the vectors of texts, all of which are rows of a data set."""
+    whole = documents.final(name)
+    given = [row.text for row in whole.train]
+    vectors = encode(model, given)
+    places = {text: place for place, text in enumerate(given)}
+    if any(text not in places for text in texts):
+        held = [row.text for row in whole.held]
+        vectors = np.concatenate([vectors, encode(model, held)])
+        places |= {text: place for place, text in enumerate(held, len(given))}
+    result: Vectors = vectors[[places[text] for text in texts]]
+    return result
+
+
 def encode_set(name: str, models: Sequence[str]) -> None:
     """Encode training rows, held-out rows and label names of a data set."""
     found = documents.final(name)

@@ -35,9 +35,9 @@ PASSES = 5
 UPDATE_STEP = 0.02  # for single texts after the fit
 ROUNDED = 1 << 20  # centres and scales are multiples of its inverse
 # Chosen on development rows of finna-20k with the static table: what a blend begins with.
-CENTRES = (-6.0, 0.5, 0.1, 0.0, 0.1, 0.1, 0.1, 2.0, 0.2, -6.0, 0.5, 0.3, 0.02, 0.0, 0.0)
-SCALES = (2.5, 0.5, 0.2, 4.0, 0.1, 0.2, 0.15, 1.5, 0.4, 2.5, 0.5, 0.35, 0.1, 1.0, 1.0)
-WEIGHTS = (1.0, 0.0, 0.2, 0.7, 0.2, 0.1, 0.2, 0.0, 0.0, 0.4, 0.0, 0.1, 0.1, 0.5, 0.0)
+CENTRES = (-7.0, 0.46, 0.06, -9.4, 0.21, 0.07, 0.17, 1.6, 0.05, -6.5, 0.62, 0.25, 0.01, 0.0, 0.0)
+SCALES = (2.5, 0.5, 0.15, 12.8, 0.14, 0.14, 0.17, 0.6, 0.22, 2.2, 0.49, 0.21, 0.08, 1.0, 1.0)
+WEIGHTS = (0.9, -0.3, 0.2, 1.1, 0.0, 0.1, 0.0, -0.6, 0.0, 0.3, 0.0, 0.0, -0.1, 0.5, 0.0)
 
 
 class Judged(NamedTuple):

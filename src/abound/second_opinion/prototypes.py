@@ -131,6 +131,7 @@ class Prototypes:
         self._names: Growing[np.int8] = Growing(np.zeros((0, dimensions), np.int8))
         self._n, self._total, self._products = 0, np.zeros(dimensions), np.zeros((dimensions, dimensions))
         self._metric = Metric.none(dimensions)
+        self._name_shift = np.zeros(dimensions)
         self._mapped, self._mapped_names = Mapped.none(dimensions), Mapped.none(dimensions)
 
     def __len__(self) -> int:
@@ -156,11 +157,26 @@ class Prototypes:
         """Learn the metric from all texts that were counted, and compute all prototypes again."""
         self._metric = Metric.of(self._n, self._total, self._products)
         self.resize(n_labels)
+        self._name_shift = self._metric.mean - self._mean_name()
         for start in range(0, n_labels, CHUNK):
             labels = np.arange(start, min(start + CHUNK, n_labels))
             self._map(labels)
             named = labels[self._names.rows[labels].any(axis=1)]
-            self._mapped_names.set(named, self._metric.map(directions(self._names.rows[named])))
+            self._mapped_names.set(named, self._metric.map(self._shifted_names(named)))
+
+    def _mean_name(self) -> Floats:
+        total, n = np.zeros(self.dimensions), 0
+        for start in range(0, len(self), CHUNK):
+            names = directions(self._names.rows[start : start + CHUNK])
+            total += names.sum(axis=0)
+            n += int(np.count_nonzero(names.any(axis=1)))
+        mean: Floats = np.rint(total / max(1, n))
+        return mean
+
+    def _shifted_names(self, labels: NDArray[np.int64]) -> Floats:
+        """Return the vectors of names as if they were texts: the mean of all names becomes that of all texts."""
+        names = directions(self._names.rows[labels])
+        return np.where(names.any(axis=1)[:, None], names + self._name_shift, 0.0)
 
     def set_names(self, labels: NDArray[np.int64], codes: Codes) -> None:
         """Set the vectors of label names; they count from `learn_metric` on. A label may have several names."""
@@ -188,7 +204,7 @@ class Prototypes:
             self._map(np.unique(labels))
 
     def _map(self, labels: NDArray[np.int64]) -> None:
-        names = directions(self._names.rows[labels])
+        names = self._shifted_names(labels)
         weight = np.where(names.any(axis=1), NAME_WEIGHT, 0.0)
         n = self._counts.rows[labels].astype(np.float64)
         shrunk = NO_NAME_WEIGHT * (weight == 0)
@@ -258,6 +274,7 @@ class Prototypes:
             "moments": np.concatenate([[self._n], self._total]),
             "products": self._products,
             "mean": self._metric.mean,
+            "name_shift": self._name_shift,
             "metric": self._metric.rows.astype(np.int16),
             "unit": np.array([self._metric.unit]),
             "mapped": self._mapped.codes.rows,
@@ -284,6 +301,7 @@ class Prototypes:
         if np.abs(mean).max(initial=0.0) > UNIT or not unit > 0:
             raise ValueError("the metric of the prototypes is out of range")
         made._metric = Metric(np.array(mean), metric, unit)
+        made._name_shift = np.array(model.take("name_shift", np.float64, dimensions))
         made._mapped, made._mapped_names = (
             Mapped(model.take(name, np.int8, n, dimensions), model.take(scales, np.float64, n))
             for name, scales in (("mapped", "mapped_scales"), ("mapped_names", "mapped_name_scales"))
