@@ -138,7 +138,7 @@ def shown(values: dict[str, list[float]], names: tuple[str, ...]) -> str:
 def table(part: str = "test") -> list[str]:
     """Return the results as a table in Markdown."""
     lines = [
-        "| data set | vectors | words | neighbours | prototypes | blend | 95% interval of P@1 | PSP, words | PSP, blend |",
+        "| data set | vectors | words | neighbours | prototypes | blend | P@1 from - to | PSP, words | PSP, blend |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for key, cell in read()[part].items():
@@ -146,7 +146,7 @@ def table(part: str = "test") -> list[str]:
         cells = [shown(of[voter], METRICS[:3]) for voter in ("words", "neighbours", "prototypes", "blend")]
         low, high = (f"{value:.3f}"[1:] for value in of["blend"]["P@1"][1:])
         psp = [shown(of[voter], METRICS[3:]) for voter in ("words", "blend")]
-        lines.append(f"| {' | '.join(key.split(', '))} | {' | '.join(cells)} | {low} to {high} | {' | '.join(psp)} |")
+        lines.append(f"| {' | '.join(key.split(', '))} | {' | '.join(cells)} | {low} - {high} | {' | '.join(psp)} |")
     return lines
 
 

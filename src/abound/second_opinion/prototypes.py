@@ -176,7 +176,8 @@ class Prototypes:
     def _shifted_names(self, labels: NDArray[np.int64]) -> Floats:
         """Return the vectors of names as if they were texts: the mean of all names becomes that of all texts."""
         names = directions(self._names.rows[labels])
-        return np.where(names.any(axis=1)[:, None], names + self._name_shift, 0.0)
+        is_known: NDArray[np.bool_] = np.any(names, axis=1)
+        return np.where(is_known[:, None], names + self._name_shift, 0.0)
 
     def set_names(self, labels: NDArray[np.int64], codes: Codes) -> None:
         """Set the vectors of label names; they count from `learn_metric` on. A label may have several names."""
