@@ -30,6 +30,7 @@ AboundWarning
     FormatWarning            something about a data file was guessed
     DocumentsWarning         files of a directory were skipped, or documents are not what they seem
     EmptyRanking             no word of a text is known, so it has no ranking
+    MissingVectors           a text has no vector, so it is known by its words alone
     UnreachablePrecision     no label can be assigned with the precision that was asked for
 
 Invalid arguments raise ValueError and TypeError, as in scikit-learn.
@@ -194,6 +195,10 @@ class DocumentsWarning(AboundWarning):
 
 class EmptyRanking(AboundWarning):
     """A text has no ranking, because none of its words is known."""
+
+
+class MissingVectors(AboundWarning):
+    """A text has no vector, so it is known by its words alone."""
 
 
 class JournalWarning(AboundWarning):

@@ -35,8 +35,12 @@ def maybe(strategy):
     return st.none() | strategy
 
 
-def of_weight_1(labels, text, ids, wrong=None):
-    return st.builds(Document, labels, text, ids, st.just(1.0), st.just(()) if wrong is None else wrong)
+def of_weight_1(labels, text, ids, wrong=None, vector=None):
+    wrong = st.just(()) if wrong is None else wrong
+    return st.builds(Document, labels, text, ids, st.just(1.0), wrong, NOTHING if vector is None else vector)
+
+
+vectors = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=3).map(tuple)
 
 
 def is_possible(document):
@@ -121,9 +125,18 @@ def test_what_is_carried_comes_back_equal(name, tmp_path):
     check()
 
 
+@QUICK
+@given(st.lists(of_weight_1(lists(names), texts, maybe(names), vector=maybe(vectors)), max_size=3))
+def test_vectors_come_back_from_jsonl(tmp_path_factory, records):
+    path = tmp_path_factory.mktemp("vectors") / "file"
+    data.write(path, records, "jsonl", vector_field="vector")
+    assert list(data.read(path, "jsonl", vector_field="vector")) == records
+
+
 # What a text format gets when it is asked to write anything at all.
+anything = of_weight_1(lists(names), texts, maybe(names), lists(names), maybe(vectors)).filter(is_possible)
 ANYTHING = {
-    name: with_wrong if data.FORMATS[name].record is Document else strategy
+    name: anything if data.FORMATS[name].record is Document else strategy
     for name, strategy in {
         **CARRIED,
         "svmlight": rows(lists(names), maybe(names), maybe(names), maybe(texts)),

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from abound.cli.common import note
 from abound.cli.inputs import chunks
+from abound.cli.vectors import vectors_of
 from abound.texts import Text
 
 if TYPE_CHECKING:
     from abound.data import Document
     from abound.tagger import Evaluation, Tagger
+    from abound.tagger.blending import GivenCodes
 
 CHUNK = 2_000
 HELD_OUT = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@5")  # what `abound fit` measures
@@ -46,10 +48,11 @@ def evaluate_documents(
 
     n_rows = 0
 
-    def batches() -> Iterator[tuple[list[Text], list[Any]]]:
+    def batches() -> Iterator[tuple[list[Text], list[Any], "GivenCodes | None"]]:
         nonlocal n_rows
         for chunk in chunks(documents, CHUNK):
-            yield [document.text for document in chunk], [document.labels for document in chunk]
+            codes = tagger.given_codes(vectors_of(chunk), len(chunk))
+            yield [document.text for document in chunk], [document.labels for document in chunk], codes
             n_rows += len(chunk)
             watch(n_rows)
 

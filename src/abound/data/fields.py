@@ -1,6 +1,7 @@
 """Read text, labels, id and weight of a document from named fields."""
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 from abound.data.formats import Malformed, Option, Options
@@ -26,6 +27,9 @@ WRONG_OPTIONS = {
         "wrong", "Field of labels that are wrong for the document, if it has any; None for none.", (str, type(None))
     )
 }
+_VECTOR_HELP = "Field of the text's vector: a list of numbers, or null; None for none."
+VECTOR_OPTIONS = {"vector_field": Option(None, _VECTOR_HELP, (str, type(None)))}
+READ_VECTOR_OPTIONS = {"vector_field": Option(None, _VECTOR_HELP, (str, type(None)), use="read")}
 LIST_OPTIONS = {"label_separator": Option(None, _SEPARATOR_HELP, (str, type(None)), use="read")}
 
 
@@ -122,6 +126,18 @@ def weight_from(value: Any) -> float:
     if type(value) not in (int, float) or not 0 <= value <= HEAVIEST:  # NaN, too
         raise Malformed(f"the weight must be a number from 0 to {HEAVIEST:,.0f}, got {shown(value)}")
     return float(value)
+
+
+def vector_from(value: Any) -> tuple[float, ...] | None:
+    """Return the vector of a document; None if nothing is known about its text."""
+    if value is None:
+        return None
+    if type(value) is not list or not value or not all(type(one) in (int, float) for one in value):
+        raise Malformed(f"the vector must be a list of numbers, got {shown(value)}")
+    vector = tuple(map(float, value))
+    if not all(map(isfinite, vector)):
+        raise Malformed("the vector has a number that is not finite")
+    return vector
 
 
 def weight_from_text(text: str) -> float:

@@ -1,7 +1,7 @@
 """Read and write records of any format."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, Literal
 
 from abound.data.documents import FORMAT as DOCUMENTS
@@ -87,16 +87,19 @@ def write(
     name = os.fspath(path)
     format_ = find_format(format, name)
     complete = format_.complete(options, "write")
-    if "wrong_field" not in format_.options:
-        records = _without_wrong(records, name, format_.name)
+    records = _representable(records, name, format_.name, format_.options)
     with open_output(name) as stream:
         return format_.write(stream, records, complete)
 
 
-def _without_wrong(records: Iterable[Record], path: str, format_name: str) -> Iterable[Record]:
-    """Yield records; raise an error for wrong labels, which only jsonl can represent."""
+def _representable(records: Iterable[Record], path: str, format_name: str, known: Container[str]) -> Iterable[Record]:
+    """Yield records; raise an error for wrong labels and vectors, which only jsonl can represent."""
+    takes_wrong, takes_vector = "wrong_field" in known, format_name == "jsonl"
     for number, record in enumerate(records, 1):
-        if isinstance(record, Document) and record.wrong:
-            words = f"record {number}: the document has wrong labels, which {format_name} cannot represent"
-            raise ValueError(f"{words}; write jsonl instead of {path}")
+        if isinstance(record, Document):
+            what = "wrong labels" if record.wrong and not takes_wrong else ""
+            what = "a vector" if record.vector is not None and not takes_vector else what
+            if what:
+                words = f"record {number}: the document has {what}, which {format_name} cannot represent"
+                raise ValueError(f"{words}; write jsonl instead of {path}")
         yield record

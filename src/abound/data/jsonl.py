@@ -7,6 +7,7 @@ from typing import Any, cast
 from abound.data.fields import (
     FIELD_OPTIONS,
     LIST_OPTIONS,
+    VECTOR_OPTIONS,
     WRONG_OPTIONS,
     check_both,
     check_weight,
@@ -17,6 +18,7 @@ from abound.data.fields import (
     text_field_to_write,
     text_fields,
     text_of_fields,
+    vector_from,
     weight_from,
 )
 from abound.data.formats import LINE_OPTIONS, LineFormat, Malformed, Options
@@ -34,7 +36,7 @@ class Jsonl(LineFormat[Document]):
     summary = "one JSON object per line"
     record = Document
     suffixes = (".jsonl", ".ndjson")
-    options = FIELD_OPTIONS | WRONG_OPTIONS | LIST_OPTIONS | LINE_OPTIONS
+    options = FIELD_OPTIONS | WRONG_OPTIONS | VECTOR_OPTIONS | LIST_OPTIONS | LINE_OPTIONS
 
     def parser(self, options: Options) -> Callable[[str], Document | None]:
         """Return a function that parses a line into a document."""
@@ -42,6 +44,7 @@ class Jsonl(LineFormat[Document]):
         single = names[0] if len(names) == 1 else None
         labels_field, id_field, join = options["labels_field"], options["id_field"], options["join"]
         separator, weight_field, wrong_field = separator_of(options), options["weight_field"], _wrong_field(options)
+        vector_field = options["vector_field"]
 
         def parse(line: str) -> Document | None:
             if not line or line.isspace():
@@ -71,7 +74,8 @@ class Jsonl(LineFormat[Document]):
                 check_both(labels, wrong)
             if "\\u" in line:
                 _check_surrogates(text, *labels, *wrong, name or "")
-            return make_document((labels, text, name, weight, wrong))
+            vector = None if vector_field is None else _vector(fields, vector_field)
+            return make_document((labels, text, name, weight, wrong, vector))
 
         return parse
 
@@ -79,7 +83,7 @@ class Jsonl(LineFormat[Document]):
         """Return a function that formats a document as a line."""
         text_field = text_field_to_write(options)
         labels_field, id_field, weight_field = options["labels_field"], options["id_field"], options["weight_field"]
-        wrong_field = _wrong_field(options)
+        wrong_field, vector_field = _wrong_field(options), options["vector_field"]
         encode = json.JSONEncoder(ensure_ascii=False).encode
 
         def line_of(document: Document) -> str:
@@ -100,6 +104,10 @@ class Jsonl(LineFormat[Document]):
                 if wrong_field is None:
                     raise ValueError("the document has wrong labels, but wrong_field=None")
                 fields[wrong_field] = list(document.wrong)
+            if vector_field is not None:
+                fields[vector_field] = None if document.vector is None else list(document.vector)
+            elif document.vector is not None:
+                raise ValueError("the document has a vector, but vector_field=None")
             texts = (*document.labels, *document.wrong, document.id or "")
             if not _is_text(document.text) or not all(isinstance(text, str) for text in texts):
                 raise ValueError("text, labels and id must be strings; a text may have fields, which must be strings")
@@ -157,7 +165,13 @@ def _wrong_field(options: Options) -> str | None:
     """Return the field of wrong labels; a field that is read as something else has none."""
     name: str | None = options["wrong_field"]
     others = (*text_fields(options), options["labels_field"], options["id_field"], options["weight_field"])
-    return None if name in others else name
+    return None if name in (*others, options["vector_field"]) else name
+
+
+def _vector(fields: dict[str, Any], name: str) -> tuple[float, ...] | None:
+    if name not in fields:
+        raise Malformed(missing_field("vector_field", name, fields))
+    return vector_from(fields[name])
 
 
 def _correction(fields: dict[str, Any]) -> Document:
@@ -167,7 +181,7 @@ def _correction(fields: dict[str, Any]) -> Document:
     check_both(right, wrong)
     name = id_from(fields.get("id"))
     _check_surrogates(text, *right, *wrong, name or "")
-    return make_document((right, text, name, 1.0, wrong))
+    return make_document((right, text, name, 1.0, wrong, None))
 
 
 def _check_surrogates(*texts: Text) -> None:

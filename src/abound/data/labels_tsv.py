@@ -30,7 +30,7 @@ class LabelsTsv(LineFormat[Document]):
                     return None
                 tabs = count_noun(line.count("\t"), "tab")
                 raise Malformed(f"{tabs}; put one between the labels and the text")
-            return make_document((labels_of(labels, separator), text, None, 1.0, ()))
+            return make_document((labels_of(labels, separator), text, None, 1.0, (), None))
 
         return parse
 

@@ -9,6 +9,7 @@ from abound.data.extras import require
 from abound.data.fields import (
     FIELD_OPTIONS,
     LIST_OPTIONS,
+    READ_VECTOR_OPTIONS,
     check_weight,
     id_from,
     labels_from,
@@ -18,6 +19,7 @@ from abound.data.fields import (
     text_field_to_write,
     text_fields,
     text_of_fields,
+    vector_from,
     weight_from,
 )
 from abound.data.formats import (
@@ -33,7 +35,8 @@ from abound.data.formats import (
 )
 from abound.data.records import Document, make_document
 
-_OPTIONS = {**FIELD_OPTIONS, **LIST_OPTIONS, "batch_rows": Option(4096, "Number of rows in memory at once.", (int,))}
+_BATCH = {"batch_rows": Option(4096, "Number of rows in memory at once.", (int,))}
+_OPTIONS = {**FIELD_OPTIONS, **READ_VECTOR_OPTIONS, **LIST_OPTIONS, **_BATCH}
 _PURPOSE = "Parquet files"
 MAX_HELD_BYTES = 1 << 30
 
@@ -123,6 +126,8 @@ def _columns(schema: Any, options: Options) -> list[str]:
         wanted.append(("labels_field", options["labels_field"]))
     if options["weight_field"] is not None:
         wanted.append(("weight_field", options["weight_field"]))
+    if options["vector_field"] is not None:
+        wanted.append(("vector_field", options["vector_field"]))
     id_field = options["id_field"]
     if id_field is not None and (id_field in schema.names or id_field != FIELD_OPTIONS["id_field"].default):
         wanted.append(("id_field", id_field))
@@ -154,7 +159,8 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
     labels_at = len(names)
     has_labels, separator = options["labels_field"] is not None, separator_of(options)
     has_weight, weight_at = options["weight_field"] is not None, labels_at + has_labels
-    id_at = weight_at + has_weight
+    has_vector, vector_at = options["vector_field"] is not None, weight_at + has_weight
+    id_at = vector_at + has_vector
 
     def document_of(fields: tuple[Any, ...]) -> Document:
         for field in fields:
@@ -163,7 +169,9 @@ def _documents(options: Options) -> Callable[[tuple[Any, ...]], Document]:
         text = text_of_fields(fields[:labels_at], names, join)
         labels = labels_from(fields[labels_at], separator) if has_labels else ()
         weight = weight_from(fields[weight_at]) if has_weight else 1.0
-        return make_document((labels, text, id_from(fields[id_at]) if id_at < len(fields) else None, weight, ()))
+        vector = vector_from(fields[vector_at]) if has_vector else None
+        name = id_from(fields[id_at]) if id_at < len(fields) else None
+        return make_document((labels, text, name, weight, (), vector))
 
     return document_of
 

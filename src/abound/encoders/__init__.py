@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from abound.encoders.base import CallableEncoder, VectorEncoder
+from abound.encoders.given import PREFIX, GivenVectors
 from abound.encoders.remote import RemoteEncoder
 from abound.encoders.static import StaticTable, find_wordllama, load_table
 from abound.encoders.transformers import OnnxEncoder, SentenceTransformerEncoder
@@ -10,6 +11,7 @@ from abound.errors import ModelError
 
 __all__ = [
     "CallableEncoder",
+    "GivenVectors",
     "OnnxEncoder",
     "RemoteEncoder",
     "SentenceTransformerEncoder",
@@ -29,8 +31,9 @@ def open_encoder(what: str, *, download: bool = False) -> VectorEncoder:
     ----------
     what : str
         "wordllama", the table of that package; a directory with `tokenizer.json` and a table of token vectors, with
-        `model.onnx`, or with a model of sentence-transformers; `sentence-transformers:NAME`; or the URL of a server of
-        embeddings, with the name of a model after `#`.
+        `model.onnx`, or with a model of sentence-transformers; `sentence-transformers:NAME`; the URL of a server of
+        embeddings, with the name of a model after `#`; or `given:N` for vectors of N numbers that are given with each
+        text, see `GivenVectors`.
     download : bool
         Whether a model of sentence-transformers that is not on this machine may be downloaded.
 
@@ -48,6 +51,11 @@ def open_encoder(what: str, *, download: bool = False) -> VectorEncoder:
         return RemoteEncoder(url, model)
     if what.startswith(SENTENCE):
         return SentenceTransformerEncoder(what.removeprefix(SENTENCE), download=download)
+    if what.startswith(PREFIX):
+        try:
+            return GivenVectors.from_name(what)
+        except ValueError as error:
+            raise ModelError(str(error)) from None
     path = Path(what)
     if (path / "model.onnx").is_file():
         return OnnxEncoder(path)

@@ -19,10 +19,13 @@ class VectorEncoder(ABC):
         Identifies the vectors: those of encoders with other names cannot be compared with them.
     dimensions : int
         The length of a vector.
+    encodes_texts : bool
+        Whether it can encode a text. Otherwise, vectors must be given with the texts.
     """
 
     name: str
     dimensions: int
+    encodes_texts: bool = True
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text. A row has the length 1, or 0 if nothing is known about the text.

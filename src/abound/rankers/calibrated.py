@@ -96,6 +96,8 @@ class Calibrated(Composed):
         for number, row in enumerate(_single_rows(source)):
             if number >= source.n_rows // 2:
                 rankings.append(probe.compared(row, len(self.labels_)))
+                if source.watched_ranks:
+                    source.watch_ranking(*probe.rank_scores(row.rows, source.watched_ranks))
             probe.learn(row)
         if rankings:
             self.calibration_.fit(*(np.concatenate(arrays) for arrays in zip(*rankings, strict=True)))

@@ -14,6 +14,7 @@ from abound.second_opinion import SecondOpinion
 from abound.second_opinion.opinion import N_WORDS, Candidates, WordVotes
 
 Codes: TypeAlias = NDArray[np.int8]
+GivenCodes: TypeAlias = Sequence[Codes | None] | Codes  # of texts; None if a text has none
 OutsideScores: TypeAlias = Mapping[int, float]  # by label number
 
 

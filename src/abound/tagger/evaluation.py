@@ -22,6 +22,7 @@ from abound.rankers.labels import LabelIndex, plain_name
 from abound.rankers.ranking import Ranking
 from abound.store.names import Name
 from abound.tagger.arguments import validate_examples
+from abound.tagger.blending import GivenCodes
 from abound.tagger.label_quality import LabelQuality
 from abound.tagger.parts import TaggerParts
 from abound.texts import Text
@@ -194,7 +195,7 @@ class Evaluation:
 
 def evaluate_batches(
     tagger: TaggerParts,
-    batches: Iterable[tuple[Sequence[Text], Sequence[Iterable[Any]]]],
+    batches: Iterable[tuple[Sequence[Text], Sequence[Iterable[Any]], GivenCodes | None]],
     k: int,
     chooser: Chooser | None = None,
 ) -> Evaluation:
@@ -203,8 +204,8 @@ def evaluate_batches(
     Parameters
     ----------
     tagger : Tagger
-    batches : iterable of pairs
-        Texts and their labels.
+    batches : iterable of tuples
+        Texts, their labels, and their vectors if these are given; see `TaggerParts.given_codes`.
     k : int
         Ranks that the metrics consider.
     chooser : Chooser, optional
@@ -212,13 +213,14 @@ def evaluate_batches(
     """
     n_rows, labels, rankings = 0, [], []
     chooser = tagger.chooser() if chooser is None else chooser
-    for texts, given in batches:
+    for texts, given, codes in batches:
         all_names = chooser.allowed_labels(tagger.shown_labels(validate_examples(texts, given)[1]))
-        pairs = [(text, names) for text, names in zip(texts, all_names, strict=True) if names]
+        chosen = [row for row, names in enumerate(all_names) if names]
         n_rows += len(texts)
-        if pairs:
-            labels += [names for _, names in pairs]
-            rows = tagger.rows_of([text for text, _ in pairs])
+        if chosen:
+            labels += [all_names[row] for row in chosen]
+            own = None if codes is None else [codes[row] for row in chosen]
+            rows = tagger.rows_of([texts[row] for row in chosen], own)
             rankings.append(tagger.rank_rows(rows, max(k, CONSIDERED), chooser))
     if not n_rows:
         raise NothingToMeasure("there is nothing to measure: there are no rows")

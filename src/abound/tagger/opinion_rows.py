@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from abound.components.rows import Targets
 from abound.second_opinion.neighbours import LONGEST_TEXT
 from abound.second_opinion.opinion import N_WORDS, SecondOpinion, WordVotes
+from abound.tagger.blending import GivenCodes
 from abound.tagger.parts import TaggerParts
 from abound.texts import Text, joined
 from abound.training.source import training_order
@@ -23,12 +24,16 @@ class OpinionRows:
     ----------
     tagger : Tagger
         The tagger to fit; its second opinion is reset.
+    keeps_texts : bool
+        Whether the beginnings of texts are kept, to show similar ones.
     """
 
-    def __init__(self, tagger: TaggerParts) -> None:
+    def __init__(self, tagger: TaggerParts, *, keeps_texts: bool = True) -> None:
         self._tagger = tagger
         tagger.second_opinion = None
         self._opinion: SecondOpinion | None = tagger.need_second_opinion()
+        if self._opinion is not None:
+            self._opinion.keeps_texts = keeps_texts
         self._codes: list[NDArray[np.int8]] = []
         self._labels: list[NDArray[np.int32]] = []
         self._texts: list[str] = []
@@ -43,12 +48,13 @@ class OpinionRows:
         """Forget the rows, because they are counted again."""
         self._codes, self._labels, self._texts = [], [], []
 
-    def add(self, texts: Sequence[Text], targets: Targets) -> None:
-        """Add texts, and the numbers of their labels."""
+    def add(self, texts: Sequence[Text], targets: Targets, codes: GivenCodes | None = None) -> None:
+        """Add texts, and the numbers of their labels; texts without a given vector are encoded."""
         if self._opinion is None:
             return
         for start in range(0, len(texts), ENCODED):
-            self._codes.append(self._tagger.codes_of(texts[start : start + ENCODED]))
+            part = slice(start, start + ENCODED)
+            self._codes.append(self._tagger.codes_of(texts[part], None if codes is None else codes[part]))
         self._texts += [joined(text)[:LONGEST_TEXT] for text in texts]
         self._labels += np.split(targets.ids, targets.indptr[1:-1])
 
@@ -64,6 +70,8 @@ class OpinionRows:
         order = training_order(len(self._texts), tagger.seed)
         codes = np.concatenate(self._codes)[order]
         held = [votes for labels, scores in self._ranked for votes in self._votes(labels, scores)]
+        if tagger.vector_encoder is None or not tagger.vector_encoder.encodes_texts:
+            named = ()
         numbers = np.array([ranker.labels_.id_of(label) for _, label in named], np.int64)
         names = [name for name, _ in named]
         parts = [tagger.codes_of(names[start : start + ENCODED]) for start in range(0, len(names), ENCODED)]

@@ -12,6 +12,7 @@ from abound.calibration import Calibration
 from abound.components.rows import Rows
 from abound.encoders import VectorEncoder, open_encoder
 from abound.encoders.base import MAX_DIMENSIONS
+from abound.encoders.given import given_rows
 from abound.errors import DamagedModel, ModelError
 from abound.hierarchy import Hierarchy
 from abound.hierarchy.links import Chooser, LabelLinks
@@ -23,7 +24,7 @@ from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
 from abound.tagger.arguments import as_items, check_depth
-from abound.tagger.blending import Codes, KnownText, OutsideScores, TextRows, rank_blended
+from abound.tagger.blending import Codes, GivenCodes, KnownText, OutsideScores, TextRows, rank_blended
 from abound.tagger.choosing import rank_chosen
 from abound.tagger.examples import check_examples
 from abound.tagger.held_out import HeldOut, check_held_out
@@ -98,10 +99,10 @@ class TaggerParts(Stored):
             self._field_weights = None if weights is None else dict(weights)
             self.set_language(self.language)
 
-    def rows_of(self, texts: Iterable[Text]) -> Rows:
+    def rows_of(self, texts: Iterable[Text], codes: GivenCodes | None = None) -> Rows:
         """Return texts as rows over the known terms, with their vectors if there is a second opinion."""
         given = list(texts)
-        return self.with_vectors(Rows(*self.encoder.rows(given)), given)
+        return self.with_vectors(Rows(*self.encoder.rows(given)), given, codes)
 
     # -- second opinion ------------------------------------------------------------------------------
 
@@ -132,21 +133,39 @@ class TaggerParts(Stored):
             self.second_opinion = SecondOpinion(self.vector_encoder.dimensions)
         return self.second_opinion
 
-    def with_vectors(self, rows: Rows, texts: Sequence[Text], codes: Codes | None = None) -> Rows:
+    def given_codes(self, vectors: Any, n_texts: int) -> GivenCodes | None:
+        """Return the quantised form of vectors that are given with texts; ValueError if they cannot be used."""
+        if vectors is None:
+            return None
+        opinion = self.need_second_opinion()
+        if opinion is None:
+            raise ValueError(
+                "vectors are given, but the tagger has no embeddings; "
+                "use Tagger(embeddings=GivenVectors(N)) for vectors of N numbers"
+            )
+        rows = given_rows(vectors, n_texts, opinion.dimensions)
+        return [None if row is None else quantised(row[None])[0] for row in rows]
+
+    def with_vectors(self, rows: Rows, texts: Sequence[Text], codes: GivenCodes | None = None) -> Rows:
         """Return rows with the vectors of their texts, if there is a second opinion."""
         if self.second_opinion is None:
             return rows
         outside = [known.outside if (known := self._known.get(joined(text))) else None for text in texts]
-        return TextRows.of(rows, self.codes_of(texts) if codes is None else codes, outside)
+        return TextRows.of(rows, self.codes_of(texts, codes), outside)
 
-    def codes_of(self, texts: Sequence[Text]) -> Codes:
-        """Return the quantised vectors of texts; zeros if nothing is known about a text."""
+    def codes_of(self, texts: Sequence[Text], given: GivenCodes | None = None) -> Codes:
+        """Return the quantised vectors of texts; zeros if nothing is known about a text. Given ones are taken over."""
         assert self.second_opinion is not None
         whole, codes = [joined(text) for text in texts], np.zeros((len(texts), self.second_opinion.dimensions), np.int8)
-        missing = [row for row, text in enumerate(whole) if text not in self._known]
+        missing: list[int] = []
         for row, text in enumerate(whole):
-            if text in self._known:
+            own = None if given is None else given[row]
+            if own is not None:
+                codes[row] = own
+            elif text in self._known:
                 codes[row] = self._known[text].code
+            else:
+                missing.append(row)
         if missing and self.vector_encoder is not None:
             codes[missing] = quantised(self.vector_encoder.encode([whole[row] for row in missing]))
         return codes

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -29,7 +30,7 @@ from abound.tagger.arguments import (
     validate_names,
     validate_targets,
 )
-from abound.tagger.blending import Codes, TextRows, candidates_of
+from abound.tagger.blending import Codes, GivenCodes, TextRows, candidates_of
 from abound.tagger.emptiness import warn_of_empty
 from abound.tagger.estimator import TextEstimator
 from abound.tagger.label_lists import warn_of_labels
@@ -96,6 +97,7 @@ class Tagger(TextEstimator):
         sample_weight: Any = None,
         labels_are: LabelsAre = "either",
         keep_examples: bool = True,
+        vectors: Any = None,
     ) -> Self:
         """Train from scratch, on texts in any order.
 
@@ -123,6 +125,10 @@ class Tagger(TextEstimator):
             Whether labels are given by their ids or by their names in `label_names`; see `learn`.
         keep_examples : bool
             Whether up to three short texts are kept as `examples`, which are saved and shown on the page of a server.
+            With embeddings, also whether the beginnings of all texts are kept, which `similar` returns.
+        vectors : array-like of shape (n_texts, dimensions), optional
+            The vectors of the texts, if they are not to be encoded; see `abound.encoders.GivenVectors`. A row of zeros
+            or None means that nothing is known about a text but its words.
 
         Returns
         -------
@@ -137,10 +143,10 @@ class Tagger(TextEstimator):
         warn_of_labels(labels)
         self.renew()
         self.hierarchy = hierarchy
-        training = Training(self, names, is_balanced=True)
-        training.add(texts, labels, weights)
+        codes = self.given_codes(vectors, len(texts))
+        training = Training(self, names, is_balanced=True, keep_examples=keep_examples)
+        training.add(texts, labels, weights, codes)
         training.learn()
-        self.examples = self.examples if keep_examples else ()
         self.held_out = None
         self.ranker.set_columns(self.encoder.n_terms, form)
         return self
@@ -184,6 +190,7 @@ class Tagger(TextEstimator):
         judge: bool = True,
         sample_weight: float = 1.0,
         labels_are: LabelsAre = "either",
+        vector: Any = None,
     ) -> None:
         """Learn one text and its labels, which count from the next ranking on.
 
@@ -211,9 +218,12 @@ class Tagger(TextEstimator):
             A name in `label_names` that belongs to exactly one label stands for that label; one that belongs to
             several is an error. With "either", a known id is never taken as a name. With "ids", names are not looked
             up. With "names", a name wins over an id.
+        vector : array-like of float, optional
+            The vector of the text, if it is not to be encoded.
         """
-        weights = None if sample_weight == 1.0 else [sample_weight]
+        weights, vectors = None if sample_weight == 1.0 else [sample_weight], None if vector is None else [vector]
         how: dict[str, Any] = {"insist": insist, "judge": judge, "sample_weight": weights, "labels_are": labels_are}
+        how["vectors"] = vectors
         self.learn_many([text], [labels], wrong=[wrong], **how)
 
     def learn_many(
@@ -226,10 +236,11 @@ class Tagger(TextEstimator):
         judge: bool = True,
         sample_weight: Any = None,
         labels_are: LabelsAre = "either",
+        vectors: Any = None,
     ) -> None:
         """Learn texts in order; the result is the same as calling `learn` for each text with the same `insist`.
 
-        All inputs are validated before any is learned.
+        All inputs are validated before any is learned. `vectors` are those of the texts; see `fit`.
         """
         texts, lists = validate_examples(texts, labels)
         right = self.resolver.rows(lists, labels_are)
@@ -237,7 +248,16 @@ class Tagger(TextEstimator):
         if rejected is not None and any(rejected):
             self.ranker.check_wrong(right, rejected)
             check_wrong_are_known(right, rejected, self.ranker.labels_)
-        self.learn_ids(texts, right, wrong=rejected, insist=insist, judge=judge, sample_weight=sample_weight)
+        codes, how = self.given_codes(vectors, len(texts)), {"insist": insist, "judge": judge}
+        if codes is None:
+            self.learn_ids(texts, right, wrong=rejected, sample_weight=sample_weight, **how)
+            return
+        weights = self.ranker.valid_weights(sample_weight, len(texts))
+        for row, (text, code) in enumerate(zip(texts, codes, strict=True)):
+            own: dict[str, Any] = {"wrong": None if rejected is None else [rejected[row]], **how}
+            own["sample_weight"] = None if weights is None else weights[row : row + 1]
+            with self.knowing(text, code) if code is not None else nullcontext():
+                self.learn_ids([text], [right[row]], **own)
 
     def learn_ids(
         self,
@@ -319,7 +339,7 @@ class Tagger(TextEstimator):
         numbers = [self.ranker.labels_.known([names])[1] for names in (right, wrong)]
         self.second_opinion.learn(code, numbers[0], joined(text), wrong=numbers[1], corrected=corrected)
 
-    def similar(self, text: Text, k: int = 3, label: Any = None) -> list[Precedent]:
+    def similar(self, text: Text, k: int = 3, label: Any = None, *, vector: Any = None) -> list[Precedent]:
         """Return the learned texts that are most similar to a text, with their labels.
 
         Parameters
@@ -329,6 +349,8 @@ class Tagger(TextEstimator):
             Maximum number of texts.
         label : name, optional
             Return only texts with this label.
+        vector : array-like of float, optional
+            The vector of the text, if it is not to be encoded.
 
         Returns
         -------
@@ -339,10 +361,15 @@ class Tagger(TextEstimator):
             return []
         number = None if label is None else self._number_of(label)
         found = self.second_opinion.similar(
-            self.codes_of([text])[0], k, None if number is None else lambda labels: number in labels
+            self.codes_of([text], self._given_code(vector))[0],
+            k,
+            None if number is None else lambda labels: number in labels,
         )
         names = self.ranker.labels_.names
         return [Precedent(one.text, [names[label] for label in one.labels], one.similarity) for one in found]
+
+    def _given_code(self, vector: Any) -> GivenCodes | None:
+        return self.given_codes(None if vector is None else [vector], 1)
 
     def _judge(self, text: Text, right: Sequence[Any], wrong: Sequence[Any]) -> None:
         """Teach calibration and bands by a text that is about to be learned."""
@@ -401,7 +428,14 @@ class Tagger(TextEstimator):
     # -- ranking -------------------------------------------------------------------------------------
 
     def rank(
-        self, text: Text, k: int = 10, *, only: Any = None, without: Any = None, keep_parents: bool = True
+        self,
+        text: Text,
+        k: int = 10,
+        *,
+        only: Any = None,
+        without: Any = None,
+        keep_parents: bool = True,
+        vector: Any = None,
     ) -> list[Entry]:
         """Rank the best labels of one text.
 
@@ -417,28 +451,44 @@ class Tagger(TextEstimator):
         keep_parents : bool
             Whether a label may be ranked together with one above it in the hierarchy. If False, only the better of them
             is returned.
+        vector : array-like of float, optional
+            The vector of the text, if it is not to be encoded.
 
         Returns
         -------
         list of Entry
             At most k, best first. A text without known words has none and causes a warning (`EmptyRanking`).
         """
-        return self._ranked([text], k, self.chooser(only, without, keep_parents=keep_parents))[0]
+        vectors = None if vector is None else [vector]
+        return self._ranked([text], k, self.chooser(only, without, keep_parents=keep_parents), vectors)[0]
 
     def rank_many(
-        self, texts: Iterable[Text], k: int = 10, *, only: Any = None, without: Any = None, keep_parents: bool = True
+        self,
+        texts: Iterable[Text],
+        k: int = 10,
+        *,
+        only: Any = None,
+        without: Any = None,
+        keep_parents: bool = True,
+        vectors: Any = None,
     ) -> list[list[Entry]]:
-        """Rank the best labels of each text; see `rank`. One warning (`EmptyRanking`) counts the empty rankings."""
-        return self._ranked(list(texts), k, self.chooser(only, without, keep_parents=keep_parents))
+        """Rank the best labels of each text; see `rank`. One warning (`EmptyRanking`) counts the empty rankings.
 
-    def _ranked(self, texts: list[Text], k: int, chooser: Chooser) -> list[list[Entry]]:
-        rankings = entries_of(self.rank_arrays(texts, k, chooser))
+        `vectors` are those of the texts; see `fit`.
+        """
+        return self._ranked(list(texts), k, self.chooser(only, without, keep_parents=keep_parents), vectors)
+
+    def _ranked(self, texts: list[Text], k: int, chooser: Chooser, vectors: Any) -> list[list[Entry]]:
+        rankings = entries_of(self.rank_arrays(texts, k, chooser, vectors))
         warn_of_empty(self, texts, rankings)
         return rankings
 
-    def rank_arrays(self, texts: Iterable[Text], k: int = 10, chooser: Chooser | None = None) -> Ranking:
+    def rank_arrays(
+        self, texts: Iterable[Text], k: int = 10, chooser: Chooser | None = None, vectors: Any = None
+    ) -> Ranking:
         """Rank texts and return arrays, as the metrics need them."""
-        return self.rank_rows(self.rows_of(texts), k, chooser)
+        given = list(texts)
+        return self.rank_rows(self.rows_of(given, self.given_codes(vectors, len(given))), k, chooser)
 
     def score_rows(self, rows: Rows, numbers: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores of labels, by number, for each row; NaN for a label without votes.
@@ -456,6 +506,7 @@ class Tagger(TextEstimator):
         only: Any = None,
         without: Any = None,
         keep_parents: bool = False,
+        vector: Any = None,
     ) -> list[Entry]:
         """Return the labels to apply to one text.
 
@@ -474,8 +525,11 @@ class Tagger(TextEstimator):
         keep_parents : bool
             Whether to return a label together with one above it in the hierarchy. By default, only the better of them
             is returned.
+        vector : array-like of float, optional
+            The vector of the text, if it is not to be encoded.
         """
-        chosen = {"only": only, "without": without, "keep_parents": keep_parents}
+        vectors = None if vector is None else [vector]
+        chosen = {"only": only, "without": without, "keep_parents": keep_parents, "vectors": vectors}
         return self.assign_many([text], threshold=threshold, precision=precision, **chosen)[0]
 
     def assign_many(
@@ -487,10 +541,11 @@ class Tagger(TextEstimator):
         only: Any = None,
         without: Any = None,
         keep_parents: bool = False,
+        vectors: Any = None,
     ) -> list[list[Entry]]:
-        """Return the labels to apply to each text; see `assign`."""
+        """Return the labels to apply to each text; see `assign`, and `fit` for `vectors`."""
         decision, calibration = Decision(threshold, precision), self.calibration
-        ranking = self.rank_arrays(texts, CONSIDERED, self.chooser(only, without))
+        ranking = self.rank_arrays(texts, CONSIDERED, self.chooser(only, without), vectors)
         if ranking.probabilities is None:
             raise NotCalibrated(NO_PROBABILITIES)
         if (unreachable := decision.warning(calibration)) is not None:
@@ -599,6 +654,7 @@ class Tagger(TextEstimator):
         k: int = 100,
         only: Any = None,
         without: Any = None,
+        vectors: Any = None,
     ) -> "Evaluation":
         """Rank labelled texts, and measure the rankings, the probabilities and each label.
 
@@ -612,6 +668,8 @@ class Tagger(TextEstimator):
             Number of ranks for metrics without a number, such as MRR.
         only, without : str or iterable of str, optional
             Labels to rank and to compare with; see `rank`. Other labels of the texts are left out, too.
+        vectors : array-like of shape (n_texts, dimensions), optional
+            The vectors of the texts, if they are not to be encoded; see `fit`.
 
         Examples
         --------
@@ -627,8 +685,10 @@ class Tagger(TextEstimator):
 
         check_depth(k)
         given, true = validate_examples(as_list(texts), as_list(labels))
+        codes = self.given_codes(vectors, len(given))
         parts = (slice(start, start + CHUNK) for start in range(0, len(given), CHUNK))
-        return evaluate_batches(self, ((given[part], true[part]) for part in parts), k, self.chooser(only, without))
+        batches = ((given[part], true[part], None if codes is None else codes[part]) for part in parts)
+        return evaluate_batches(self, batches, k, self.chooser(only, without))
 
     # -- memory --------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from abound.kernels.batch import Batch
 from abound.ordinal.bands import Bands
 from abound.rankers.weighting import Weights
 from abound.tagger.arguments import validate_examples, validate_names
+from abound.tagger.blending import GivenCodes
 from abound.tagger.examples import Examples
 from abound.tagger.opinion_rows import OpinionRows
 from abound.tagger.parts import TaggerParts
@@ -29,6 +30,7 @@ PROGRESSIVE_ROWS = 1_000  # last tested rows in the progressive P@1
 CHUNK = 4096  # texts to count at once
 # Text settings are chosen by the first rows, up to these limits.
 HELD_ROWS, HELD_CHARACTERS = 20_000, 20_000_000
+HeldRow: TypeAlias = tuple[Text, list[Any], float, NDArray[np.int8] | None]
 Watch: TypeAlias = Callable[[int, float], None]
 
 
@@ -46,6 +48,8 @@ class Training(RowSource):
         Limit for the size of the tagger. The second stage is dropped first, then the rarest terms.
     is_balanced : bool
         Whether the weights of the rows follow the ranker's `class_weight`.
+    keep_examples : bool
+        Whether the model may keep texts: `examples`, and the beginnings of texts if there is a second opinion.
 
     Attributes
     ----------
@@ -65,6 +69,7 @@ class Training(RowSource):
         folder: Path | None = None,
         max_bytes: int | None = None,
         is_balanced: bool = False,
+        keep_examples: bool = True,
     ) -> None:
         if tagger.ranker.class_weight is not None and not is_balanced:
             raise ValueError("class_weight='balanced' needs all labels in memory: use Tagger.fit, or weights of rows")
@@ -76,7 +81,7 @@ class Training(RowSource):
         self._tagger, self._max_bytes, self._folder = tagger, max_bytes, folder
         self._watch: Watch = lambda _, __: None
         self._n_learned = 0
-        self._examples = Examples()
+        self._examples, self._keeps_examples = Examples(), keep_examples
         tagger.ranker.reset()
         tagger.set_fields(None)
         self._has_begun = False
@@ -85,9 +90,9 @@ class Training(RowSource):
             tagger.bands = Bands(tagger.bands.apply, tagger.bands.suggest)
         self._named = [(name, label) for label, given in names.items() for name in given] if tagger.name_weight else []
         # The first rows, until the language is detected and the fields of texts have weights.
-        self._held: list[tuple[Text, list[Any], float]] | None = [] if tagger.detects_language else None
+        self._held: list[HeldRow] | None = [] if tagger.detects_language else None
         self._n_held_characters = 0
-        self._opinion = OpinionRows(tagger)
+        self._opinion = OpinionRows(tagger, keeps_texts=keep_examples)
         self.watched_ranks = self._opinion.watched_ranks
         self._spool = self._begin_counting()
 
@@ -110,8 +115,14 @@ class Training(RowSource):
 
     # -- counting ----------------------------------------------------------------------------------
 
-    def add(self, texts: Sequence[Text], labels: Sequence[Sequence[Any]], sample_weight: Any = None) -> None:
-        """Count texts and store them for the passes; those of weight 0 are ignored."""
+    def add(
+        self,
+        texts: Sequence[Text],
+        labels: Sequence[Sequence[Any]],
+        sample_weight: Any = None,
+        codes: GivenCodes | None = None,
+    ) -> None:
+        """Count texts and store them for the passes; those of weight 0 are ignored. Vectors may be given with them."""
         texts, names = validate_examples(texts, labels)
         if not self._has_begun and self._held is None and fields_of(texts) is not None:
             self._held = []
@@ -121,25 +132,29 @@ class Training(RowSource):
         if weights is not None and not weights.all():
             kept: list[int] = np.flatnonzero(weights).tolist()
             texts, names, weights = [texts[i] for i in kept], [names[i] for i in kept], weights[kept]
+            codes = None if codes is None else [codes[i] for i in kept]
         if self._held is not None:
-            n_held = self._hold(texts, names, weights)
+            n_held = self._hold(texts, names, weights, codes)
             if n_held == len(texts):
                 return
             self._detect()
             texts, names = texts[n_held:], names[n_held:]
             weights = None if weights is None else weights[n_held:]
-        self._count(texts, names, weights)
+            codes = None if codes is None else codes[n_held:]
+        self._count(texts, names, weights, codes)
 
     def finish_counting(self) -> None:
         """Count the rows that were held back; no more rows will follow."""
         if self._held is not None:
             self._detect()
 
-    def _hold(self, texts: list[Text], labels: list[list[Any]], weights: Weights | None) -> int:
+    def _hold(
+        self, texts: list[Text], labels: list[list[Any]], weights: Weights | None, codes: GivenCodes | None
+    ) -> int:
         """Hold rows back until there are enough to choose text settings; return how many were held back."""
         assert self._held is not None
         given = repeat(1.0) if weights is None else weights.tolist()
-        for number, row in enumerate(zip(texts, labels, given, strict=False)):
+        for number, row in enumerate(zip(texts, labels, given, repeat(None) if codes is None else codes, strict=False)):
             if _is_enough(len(self._held), self._n_held_characters):
                 return number
             self._held.append(row)
@@ -149,7 +164,7 @@ class Training(RowSource):
     def _detect(self) -> None:
         """Choose the text settings by the language and the fields of the rows that were held back, and count these."""
         held, self._held = self._held or [], None
-        texts, weights = [text for text, _, _ in held], np.array([weight for _, _, weight in held])
+        texts, weights = [row[0] for row in held], np.array([row[2] for row in held])
         fields = self._tagger.encoder.fields or fields_of(texts)
         if fields is not None:
             self._tagger.set_fields(balanced_weights(texts, fields))
@@ -158,9 +173,12 @@ class Training(RowSource):
             self._tagger.set_language(self.detected.language)
         self._spool.close()
         self._spool = self._begin_counting()
-        self._count(texts, [labels for _, labels, _ in held], None if np.all(weights == 1.0) else weights)
+        labels, codes = [row[1] for row in held], [row[3] for row in held]
+        self._count(texts, labels, None if np.all(weights == 1.0) else weights, codes)
 
-    def _count(self, texts: list[Text], labels: list[list[Any]], weights: Weights | None) -> None:
+    def _count(
+        self, texts: list[Text], labels: list[list[Any]], weights: Weights | None, codes: GivenCodes | None
+    ) -> None:
         ranker = self._tagger.ranker
         for start in range(0, len(texts), CHUNK):
             part = slice(start, start + CHUNK)
@@ -169,7 +187,7 @@ class Training(RowSource):
             chosen = None if weights is None else weights[part]
             ranker.count(targets, chosen)
             self._spool.add(counted, targets, chosen)
-            self._opinion.add(texts[part], targets)
+            self._opinion.add(texts[part], targets, None if codes is None else codes[part])
             self._prune()
 
     # -- training ----------------------------------------------------------------------------------
@@ -177,7 +195,7 @@ class Training(RowSource):
     def learn(self, watch: Watch = lambda _, __: None) -> None:
         """Train on all texts added. `watch` is called with the number of learned rows and their share."""
         self.finish_counting()
-        self._tagger.examples = self._examples.chosen()
+        self._tagger.examples = self._examples.chosen() if self._keeps_examples else ()
         tagger, ranker, self._watch = self._tagger, self._tagger.ranker, watch
         ranker.set_columns(tagger.encoder.n_terms, "lists")
         self._spool.n_labels = len(ranker.labels_)
