@@ -72,15 +72,16 @@ class PairMerges(Subwords):
         return [piece[at : at + LONGEST_WORD] for piece in pieces for at in range(0, len(piece), LONGEST_WORD)]
 
     def _split(self, word: str) -> list[int]:
-        parts, none = list(word), len(self._ranks)
-        ranks = [self._ranks.get(pair, none) for pair in pairwise(parts)]
+        parts, none, rank = list(word), len(self._ranks), self._ranks.get
+        ranks = [rank(pair, none) for pair in pairwise(parts)]
         while ranks and (best := min(ranks)) < none:
             at = ranks.index(best)
-            parts[at : at + 2] = [parts[at] + parts[at + 1]]
-            del ranks[at]
-            for pair in (at - 1, at):  # those of the joined part
-                if 0 <= pair < len(ranks):
-                    ranks[pair] = self._ranks.get((parts[pair], parts[pair + 1]), none)
+            joined = parts[at] = parts[at] + parts[at + 1]
+            del parts[at + 1], ranks[at]  # only the ranks of the joined part's pairs change
+            if at:
+                ranks[at - 1] = rank((parts[at - 1], joined), none)
+            if at < len(ranks):
+                ranks[at] = rank((joined, parts[at + 1]), none)
         tokens: list[int] = []
         for part in parts:
             if part in self._vocabulary:

@@ -11,7 +11,7 @@ from abound.errors import ModelError
 
 MAX_TOKENS = 256  # of a text; what follows is not encoded
 MAX_CHARACTERS = 20_000  # of a text; so that a long text is not split for nothing
-BATCH = 64  # texts of sentence-transformers
+BATCH = 8  # texts of sentence-transformers, which sorts them by length; larger batches are padded more
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
