@@ -91,7 +91,8 @@ def _merge_opinions(taggers: list[Tagger], merged: Tagger) -> SecondOpinion | No
         raise ValueError(f"models with different embeddings cannot be merged: {shown}")
     if not opinions:
         return None
-    joined = SecondOpinion(opinions[0].dimensions, keeps_texts=all(one.keeps_texts for one in opinions))
+    keeps, votes = (all(flags) for flags in zip(*((one.keeps_texts, one.votes) for one in opinions), strict=True))
+    joined = SecondOpinion(opinions[0].dimensions, keeps_texts=keeps, votes=votes)
     for tagger in taggers:
         if tagger.second_opinion is not None:
             numbers = [merged.ranker.labels_.id_of(name) for name in tagger.ranker.labels_.names]

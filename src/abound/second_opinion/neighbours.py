@@ -167,6 +167,17 @@ class Neighbours:
         """Return the beginning of a text, and its labels."""
         return self._texts[row], self._right[row]
 
+    def decided(self, rows: Sequence[int]) -> list[int]:
+        """Return the labels of a text that was learned several times: the last right ones without those refused since.
+
+        A text that was learned with wrong labels only keeps its other labels.
+        """
+        labels: list[int] = []
+        for row in sorted(rows):
+            wrong = set(self._wrong[row].tolist())
+            labels = [label for label in self._right[row].tolist() or labels if label not in wrong]
+        return labels
+
     # -- merging and saving --------------------------------------------------------------------------
 
     def take_over(self, other: Self, numbers: NDArray[np.int32]) -> None:

@@ -18,6 +18,8 @@ N_WORDS, N_PROTOTYPES, N_NEIGHBOURS = 30, 20, 30  # best labels of each voter th
 BEYOND = 1e-9  # the largest score of a label that is no candidate
 CORRECTED = 1.0  # added to the score of a label that a person gave to this very text
 REFUSED = 1e-6  # factor of the score of a label that a person refused for this very text
+SEARCHED = 500  # most similar texts among which those to show are chosen
+LEAST_SIMILAR = 0.2  # similarity of a text to show; a smaller one may be by chance
 PREFIXES = ("neighbours_", "prototypes_", "blend_")
 
 
@@ -71,12 +73,16 @@ class SecondOpinion:
         The length of a vector.
     keeps_texts : bool
         Whether the beginnings of texts are kept, to show similar ones.
+    votes : bool
+        Whether it may count in rankings. If not, similar texts are only shown, and labels have no prototypes.
     """
 
-    def __init__(self, dimensions: int, *, keeps_texts: bool = True) -> None:
+    def __init__(self, dimensions: int, *, keeps_texts: bool = True, votes: bool = True) -> None:
         self.dimensions = dimensions
-        self.keeps_texts = keeps_texts
-        self.neighbours, self.prototypes, self.blend = Neighbours(dimensions), Prototypes(dimensions), Blend()
+        self.keeps_texts, self.votes = keeps_texts, votes
+        self.neighbours, self.blend = Neighbours(dimensions), Blend()
+        self.prototypes = Prototypes(dimensions if votes else 0)
+        self.blend.is_used = votes
 
     @property
     def nbytes(self) -> int:
@@ -157,12 +163,20 @@ class SecondOpinion:
 
     def similar(self, code: Codes, k: int = 3, wanted: Callable[[list[int]], bool] | None = None) -> list[SimilarText]:
         """Return the most similar texts, the best first; with `wanted`, only those with wanted labels."""
-        rows, similarities = self.neighbours.search(code, VOTERS)
+        if not self.keeps_texts:
+            return []
+        texts: dict[str, tuple[float, list[int]]] = {}  # a text may have been learned several times
+        # Vectors that do not vote are hashed words: most of their numbers are 0, so that signs select badly.
+        searched = self.neighbours.search(code, SEARCHED, exactly=not self.votes)
+        for row, similarity in zip(*(part.tolist() for part in searched), strict=True):
+            if similarity < LEAST_SIMILAR:
+                break
+            texts.setdefault(self.neighbours.shown(row)[0], (similarity, []))[1].append(row)
         found: list[SimilarText] = []
-        for row, similarity in zip(rows.tolist(), similarities.tolist(), strict=True):
-            text, labels = self.neighbours.shown(row)
-            if len(labels) and (wanted is None or wanted(labels.tolist())):
-                found.append(SimilarText(text, labels.tolist(), min(1.0, similarity)))
+        for text, (similarity, rows) in texts.items():
+            labels = self.neighbours.decided(rows)
+            if labels and (wanted is None or wanted(labels)):
+                found.append(SimilarText(text, labels, min(1.0, similarity)))
             if len(found) == k:
                 break
         return found
@@ -182,13 +196,14 @@ class SecondOpinion:
         if len(right) or len(wrong):
             kept = text if self.keeps_texts else None
             self.neighbours.add(code, right, kept, wrong=wrong, corrected=corrected)
-            self.prototypes.add(code[None], [np.asarray(right, np.int32)])
-            self.prototypes.update(np.asarray(right, np.int64))
+            if self.votes:
+                self.prototypes.add(code[None], [np.asarray(right, np.int32)])
+                self.prototypes.update(np.asarray(right, np.int64))
 
     def forget(self, code: Codes) -> int:
         """Forget all texts with a vector; return how many there were."""
         lists = self.neighbours.labels_of(code)
-        for labels in lists:
+        for labels in lists if self.votes else ():
             self.prototypes.add(code[None], [labels], sign=-1)
             self.prototypes.update(labels.astype(np.int64))
         return self.neighbours.forget(code)
@@ -226,6 +241,9 @@ class SecondOpinion:
         names : tuple of arrays
             Label numbers, and the vectors of names of these labels.
         """
+        if not self.votes:
+            self._add(codes, labels, texts)
+            return
         first = len(codes) - len(held)
         self.prototypes.set_names(*names)
         self.prototypes.count(codes)
@@ -243,7 +261,8 @@ class SecondOpinion:
         self.prototypes.learn_metric(len(counts))
 
     def _add(self, codes: Codes, labels: Sequence[NDArray[np.int32]], texts: Sequence[str]) -> None:
-        self.prototypes.add(codes, labels)
+        if self.votes:
+            self.prototypes.add(codes, labels)
         for code, own, text in zip(codes, labels, texts, strict=True):
             if len(own):
                 self.neighbours.add(code, own, text if self.keeps_texts else None)
@@ -282,31 +301,43 @@ class SecondOpinion:
     def take_over(self, other: Self, numbers: NDArray[np.int32]) -> None:
         """Add what another object has learned; its labels have new numbers here. Call `finish_merge` at the end."""
         self.neighbours.take_over(other.neighbours, numbers)
+        if not self.votes:
+            return
         self.prototypes.take_over(other.prototypes, numbers)
         if other.blend.n_learned > self.blend.n_learned:
             self.blend = Blend.from_state(other.blend.state())
 
     def finish_merge(self, n_labels: int) -> None:
         """Compute what depends on all merged objects."""
-        self.prototypes.learn_metric(n_labels)
+        if self.votes:
+            self.prototypes.learn_metric(n_labels)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return what was learned, as arrays."""
-        parts = (self.neighbours.state(), self.prototypes.state(), self.blend.state())
+        parts = [self.neighbours.state()]
+        if self.votes:
+            parts += [self.prototypes.state(), self.blend.state()]
         return {
-            prefix + key: array for prefix, part in zip(PREFIXES, parts, strict=True) for key, array in part.items()
+            prefix + key: array for prefix, part in zip(PREFIXES, parts, strict=False) for key, array in part.items()
         }
 
     @classmethod
     def from_state(
-        cls, arrays: Mapping[str, NDArray[Any]], dimensions: int, n_labels: int, *, keeps_texts: bool = True
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        dimensions: int,
+        n_labels: int,
+        *,
+        keeps_texts: bool = True,
+        votes: bool = True,
     ) -> Self:
         """Build from what `state` returned; ValueError or DamagedModel if it cannot be used."""
-        made, model = cls(dimensions, keeps_texts=keeps_texts), Model({}, dict(arrays))
+        made, model = cls(dimensions, keeps_texts=keeps_texts, votes=votes), Model({}, dict(arrays))
         neighbours, prototypes, blend = (model.under(prefix) for prefix in PREFIXES)
         made.neighbours = Neighbours.from_state(neighbours, dimensions, n_labels)
-        made.prototypes = Prototypes.from_state(prototypes, dimensions, n_labels)
-        made.blend = Blend.from_state(blend)
+        if votes:
+            made.prototypes = Prototypes.from_state(prototypes, dimensions, n_labels)
+            made.blend = Blend.from_state(blend)
         return made
 
 

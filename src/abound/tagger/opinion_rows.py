@@ -1,12 +1,13 @@
 """The rows of a training as a second opinion needs them: vectors, labels and texts, in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from abound.components.rows import Targets
+from abound.kernels.batch import Batch
 from abound.second_opinion.neighbours import LONGEST_TEXT
 from abound.second_opinion.opinion import N_WORDS, SecondOpinion, WordVotes
 from abound.tagger.blending import GivenCodes
@@ -31,9 +32,7 @@ class OpinionRows:
     def __init__(self, tagger: TaggerParts, *, keeps_texts: bool = True) -> None:
         self._tagger = tagger
         tagger.second_opinion = None
-        self._opinion: SecondOpinion | None = tagger.need_second_opinion()
-        if self._opinion is not None:
-            self._opinion.keeps_texts = keeps_texts
+        self._opinion: SecondOpinion | None = tagger.need_second_opinion(keeps_texts=keeps_texts)
         self._codes: list[NDArray[np.int8]] = []
         self._labels: list[NDArray[np.int32]] = []
         self._texts: list[str] = []
@@ -42,17 +41,20 @@ class OpinionRows:
     @property
     def watched_ranks(self) -> int:
         """The number of labels of each ranking of held-out rows that are needed."""
-        return 0 if self._opinion is None else N_WORDS
+        return N_WORDS if self._opinion is not None and self._opinion.votes else 0
 
     def reset(self) -> None:
         """Forget the rows, because they are counted again."""
         self._codes, self._labels, self._texts = [], [], []
 
     def add(self, texts: Sequence[Text], targets: Targets, codes: GivenCodes | None = None) -> None:
-        """Add texts, and the numbers of their labels; texts without a given vector are encoded."""
+        """Add texts, and the numbers of their labels; texts without a given vector are encoded.
+
+        Words are hashed later, when all of them are counted.
+        """
         if self._opinion is None:
             return
-        for start in range(0, len(texts), ENCODED):
+        for start in range(0, 0 if self._tagger.hashes_words else len(texts), ENCODED):
             part = slice(start, start + ENCODED)
             self._codes.append(self._tagger.codes_of(texts[part], None if codes is None else codes[part]))
         self._texts += [joined(text)[:LONGEST_TEXT] for text in texts]
@@ -62,13 +64,24 @@ class OpinionRows:
         """Take the rankings of the next held-out rows by a model that has not learned them."""
         self._ranked.append((labels, scores))
 
-    def fit(self, named: Sequence[tuple[str, Any]]) -> None:
-        """Fit the second opinion after the ranker was trained; `named` are names with their labels."""
-        if self._opinion is None or not self._codes:
+    def fit(self, named: Sequence[tuple[str, Any]], batches: Iterable[Batch]) -> None:
+        """Fit the second opinion after the ranker was trained.
+
+        Parameters
+        ----------
+        named : sequence of tuples
+            Names with their labels.
+        batches : iterable of Batch
+            The words of the texts in training order.
+        """
+        if self._opinion is None or not self._texts:
             return
         tagger, ranker = self._tagger, self._tagger.ranker
         order = training_order(len(self._texts), tagger.seed)
-        codes = np.concatenate(self._codes)[order]
+        if tagger.hashes_words:
+            codes, named = np.concatenate([tagger.hashed_codes(batch.rows) for batch in batches]), ()
+        else:
+            codes = np.concatenate(self._codes)[order]
         held = [votes for labels, scores in self._ranked for votes in self._votes(labels, scores)]
         if tagger.vector_encoder is None or not tagger.vector_encoder.encodes_texts:
             named = ()

@@ -1,6 +1,6 @@
 """The parts of a tagger: text encoder, ranker, label names, hierarchy and bands, in memory and in a directory."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -19,7 +19,8 @@ from abound.hierarchy.links import Chooser, LabelLinks
 from abound.ordinal.bands import Bands
 from abound.rankers.predicting import HowRanked
 from abound.rankers.ranking import Ranking
-from abound.second_opinion import SecondOpinion, quantised
+from abound.second_opinion import SecondOpinion, SimilarText, quantised
+from abound.second_opinion.vectors import scaled_codes
 from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
@@ -30,6 +31,7 @@ from abound.tagger.examples import check_examples
 from abound.tagger.held_out import HeldOut, check_held_out
 from abound.tagger.naming import LabelsAre, NameResolver
 from abound.tagger.settings import TaggerSettings
+from abound.text.hashing import N_HASHED, WORDS, HashedTerms
 from abound.text.language import AUTO
 from abound.texts import Text, joined
 
@@ -78,6 +80,7 @@ class TaggerParts(Stored):
         self._links: LabelLinks | None = None
         self.second_opinion: SecondOpinion | None = None
         self._vector_encoder: VectorEncoder | None = None
+        self._hashed = HashedTerms()
         self._known: dict[str, KnownText] = {}  # texts whose vectors are given
         self.ranker.reset()
 
@@ -114,8 +117,8 @@ class TaggerParts(Stored):
 
     @property
     def vector_encoder(self) -> VectorEncoder | None:
-        """What turns texts into vectors, opened on first use; None without embeddings."""
-        if self._vector_encoder is None and self.settings.embeddings is not None:
+        """What turns texts into vectors, opened on first use; None without embeddings, or if words are hashed."""
+        if self._vector_encoder is None and self.settings.embeddings is not None and not self.hashes_words:
             given = self.settings.embeddings
             found = open_encoder(given) if isinstance(given, str) else given
             if self.second_opinion is not None and found.dimensions != self.second_opinion.dimensions:
@@ -126,11 +129,18 @@ class TaggerParts(Stored):
             self._vector_encoder = found
         return self._vector_encoder
 
-    def need_second_opinion(self) -> SecondOpinion | None:
+    @property
+    def hashes_words(self) -> bool:
+        """Whether the vectors of texts are made of their words, only to show similar texts."""
+        return self.settings.embeddings == WORDS
+
+    def need_second_opinion(self, *, keeps_texts: bool = True) -> SecondOpinion | None:
         """Return the second opinion, created if the tagger has embeddings and has learned nothing yet."""
-        if self.second_opinion is None and self.settings.embeddings is not None:
+        if self.second_opinion is None and self.hashes_words:
+            self.second_opinion = SecondOpinion(N_HASHED, keeps_texts=keeps_texts, votes=False)
+        elif self.second_opinion is None and self.settings.embeddings is not None:
             assert self.vector_encoder is not None
-            self.second_opinion = SecondOpinion(self.vector_encoder.dimensions)
+            self.second_opinion = SecondOpinion(self.vector_encoder.dimensions, keeps_texts=keeps_texts)
         return self.second_opinion
 
     def given_codes(self, vectors: Any, n_texts: int) -> GivenCodes | None:
@@ -143,12 +153,14 @@ class TaggerParts(Stored):
                 "vectors are given, but the tagger has no embeddings; "
                 "use Tagger(embeddings=GivenVectors(N)) for vectors of N numbers"
             )
+        if self.hashes_words:
+            raise ValueError("vectors are given, but those of this tagger are made of the words of texts")
         rows = given_rows(vectors, n_texts, opinion.dimensions)
         return [None if row is None else quantised(row[None])[0] for row in rows]
 
     def with_vectors(self, rows: Rows, texts: Sequence[Text], codes: GivenCodes | None = None) -> Rows:
-        """Return rows with the vectors of their texts, if there is a second opinion."""
-        if self.second_opinion is None:
+        """Return rows with the vectors of their texts, if there is a second opinion that may count."""
+        if self.second_opinion is None or not self.second_opinion.votes:
             return rows
         outside = [known.outside if (known := self._known.get(joined(text))) else None for text in texts]
         return TextRows.of(rows, self.codes_of(texts, codes), outside)
@@ -156,6 +168,8 @@ class TaggerParts(Stored):
     def codes_of(self, texts: Sequence[Text], given: GivenCodes | None = None) -> Codes:
         """Return the quantised vectors of texts; zeros if nothing is known about a text. Given ones are taken over."""
         assert self.second_opinion is not None
+        if self.hashes_words:
+            return self.hashed_codes(Rows(*self.encoder.rows(texts)))
         whole, codes = [joined(text) for text in texts], np.zeros((len(texts), self.second_opinion.dimensions), np.int8)
         missing: list[int] = []
         for row, text in enumerate(whole):
@@ -170,12 +184,26 @@ class TaggerParts(Stored):
             codes[missing] = quantised(self.vector_encoder.encode([whole[row] for row in missing]))
         return codes
 
+    def hashed_codes(self, rows: Rows) -> Codes:
+        """Return the quantised vectors of rows over terms, made of these terms and their weights."""
+        return scaled_codes(self._hashed.vectors(self.encoder.vocabulary, *rows))[0]
+
+    def similar_texts(
+        self, text: Text, k: int, wanted: Container[int] | None = None, given: GivenCodes | None = None
+    ) -> list[SimilarText]:
+        """Return the learned texts that are most similar to a text; with `wanted`, those with one of these labels."""
+        check_depth(k)
+        if self.second_opinion is None or not self.second_opinion.keeps_texts:
+            return []
+        has = None if wanted is None else lambda labels: any(label in wanted for label in labels)
+        return self.second_opinion.similar(self.codes_of([text], given)[0], k, has)
+
     @contextmanager
     def knowing(self, text: Text, code: Codes | None, outside: OutsideScores | None = None) -> Iterator[None]:
         """Use the given vector of a text, and scores of a service, while the context lasts.
 
         Without a vector, nothing is known about the text except its words; the encoder is not asked. A vector of
-        another length is left out.
+        another length is left out. If words are hashed, a given vector is not used: the words are always known.
         """
         opinion = self.second_opinion
         if opinion is None:
@@ -390,6 +418,7 @@ class TaggerParts(Stored):
             "embeddings": self.embeddings_name,
             "dimensions": opinion.dimensions,
             "keeps_texts": opinion.keeps_texts,
+            "votes": opinion.votes,
         }
 
     def arrays(self) -> dict[str, Source]:
@@ -448,7 +477,10 @@ def saved_opinion(model: Model, n_labels: int) -> tuple[SecondOpinion | None, st
         name, dimensions, keeps = described["embeddings"], described["dimensions"], described["keeps_texts"]
         if not isinstance(name, str | None) or type(dimensions) is not int or not 0 <= dimensions <= MAX_DIMENSIONS:
             raise ValueError(f"it must have the name of an encoder and 0 to {MAX_DIMENSIONS} dimensions")
-        arrays = model.under(OPINION_PREFIX)
-        return SecondOpinion.from_state(arrays, dimensions, n_labels, keeps_texts=bool(keeps)), name
+        votes = bool(described.get("votes", True))
+        if votes == (name == WORDS) or (name == WORDS and dimensions != N_HASHED):
+            raise ValueError(f"vectors of words have {N_HASHED} numbers and do not vote; others do")
+        how = {"keeps_texts": bool(keeps), "votes": votes}
+        return SecondOpinion.from_state(model.under(OPINION_PREFIX), dimensions, n_labels, **how), name
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise DamagedModel(f"the second opinion of the model cannot be used: {error}") from None

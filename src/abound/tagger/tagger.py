@@ -68,7 +68,8 @@ class Tagger(TextEstimator):
         The weight of a label's name as an example, relative to a text; with 0, names are not learned.
     embeddings : str, VectorEncoder or None
         An encoder of texts for a second opinion by similar texts; see `abound.encoders.open_encoder` for names. Labels
-        are then ranked by a blend of words and vectors.
+        are then ranked by a blend of words and vectors. With "words", no encoder is needed: `similar` finds texts that
+        share words, and rankings do not change.
     **params
         Parameters of the ranker by name, such as `passes=3`. Parameters of `abound.text.TextEncoder`, which override
         those of the language: ngrams, char_ngrams, stem, min_count, weighting, slope, max_terms, run_weight,
@@ -124,8 +125,8 @@ class Tagger(TextEstimator):
         labels_are : {"either", "ids", "names"}
             Whether labels are given by their ids or by their names in `label_names`; see `learn`.
         keep_examples : bool
-            Whether up to three short texts are kept as `examples`, which are saved and shown on the page of a server.
-            With embeddings, also whether the beginnings of all texts are kept, which `similar` returns.
+            Whether the model may contain texts: up to three short ones as `examples`, which the page of a server shows,
+            and, if there are embeddings, the first 200 characters of each text for `similar`.
         vectors : array-like of shape (n_texts, dimensions), optional
             The vectors of the texts, if they are not to be encoded; see `abound.encoders.GivenVectors`. A row of zeros
             or None means that nothing is known about a text but its words.
@@ -279,15 +280,17 @@ class Tagger(TextEstimator):
         opinion = self.need_second_opinion()
         if not self.n_rows and not self.n_features and self.encoder.fields is None:
             self.set_fields(dict.fromkeys(fields_of(texts) or (), 1.0) or None)
-        codes = None if opinion is None else self._codes_of_many(texts)  # encoders are faster with many texts at once
+        codes = None
+        if opinion is not None and opinion.votes:
+            codes = self._codes_of_many(texts)  # encoders are faster with many texts at once
         step = 1 if insist or rejected is not None or opinion is not None else CHUNK
         for chosen, weights in learned_rows(self.ranker.valid_weights(sample_weight, len(texts)), len(texts), step):
             # A text with only wrong labels is not an example, and its words are not counted.
             example = rejected is None or bool(labels[chosen[0]]) or not rejected[chosen[0]]
             if insist and judge:
                 self._judge(texts[chosen[0]], labels[chosen[0]], rejected[chosen[0]] if rejected else [])
+            given = (texts[chosen[0]], labels[chosen[0]], rejected[chosen[0]] if rejected else [])
             if codes is not None:
-                given = (texts[chosen[0]], labels[chosen[0]], rejected[chosen[0]] if rejected else [])
                 self._teach_blend(given, codes[chosen[0]], insist=insist)
             rows = Rows(*self.encoder.rows([texts[i] for i in chosen], learn=example))
             batch = self._make_batch(rows, [labels[i] for i in chosen], count=example, weights=weights)
@@ -299,8 +302,9 @@ class Tagger(TextEstimator):
                 self.ranker.insist(batch)
             else:
                 self.ranker.learn_online(batch)
-            if codes is not None:
-                self._learn_vector(given, codes[chosen[0]], corrected=insist)
+            if opinion is not None:  # words are hashed when they are counted
+                code = self.hashed_codes(rows)[0] if codes is None else codes[chosen[0]]
+                self._learn_vector(given, code, corrected=insist)
 
     def _codes_of_many(self, texts: Sequence[Text]) -> Codes:
         return np.concatenate(
@@ -355,16 +359,11 @@ class Tagger(TextEstimator):
         Returns
         -------
         list of Precedent
-            The most similar text first. Empty if the tagger has no embeddings.
+            The most similar text first, of those with a similarity of at least 0.2. Empty if the tagger has no
+            embeddings, or was fitted with `keep_examples=False`.
         """
-        if self.second_opinion is None:
-            return []
-        number = None if label is None else self._number_of(label)
-        found = self.second_opinion.similar(
-            self.codes_of([text], self._given_code(vector))[0],
-            k,
-            None if number is None else lambda labels: number in labels,
-        )
+        wanted = None if label is None else {self._number_of(label)}
+        found = self.similar_texts(text, k, wanted, self._given_code(vector))
         names = self.ranker.labels_.names
         return [Precedent(one.text, [names[label] for label in one.labels], one.similarity) for one in found]
 

@@ -127,7 +127,8 @@ class Training(RowSource):
         if not self._has_begun and self._held is None and fields_of(texts) is not None:
             self._held = []
         self._has_begun = True
-        self._examples.add(texts)
+        if self._examples is not None:
+            self._examples.add(texts)
         weights = self._tagger.ranker.valid_weights(sample_weight, len(texts))
         if weights is not None and not weights.all():
             kept: list[int] = np.flatnonzero(weights).tolist()
@@ -201,7 +202,7 @@ class Training(RowSource):
         self._spool.n_labels = len(ranker.labels_)
         self._spool.flush()
         ranker.learn_all(self, self._name_rows())
-        self._opinion.fit(self._named)
+        self._opinion.fit(self._named, self._spool.parts(0, self.n_rows))
         self._prune()
         self._spool.close()
 
