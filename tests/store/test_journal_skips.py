@@ -1,4 +1,4 @@
-"""Skipped records, and journals of the version without skips."""
+"""Skipped records, journals of earlier versions, and vectors in records."""
 
 import json
 import shutil
@@ -9,7 +9,17 @@ import pytest
 
 from abound.errors import DamagedJournal, JournalError, RefusedRecord
 from abound.store.journal import Journal, Receipt
-from abound.store.journal.records import AddLabel, BandFeedback, Learn, Undo, decode_record, encode_record
+from abound.store.journal.records import (
+    AddLabel,
+    BandFeedback,
+    Learn,
+    Undo,
+    decode_record,
+    decode_vector,
+    encode_record,
+    encode_vector,
+    encoder_hash,
+)
 from abound.store.journal.rows import VERSION
 
 GOLDEN = Path(__file__).parent / "golden" / "journal-1"
@@ -147,8 +157,14 @@ def test_a_version_1_can_be_skipped_in_at_once(tmp_path):
             Learn({"title": "Apples", "abstract": "a red fruit"}, added=("fruit",)),
             Undo([1], "a mistake"),
         ),
+        (
+            GOLDEN.parent / "journal-5",
+            1,
+            Learn({"title": "Apples", "abstract": "a red fruit"}, added=("fruit",)),
+            Learn("a pear", added=("fruit",), vector="36cf4764:Af8=", opinion={"fruit": 0.5}),
+        ),
     ],
-    ids=["version 2", "version 3", "version 4"],
+    ids=["version 2", "version 3", "version 4", "version 5"],
 )
 def test_a_journal_of_an_earlier_version_is_read_and_goes_on(folder, number, old, new, tmp_path):
     for file in folder.iterdir():
@@ -167,7 +183,7 @@ def test_a_journal_of_an_earlier_version_is_read_and_goes_on(folder, number, old
     with sqlite3.connect(path) as connection:
         (content,) = connection.execute("SELECT content FROM meta").fetchone()
     connection.close()
-    assert json.loads(content)["version"] == VERSION == 5  # older software must not read it
+    assert json.loads(content)["version"] == VERSION == 6  # older software must not read it
 
 
 def test_the_order_of_fields_does_not_matter():
@@ -183,3 +199,82 @@ def test_other_texts_are_refused(text):
         Learn(text, added=("x",))
     with pytest.raises(RefusedRecord, match="must be a string"):
         BandFeedback("x", 0.5, "suggest", "apply", text)
+
+
+def test_a_journal_of_version_5_keeps_its_checksums_and_its_undone_records(tmp_path):
+    for file in (GOLDEN.parent / "journal-5").iterdir():
+        shutil.copy(file, tmp_path)
+    path = tmp_path / "journal.sqlite"
+    with Journal(path) as journal:
+        before = [journal.checksum(number) for number in range(5)], journal.lineage(), journal.timeline
+    with Journal(path, write=True) as journal:
+        assert ([journal.checksum(number) for number in range(5)], journal.lineage(), journal.timeline) == before
+        assert journal.lineage().excluded == (2, 3)
+        assert next(iter(journal.read(1))).who == "Ada"
+
+
+def test_records_without_vector_and_opinion_keep_their_bytes():
+    plain = b'{"accepted":[],"added":["x"],"kind":"learn","rejected":[],"text":"a"}'
+    assert encode_record(Learn("a", added=("x",))) == plain
+    assert encode_record(Learn("a", added=("x",), opinion={})) == plain
+    assert decode_record(plain) == Learn("a", added=("x",))
+
+
+def test_vector_and_opinion_are_written_and_read():
+    record = Learn("a", added=("x",), vector=encode_vector("letters", bytes([1, 255])), opinion={"x": 1, 3: 0.5})
+    assert record.opinion == ((3, 0.5), ("x", 1.0))
+    assert decode_record(encode_record(record)) == record
+    assert decode_vector(record.vector) == (encoder_hash("letters"), bytes([1, 255]))
+    same = Learn("a", added=("x",), vector=record.vector, opinion=((3, 0.5), ("x", 1.0)))
+    assert encode_record(same) == encode_record(record)
+    band = BandFeedback("x", 0.5, "suggest", "apply", "a", record.vector)
+    assert decode_record(encode_record(band)) == band
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        3,
+        "",
+        "36cf4764",
+        "36cf4764:",
+        "36CF4764:Af8=",
+        "36cf4764:Af8",
+        "36cf4764:A f8=",
+        "36cf4764:Af9=",
+        "x" * 8 + ":Af8=",
+        encode_vector("letters", bytes(8193)),
+        "36cf4764:" + "A" * 1000000,
+        "36cf4764:éf8=",
+    ],
+)
+def test_other_vectors_are_refused(vector):
+    with pytest.raises(RefusedRecord, match="vector must"):
+        Learn("a", added=("x",), vector=vector)
+    with pytest.raises(RefusedRecord, match="vector must"):
+        BandFeedback("x", 0.5, "suggest", "apply", "a", vector)
+
+
+def test_the_largest_vector_is_accepted():
+    assert Learn("a", added=("x",), vector=encode_vector("letters", bytes(8192))).vector
+
+
+@pytest.mark.parametrize(
+    "opinion",
+    [
+        3,
+        "x",
+        ["x"],
+        {"x": "1"},
+        {"x": float("nan")},
+        {"x": float("inf")},
+        {"x": 10**400},
+        {"x": True},
+        {(): 1.0},
+        {str(number): 1.0 for number in range(101)},
+        {None: 1.0},
+    ],
+)
+def test_other_opinions_are_refused(opinion):
+    with pytest.raises(RefusedRecord, match=r"opinion|score"):
+        Learn("a", added=("x",), opinion=opinion)

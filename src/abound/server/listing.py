@@ -175,9 +175,10 @@ def labels_of(record: Record) -> Iterator[Name]:
 
 
 def describe_stored(stored: StoredRecord) -> dict[str, Any]:
-    """Return a record of the journal as JSON types."""
+    """Return a record of the journal as JSON types, without the vector of its text, which only replicas need."""
     origin = {"who": stored.who, "source": stored.source, "key": stored.key}
-    return {"sequence": stored.sequence, "time": written_at(stored), **origin, **describe(stored.record)}
+    content = {name: value for name, value in describe(stored.record).items() if name != "vector"}
+    return {"sequence": stored.sequence, "time": written_at(stored), **origin, **content}
 
 
 def written_at(stored: StoredRecord) -> str:

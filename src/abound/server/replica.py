@@ -8,6 +8,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from abound.server.labels import LabelTable
 from abound.server.merged import rank_rows, rank_to_judge
 from abound.server.search import LabelSearch
 from abound.server.served_names import Resolved, ServedNames
+from abound.server.vectors import known_code
 from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
 from abound.store.directory import Source, hash_steps
 from abound.store.journal import Lineage
@@ -51,6 +53,7 @@ class Replica:
     """
 
     def __init__(self, tagger: Tagger, *, journal: str = "", sequence: int = 0) -> None:
+        tagger.need_second_opinion()  # a model that has learned nothing must keep its embeddings when it is saved
         self.tagger = tagger
         self.journal = journal
         self.sequence = sequence
@@ -143,8 +146,9 @@ class Replica:
             if sequence != self.sequence + 1:
                 raise ValueError(f"the next record is {self.sequence + 1}, got {sequence}")
             try:
-                self.history.evaluate(sequence, record, self._first_labels, time)
-                self._apply(record)
+                with self._knowing(record):
+                    self.history.evaluate(sequence, record, self._first_labels, time)
+                    self._apply(record)
                 self.history.note(sequence, record, time)
             except BaseException as error:  # the record may be partly applied
                 self._broken = repr(error)
@@ -152,6 +156,19 @@ class Replica:
             self.sequence = sequence
             self.cost += replay_cost(record)
         self._notify()
+
+    def _knowing(self, record: Record) -> AbstractContextManager[None]:
+        """Return a context in which the text of a record has the vector and the opinion that were written with it.
+
+        The encoder is not asked, so that replicas on other machines, or without the encoder, have the same state.
+        """
+        if self.tagger.second_opinion is None or not isinstance(record, Learn | BandFeedback) or record.text is None:
+            return nullcontext()
+        outside = None
+        if isinstance(record, Learn) and record.opinion is not None:
+            given = [(self.labels.resolve(label), score) for label, score in record.opinion]
+            outside = {self.labels.book.id_of(label): score for label, score in given if label in self.labels.book}
+        return self.tagger.knowing(record.text, known_code(record, self.tagger.encoder_name), outside)
 
     def skip(self, sequence: int) -> None:
         """Skip the next record without applying it."""
@@ -179,6 +196,7 @@ class Replica:
         """Take over the state of another replica, which must not be used afterwards."""
         if self._searches:
             other.search.prepare()  # before the lock: this takes long
+        other.tagger.share_encoder(self.tagger)
         with self._lock:
             self._adopt(other)
             self.history.drop_labels(self._has_label)

@@ -99,7 +99,8 @@ class ServedNames:
                 changed: Record = replace(record, label=ids_of([record.label])[0])
             else:
                 lists = ids_of(record.accepted), ids_of(record.rejected), ids_of(record.added)
-                changed = Learn(record.text, *lists)
+                accepted, rejected, added = lists
+                changed = replace(record, accepted=accepted, rejected=rejected, added=added, labels_are=None)
         except ValueError as error:
             raise RefusedRecord(str(error)) from None
         return Resolved(changed, resolved) if changed != record else Resolved(record)

@@ -8,17 +8,22 @@ from abound.closing import Closing
 
 WRITING_THREADS = 2
 SNAPSHOT_THREADS = 1
+ENCODING_THREADS = 1
 
 
 class Threads(Closing):
-    """The threads that write and that wait for snapshots, for any number of models."""
+    """The threads that write, that wait for snapshots and that encode texts, for any number of models."""
 
-    def __init__(self, writing: int = WRITING_THREADS, snapshots: int = SNAPSHOT_THREADS) -> None:
+    def __init__(
+        self, writing: int = WRITING_THREADS, snapshots: int = SNAPSHOT_THREADS, encoding: int = ENCODING_THREADS
+    ) -> None:
         self.writing = ThreadPoolExecutor(writing, "abound-writer")
         self.snapshots = ThreadPoolExecutor(snapshots, "abound-snapshots")
+        self.encoding = ThreadPoolExecutor(encoding, "abound-encoder")
 
     def close(self) -> None:
         """End the threads; all turns must be closed before."""
+        self.encoding.shutdown()
         self.writing.shutdown()
         self.snapshots.shutdown()
 

@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from abound.closing import Closing
 from abound.errors import AboundError, JournalBusy, JournalInUse, JournalMoved, JournalUnavailable
 from abound.server.durations import Durations
+from abound.server.encoding import VectorStage
 from abound.server.home import Home
 from abound.server.queues import Queues
 from abound.server.rebuilds import Prepared, Rebuilds
@@ -21,6 +23,7 @@ from abound.server.served_names import Resolved
 from abound.server.sharing import Sharing
 from abound.server.snapshots import Keeping, Snapshots
 from abound.server.turns import Threads, Turns
+from abound.server.vectors import open_encoder_of
 from abound.store.journal import Entry, Journal, Origin, Receipt
 from abound.store.journal.records import LABEL_EDITS, Control, Forget, Learn, Record
 
@@ -41,6 +44,7 @@ class _Request:
     origin: Origin
     answer: "Future[Receipt]"
     resolved: Resolved
+    encoded: Record  # with the vector of its text
 
     def entry(self) -> Entry:
         """Return what is written: the record with the ids of its labels."""
@@ -131,6 +135,7 @@ class Writer(Closing):
             self._snapshots = Snapshots(home, self.journal, keeping, self._report, self.sharing.share)
             self.replica, lease = home.open_replica(self.journal, problems, progress)
             lease.release()  # only the writer compacts, and it has applied all records
+            open_encoder_of(self.replica.tagger)
             if self.journal.writes:
                 self._compact(problems)
                 self._finish_forgetting(problems)
@@ -152,6 +157,7 @@ class Writer(Closing):
         threads = threads or self._own_threads
         assert threads is not None
         self._snapshots.start(self.replica, threads.snapshots)
+        self._vectors = VectorStage(self.replica, threads.encoding, self._report)
         self._turns = Turns(threads.writing, self._take_turn)
         self._turns.ask()  # so that the next start need not replay these records
         self.sharing.start(self._turns.ask, self._report)
@@ -200,16 +206,23 @@ class Writer(Closing):
         JournalUnavailable
             If the writer is closed.
         """
-        request = _Request(record, key, origin, Future(), Resolved(record))
+        request = _Request(record, key, origin, Future(), Resolved(record), record)
         with self._closing:
             if self._closed:
                 raise JournalUnavailable("the writer is closed")
-            try:
-                self._waiting.put_nowait(request)
-            except queue.Full:
-                raise JournalBusy(f"{MAX_QUEUED:,} records are waiting to be written; try again later") from None
-            self._turns.ask()
+            if self.queued >= self._waiting.maxsize:
+                raise JournalBusy(f"{MAX_QUEUED:,} records are waiting to be written; try again later")
+            if not self.replica.tagger.has_encoder and not len(self._vectors):
+                self._take(request, record)
+            else:
+                self._vectors.add(record, partial(self._take, request))
         return request.answer
+
+    def _take(self, request: _Request, encoded: Record) -> None:
+        """Let a request wait for its turn, with the vector of its text."""
+        request.encoded = encoded
+        self._waiting.put(request)
+        self._turns.ask()
 
     def change(self, record: Control, key: str | None = None, origin: Origin = NOBODY) -> "Future[Receipt]":
         """Undo, forget or refit in the background, while ranking and learning go on; return a future.
@@ -235,7 +248,7 @@ class Writer(Closing):
     @property
     def queued(self) -> int:
         """How many records are waiting to be written."""
-        return self._waiting.qsize()
+        return self._waiting.qsize() + len(self._vectors)
 
     def close(self) -> None:
         """Write and apply the waiting records and release the journal; cancel a running snapshot."""
@@ -245,6 +258,7 @@ class Writer(Closing):
             self._closed = True
         self.sharing.close()
         self._rebuilds.close()
+        self._vectors.close()
         self._turns.close()  # when nothing waits
         self._snapshots.close()
         self.journal.close()
@@ -409,7 +423,7 @@ class Writer(Closing):
             self.replica.check_usable()
             sequence = self.journal.find(request.record, request.key)
             if sequence is None:
-                request.resolved = self.replica.resolve_names(request.record)
+                request.resolved = self.replica.resolve_names(request.encoded)
                 self.replica.check(request.resolved.record, closed=self.closed)
                 return True
             request.answer.set_result(Receipt(sequence, True))

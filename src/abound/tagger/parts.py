@@ -81,6 +81,7 @@ class TaggerParts(Stored):
         self.second_opinion: SecondOpinion | None = None
         self._vector_encoder: VectorEncoder | None = None
         self._hashed = HashedTerms()
+        self._encoder_name: str | None = None  # of a model directory
         self._known: dict[str, KnownText] = {}  # texts whose vectors are given
         self.ranker.reset()
 
@@ -118,13 +119,18 @@ class TaggerParts(Stored):
     @property
     def vector_encoder(self) -> VectorEncoder | None:
         """What turns texts into vectors, opened on first use; None without embeddings, or if words are hashed."""
-        if self._vector_encoder is None and self.settings.embeddings is not None and not self.hashes_words:
-            given = self.settings.embeddings
+        given = self.settings.embeddings
+        if self._vector_encoder is None and given is not None and not self.hashes_words:
             found = open_encoder(given) if isinstance(given, str) else given
             if self.second_opinion is not None and found.dimensions != self.second_opinion.dimensions:
                 raise ModelError(
                     f"the model has vectors of {self.second_opinion.dimensions} numbers, "
                     f"but those of {found.name} have {found.dimensions}; fit the model again"
+                )
+            if self.second_opinion is not None and self._encoder_name not in (None, found.name):
+                raise ModelError(
+                    f"the model has vectors of the encoder {self._encoder_name}, which differ from those of "
+                    f"{found.name}; fit the model again"
                 )
             self._vector_encoder = found
         return self._vector_encoder
@@ -133,6 +139,27 @@ class TaggerParts(Stored):
     def hashes_words(self) -> bool:
         """Whether the vectors of texts are made of their words, only to show similar texts."""
         return self.settings.embeddings == WORDS
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether an encoder makes the vectors of texts."""
+        return self.settings.embeddings is not None and not self.hashes_words
+
+    @property
+    def opened_encoder(self) -> VectorEncoder | None:
+        """What turns texts into vectors, if it was used before."""
+        return self._vector_encoder
+
+    @property
+    def encoder_name(self) -> str | None:
+        """What identifies the vectors of the second opinion; the encoder is not opened to find it."""
+        return self._encoder_name if self._vector_encoder is None else self._vector_encoder.name
+
+    def share_encoder(self, other: "TaggerParts") -> None:
+        """Use the encoder that another tagger has opened, if it is the same."""
+        same = (self.settings.embeddings, self.encoder_name) == (other.settings.embeddings, other.encoder_name)
+        if self._vector_encoder is None and same:
+            self._vector_encoder = other.opened_encoder
 
     def need_second_opinion(self, *, keeps_texts: bool = True) -> SecondOpinion | None:
         """Return the second opinion, created if the tagger has embeddings and has learned nothing yet."""
@@ -416,6 +443,7 @@ class TaggerParts(Stored):
     def _described_opinion(self, opinion: SecondOpinion) -> dict[str, Any]:
         return {
             "embeddings": self.embeddings_name,
+            "encoder": self.encoder_name,
             "dimensions": opinion.dimensions,
             "keeps_texts": opinion.keeps_texts,
             "votes": opinion.votes,
@@ -463,9 +491,19 @@ class TaggerParts(Stored):
         tagger.settings = replace(tagger.settings, ranker_params=tagger.ranker.params())
         tagger.second_opinion, embeddings = saved_opinion(model, tagger.n_labels)
         tagger.settings = tagger._built_with = replace(tagger.settings, embeddings=embeddings)
+        tagger._encoder_name = saved_encoder_name(model)
         if tagger.ranker.n_stored > tagger.encoder.n_terms:
             raise DamagedModel("the model has features that the vocabulary does not have")
         return tagger
+
+
+def saved_encoder_name(model: Model) -> str | None:
+    """Return what identifies the vectors of a model directory, whose second opinion was read."""
+    described = model.content.get("second_opinion") or {}
+    name = described.get("encoder")
+    if not isinstance(name, str | None):
+        raise DamagedModel(f"the encoder of the model must have a name, got {name!r}")
+    return name
 
 
 def saved_opinion(model: Model, n_labels: int) -> tuple[SecondOpinion | None, str | None]:

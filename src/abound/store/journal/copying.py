@@ -11,7 +11,7 @@ from abound.errors import CompactedAway, DamagedJournal, JournalError
 from abound.store.directory import sync_directory
 from abound.store.journal.commit_marker import CommitMarker
 from abound.store.journal.journal import Journal
-from abound.store.journal.rows import VERSION, Meta, Row
+from abound.store.journal.rows import TABLES_VERSION, Meta, Row
 from abound.store.locks import FileLock
 
 SUFFIXES = ("", "-wal", "-shm", ".head")  # of a journal's files
@@ -47,7 +47,7 @@ def copy_journal(journal: Journal, target: Path, upto: int | None = None, *, sta
     left out.
     """
     meta = journal.meta
-    if meta.version != VERSION:
+    if meta.version < TABLES_VERSION:
         raise JournalError(f"{journal.path} has an older format; start the server once to convert it")
     meta = meta if start is None else meta._replace(archive_base=start)
     upto = journal.last if upto is None else upto

@@ -17,7 +17,7 @@ from abound.store.journal.clock import JournalClock, wall_time
 from abound.store.journal.commit_marker import CommitMarker
 from abound.store.journal.old_rows import OLD_SCHEMAS, SCHEMA, convert_rows
 from abound.store.journal.records import MAX_BYTES
-from abound.store.journal.rows import OLD_VERSION, VERSION, Meta
+from abound.store.journal.rows import OLD_VERSION, TABLES_VERSION, VERSION, Meta
 from abound.store.locks import FileLock, make_private
 
 # A missing table raises SQLITE_ERROR.
@@ -189,7 +189,7 @@ class JournalFile(Closing):
             raise DamagedJournal(f"{self.path} has no description")
         meta = Meta.decode(*rows[0])
         (n_tables,) = self._connection.execute("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").fetchone()
-        if n_tables != {OLD_VERSION: 3, VERSION: 5}.get(meta.version, 4):
+        if n_tables != (3 if meta.version == OLD_VERSION else 4 if meta.version < TABLES_VERSION else 5):
             raise DamagedJournal(f"{self.path} is damaged: its tables are not those of its version {meta.version}")
         return meta
 
@@ -203,9 +203,10 @@ class JournalFile(Closing):
             meta = self._read_meta()
             if meta.version == OLD_VERSION:
                 meta = meta._replace(keys_base=self._last)  # this version may have removed some keys before it
-            self._last_checksum = convert_rows(self._connection, meta.id, meta.base_checksum)
-            now, wall = self._clock.now(), wall_time()
-            self._write_meta(meta._replace(clock=now, wall=wall, timeline=secrets.token_hex(4), version=VERSION))
+            if meta.version < TABLES_VERSION:
+                self._last_checksum = convert_rows(self._connection, meta.id, meta.base_checksum)
+                meta = meta._replace(timeline=secrets.token_hex(4))
+            self._write_meta(meta._replace(clock=self._clock.now(), wall=wall_time(), version=VERSION))
         self._read_state()
 
     def _read_last(self, meta: Meta) -> tuple[int, int, bytes]:

@@ -2,7 +2,7 @@
 
 Version 1 has no skips. Version 2 has no texts in feedback on bands, and version 3 no texts with fields. Up to version
 4, a record has no origin, its checksum covers its content directly, so that nothing can be forgotten, and compaction
-removes records instead of archiving them.
+removes records instead of archiving them. Version 5 has the current tables, but no vectors and opinions in records.
 """
 
 import struct

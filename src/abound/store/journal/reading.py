@@ -12,7 +12,7 @@ from abound.store.journal.old_rows import COLUMNS, OLD_COLUMNS, OldRow
 from abound.store.journal.records import CONTROLS, Control, Forget, Forgotten, Refit, Undo, control_of, decode_record
 from abound.store.journal.rows import (
     OLD_VERSION,
-    VERSION,
+    TABLES_VERSION,
     ControlRow,
     KeyRow,
     Meta,
@@ -104,7 +104,7 @@ class JournalReader(JournalFile):
         for previous, rows in self._pages(after):
             for row in rows:
                 self._verify(row, after + 1, previous)
-                assert isinstance(row, Row)  # of the current version
+                assert isinstance(row, Row)  # not of an older version
                 yield row
                 after, previous = row.sequence, row.checksum
 
@@ -183,7 +183,7 @@ class JournalReader(JournalFile):
                 if last is None or type(last[0]) is not bytes:
                     raise DamagedJournal(f"{self.path} has lost record {after}")
                 (previous,) = last
-            is_old = meta.version != VERSION
+            is_old = meta.version < TABLES_VERSION
             rows = self._connection.execute(
                 f"SELECT {OLD_COLUMNS if is_old else COLUMNS} FROM record"  # noqa: S608
                 " WHERE sequence > ? ORDER BY sequence LIMIT ?",
@@ -335,7 +335,7 @@ class JournalReader(JournalFile):
             If one does not match its checksum.
         """
         with self._translate_errors(), self._reading():
-            if self._read_meta().version != VERSION:
+            if self._read_meta().version < TABLES_VERSION:
                 return {}
             rows = self._connection.execute("SELECT sequence, payload, checksum FROM control ORDER BY sequence")
             copies = map(ControlRow._make, rows.fetchall())

@@ -3,10 +3,13 @@
 They are written as canonical JSON.
 """
 
+import base64
+import binascii
+import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
@@ -19,6 +22,9 @@ MAX_PLAIN_BYTES = 1 << 20  # of a record other than several label edits
 MAX_LABELS = 10_000  # of one list in a record
 MAX_REASON = 1000  # characters
 MAX_EDITS = 50_000  # label edits of one record
+MAX_NUMBERS = 8192  # of a vector
+MAX_SCORES = 100  # of an outside opinion
+MAX_SCORE = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,10 @@ class Learn:
     labels_are : {"ids", "names"}, optional
         How labels are given; by default, a label may be given by its id or its name. The writer replaces names by ids
         before it writes a record, so that a written record has only ids.
+    vector : str, optional
+        The vector of the text, see `encode_vector`. The writer adds it, so that a replay needs no encoder.
+    opinion : mapping from label to score, optional
+        What an outside service said about the text; stored as sorted pairs.
     """
 
     kind: ClassVar[str] = "learn"
@@ -45,8 +55,12 @@ class Learn:
     rejected: tuple[Name, ...] = ()
     added: tuple[Name, ...] = ()
     labels_are: str | None = None
+    vector: str | None = None
+    opinion: tuple[tuple[Name, float], ...] | None = None
 
     def __post_init__(self) -> None:
+        _check_vector(self.vector)
+        object.__setattr__(self, "opinion", _opinion(self.opinion))
         if self.labels_are not in (None, "ids", "names"):
             raise RefusedRecord(f"labels_are must be 'ids', 'names' or None, got {self.labels_are!r}")
         object.__setattr__(self, "text", _text(self.text))
@@ -189,6 +203,8 @@ class BandFeedback:
         Bands; a label that belongs in "hide" is wrong.
     text : str or mapping from field to str, optional
         The text that it was shown for. Without it, the feedback is only counted.
+    vector : str, optional
+        The vector of the text, see `encode_vector`.
     """
 
     kind: ClassVar[str] = "band"
@@ -197,9 +213,11 @@ class BandFeedback:
     shown: str
     wanted: str
     text: Text | None = None
+    vector: str | None = None
 
     def __post_init__(self) -> None:
         _label("label", self.label)
+        _check_vector(self.vector)
         if isinstance(self.score, bool) or not isinstance(self.score, int | float) or not math.isfinite(self.score):
             raise RefusedRecord(f"a score must be a finite number, got {self.score!r}")
         object.__setattr__(self, "score", float(self.score))
@@ -295,6 +313,7 @@ LABEL_EDITS = (*SINGLE_EDITS, EditLabels)
 CONTROLS = (Undo, Forget, Refit)  # records about other records
 KINDS: dict[str, type[Record]] = {cls.kind: cls for cls in (Learn, *LABEL_EDITS, BandFeedback, *CONTROLS)}
 _BASE_NAME = re.compile(r"[0-9a-z]{1,64}")
+_VECTOR_HEAD = re.compile(r"[0-9a-f]{8}:")
 _FIELDS = {kind: tuple(field.name for field in fields(cls)) for kind, cls in KINDS.items()} | {Forgotten.kind: ()}
 _CONTROL_MARKERS = [f'"kind":"{cls.kind}"'.encode() for cls in CONTROLS]
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -325,6 +344,67 @@ def _labels(field: str, labels: Iterable[Any]) -> tuple[Name, ...]:
         if type(label) is not str:  # the common case needs no call
             _label(f"each of {field}", label)
     return names
+
+
+def encode_vector(encoder: str, numbers: bytes) -> str:
+    """Return the vector of a text as a string: a hash of the encoder's name, and the numbers, one byte each.
+
+    Examples
+    --------
+    >>> encode_vector("letters", bytes([1, 255]))
+    '36cf4764:Af8='
+    """
+    return f"{encoder_hash(encoder)}:{base64.b64encode(numbers).decode('ascii')}"
+
+
+def encoder_hash(encoder: str) -> str:
+    """Return eight digits that identify an encoder by its name."""
+    return hashlib.blake2b(encoder.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+
+
+def decode_vector(vector: str) -> tuple[str, bytes]:
+    """Return the hash of the encoder's name and the numbers of a vector; ValueError if it cannot be read."""
+    head, numbers = vector[:8], vector[9:]
+    if not _VECTOR_HEAD.fullmatch(vector[:9]):
+        raise ValueError("a vector must begin with eight digits of its encoder's hash and a colon")
+    if len(numbers) > 4 * -(-MAX_NUMBERS // 3):
+        raise ValueError(f"a vector must have at most {MAX_NUMBERS:,} numbers")
+    try:
+        raw = base64.b64decode(numbers.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise ValueError(f"a vector must have numbers in base64: {error}") from None
+    if not 1 <= len(raw) <= MAX_NUMBERS or base64.b64encode(raw).decode("ascii") != numbers:
+        raise ValueError(f"a vector must have 1 to {MAX_NUMBERS:,} numbers")
+    return head, raw
+
+
+def _check_vector(vector: Any) -> None:
+    if vector is None:
+        return
+    if not isinstance(vector, str):
+        raise RefusedRecord(f"a vector must be a string, got {type(vector).__name__}")
+    try:
+        decode_vector(vector)
+    except ValueError as error:
+        raise RefusedRecord(str(error)) from None
+
+
+def _opinion(opinion: Any) -> tuple[tuple[Name, float], ...] | None:
+    """Return the scores of labels as sorted pairs; None if there are none."""
+    if opinion is None:
+        return None
+    pairs = opinion.items() if isinstance(opinion, Mapping) else opinion
+    try:
+        scores = {_label("a label of an opinion", label): score for label, score in pairs}
+    except (TypeError, ValueError):
+        raise RefusedRecord("an opinion must be a mapping from label to score, or pairs") from None
+    if len(scores) > MAX_SCORES:
+        raise RefusedRecord(f"an opinion must have at most {MAX_SCORES} scores, got {len(scores):,}")
+    for label, score in scores.items():
+        if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) <= MAX_SCORE:
+            raise RefusedRecord(f"the score of label {label!r} must be a finite number, got {score!r}")
+    ordered = sorted(scores, key=lambda label: (isinstance(label, str), label))
+    return tuple((label, float(scores[label])) for label in ordered) or None
 
 
 def _sequences(records: Any) -> tuple[int, ...]:

@@ -17,8 +17,9 @@ from abound.store.journal.checksums import DIGEST_BYTES, digest_of
 from abound.store.journal.records import Record
 from abound.store.names import Name
 
-FORMAT, VERSION = "abound journal", 5
-VERSIONS = (1, 2, 3, 4, VERSION)  # that can be read; see `old_rows.py`
+FORMAT, VERSION = "abound journal", 6
+VERSIONS = (1, 2, 3, 4, 5, VERSION)  # that can be read; see `old_rows.py`
+TABLES_VERSION = 5  # the first one with the current tables and rows
 OLD_VERSION = 1  # has no skips, and its keys expire by the wall clock
 MAX_KEY_BYTES = 200
 MAX_ORIGIN = 200  # characters of a name
@@ -265,7 +266,7 @@ class Meta(NamedTuple):
                 raise JournalError(f"the journal's format is not {FORMAT!r}, version 1 to {VERSION}")
             version, base = fields["version"], fields["base"]
             defaults: dict[str, Any] = {"clock": 0, "wall": 0, "keys_base": 0} if version == OLD_VERSION else {}
-            if version != VERSION:  # what was compacted is lost
+            if version < TABLES_VERSION:  # what was compacted is lost
                 defaults |= {"archive_base": base, "erased": 0, "timeline": ""}
             meta = cls(**{**defaults, **fields, "base_checksum": bytes.fromhex(fields["base_checksum"])})
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
