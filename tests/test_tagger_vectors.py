@@ -143,3 +143,14 @@ def test_names_of_labels_have_no_given_vectors():
     with warnings.catch_warnings():
         warnings.simplefilter("error", MissingVectors)
         tagger().fit(TEXTS, LABELS, label_names={"fruit": "Fruit and berries"}, vectors=VECTORS)
+
+
+def test_a_limit_of_memory_counts_vectors():
+    words = [[f"w{1000 * number + word}" if word % 3 else f"v{word}" for word in range(1, 150)] for number in range(N)]
+    learner = Tagger(embeddings=GivenVectors(512), language=None)
+    learner.fit([" ".join(row) for row in words], LABELS, vectors=RANDOM.normal(size=(N, 512)))
+    vectors, limit = learner.second_opinion.nbytes, learner.nbytes * 7 // 10
+    learner.prune(limit)
+    assert learner.nbytes <= limit
+    assert learner.n_features
+    assert learner.second_opinion.nbytes == vectors

@@ -24,7 +24,7 @@ JsonOption = Annotated[
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 OWN_OPTIONS = {"delimiter", "format", "id_field", "label_separator", "labels_field", "language", "text_field"}
-OWN_OPTIONS |= {"on_error", "weight_field", "wrong_field"}
+OWN_OPTIONS |= {"on_error", "vector_field", "weight_field", "wrong_field"}
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a full disk, quota or file
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 

@@ -9,6 +9,7 @@ import typer
 from abound.cli.choosing import ReplaceOption, Selecting, replace_labels
 from abound.cli.common import JsonOption, ModelArgument, emit, load_tagger, note, wants_json
 from abound.cli.reading import LabelledReading
+from abound.cli.vectors import Vectors
 
 if TYPE_CHECKING:
     from abound.tagger import LabelQuality
@@ -63,6 +64,7 @@ def evaluate(
     *,
     selecting: Selecting,
     reading: LabelledReading,
+    vectors: Vectors,
 ) -> None:
     """Rank labelled rows and print metrics of the rankings with 95% confidence intervals."""
     from abound.cli.holdout import parse_holdout
@@ -84,7 +86,7 @@ def evaluate(
         from abound.cli.pictures import check_plots, draw_evaluation
 
         check_plots()
-    documents = Inputs(inputs, reading, rule)
+    documents = Inputs(inputs, reading, rule, vectors)
     tagger = load_tagger(model)
     selecting.note_unknown(tagger)
     if replace_deprecated:

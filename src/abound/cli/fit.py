@@ -17,6 +17,7 @@ from abound.cli.common import STANDARD, JsonOption, emit, note, parse_size, show
 from abound.cli.label_names import FileLabels, LabelsAreOption, check_option, note_labels
 from abound.cli.reading import WeightedReading
 from abound.cli.targets import lock_target
+from abound.cli.vectors import Embedding, Vectors, note_opinion
 
 if TYPE_CHECKING:
     from abound.cli.holdout import Holdout
@@ -36,6 +37,8 @@ Example:
   abound fit docs.csv --weight-field weight --model subjects
   abound fit titles.csv --text-field title --labels-field tags --label-separator ";" --model tags
   abound fit papers.jsonl --text-field title --text-field abstract --field-weight title=3
+  abound fit docs.jsonl --embeddings wordllama --model subjects
+  abound fit docs.jsonl --vectors docs.npy --model subjects
 """
 
 
@@ -83,7 +86,11 @@ MaxMemoryOption = Annotated[
     str | None, typer.Option("--max-memory", metavar="SIZE", help="Limit for the memory of the process, such as 300M.")
 ]
 NoExamplesOption = Annotated[
-    bool, typer.Option("--no-examples", help="Store no texts in the model, of which the page shows three by default.")
+    bool,
+    typer.Option(
+        "--no-examples",
+        help="Store no texts in the model. By default, these are three, and with vectors the beginnings of all texts.",
+    ),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace an existing model in DIR.")]
 
@@ -183,6 +190,8 @@ def fit(
     *,
     setting: NamedSetting,
     reading: WeightedReading,
+    embedding: Embedding,
+    vectors: Vectors,
 ) -> None:
     """Train a model on files of texts and labels."""
     model = model_name(inputs) if model is None else model
@@ -193,23 +202,30 @@ def fit(
     from abound.cli.learning import learn_files, learn_stream
 
     rule = parse_holdout(holdout)
-    documents = Inputs(inputs, reading, rule)
-    apart = None if rule.file is None else Inputs([rule.file], replace(reading, limit=None, weight_field=None))
+    documents = Inputs(inputs, reading, rule, vectors)
+    if rule.file is not None and vectors.vectors is not None:
+        raise ValueError("--vectors has no vectors for a file of held-out rows; use --holdout every:N or share:X")
+    whole = replace(reading, limit=None, weight_field=None)
+    apart = None if rule.file is None else Inputs([rule.file], whole, vectors=vectors)
     params, passes = setting.params(), setting.passes
     params["ranker_params"] |= {} if passes is None else {"passes": passes}
     if reading.fields is not None:
         params["fields"] = reading.fields
+    params["embeddings"] = encoder = embedding.for_rows(documents, vectors)
     tagger = make_tagger(**params)
     max_bytes = None if limit_bytes is None else memory.model_budget(limit_bytes)
     names, relations = vocabulary_of(label_names, hierarchy, setting.language, documents)
     named = read_by_names([documents, *([] if apart is None else [apart])], names, labels_are)
     if replace_deprecated:
         replace_labels([documents] if apart is None else [documents, apart], relations)
-    if STANDARD in inputs and passes is None:  # a stream may not end, so it is learned row by row
+    is_stream = STANDARD in inputs and passes is None  # it may not end, so it is learned row by row
+    if is_stream:
+        if no_examples and (opinion := tagger.need_second_opinion()) is not None:
+            opinion.keeps_texts = False
         note("rows from stdin are learned in one pass as they arrive; a file or --passes gives better rankings")
         stats = learn_stream(tagger, documents, max_bytes, names)
     else:
-        stats = learn_files(tagger, documents, Path(model), max_bytes, names)
+        stats = learn_files(tagger, documents, Path(model), max_bytes, names, keep_examples=not no_examples)
     n_skipped = documents.n_skipped
     if not stats.rows:
         raise ValueError(f"there is nothing to learn in {', '.join(inputs)}")
@@ -220,6 +236,7 @@ def fit(
     tagger.examples = () if no_examples else tagger.examples
     note_labels(named.resolved, ())
     note_deprecated(tagger)
+    note_opinion(tagger, encoder, is_stream=is_stream)
     tagger.save(model)
     held_out = _held_out(tagger, documents, rule, apart)
     if held_out is not None:

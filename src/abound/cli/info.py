@@ -42,6 +42,7 @@ def info(
         "labels": tagger.n_shown,
         "features": tagger.n_features,
         "edges": tagger.n_edges,
+        "second_opinion": _opinion(tagger),
         "memory_bytes": tagger.nbytes,
         "disk_bytes": sum(path.stat().st_size for path in Path(model).rglob("*") if path.is_file()),
         "label_names": len(tagger.label_names or ()),
@@ -85,6 +86,21 @@ def _described(path: str, tagger: "Tagger") -> dict[str, Any]:
     }
 
 
+def _opinion(tagger: "Tagger") -> dict[str, Any] | None:
+    """Return the encoder, the number and length of the vectors, and whether they count; None if there are none."""
+    opinion = tagger.second_opinion
+    if opinion is None:
+        return None
+    given = tagger.settings.embeddings
+    return {
+        "embeddings": given if isinstance(given, str | None) else given.name,
+        "dimensions": opinion.dimensions,
+        "vectors": len(opinion.neighbours),
+        "keeps_texts": opinion.keeps_texts,
+        "blend_is_used": tagger.blends,
+    }
+
+
 def _manifest(model: str) -> dict[str, Any]:
     """Return the format version and the state hash from the manifest, which loading has validated."""
     from abound.store.directory import MANIFEST
@@ -101,6 +117,11 @@ def _show(known: dict[str, Any]) -> None:
     rows: list[tuple[str, object]] = [(name.replace("_", " "), known[name]) for name in plain]
     rows += [(name.replace("_", " "), str(known[name])) for name in served if known.get(name) not in (None, [])]
     rows += [("concepts of the hierarchy", known["concepts"])] if known["concepts"] else []
+    if known["second_opinion"]:
+        found = known["second_opinion"]
+        rows.append(("encoder", str(found["embeddings"])))
+        rows.append(("vectors", f"{found['vectors']:,} of {found['dimensions']:,} numbers"))
+        rows.append(("rankings", f"by words{' and vectors' if found['blend_is_used'] else ' alone: they rank better'}"))
     rows += [("in memory", show_size(known["memory_bytes"])), ("on disk", show_size(known["disk_bytes"]))]
     if known["held_out"]:
         measures = ", ".join(f"{name} {values[0]:.4f}" for name, values in known["held_out"]["measures"].items())

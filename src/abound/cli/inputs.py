@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from abound.cli.common import STANDARD, note
 from abound.cli.holdout import Holdout
 from abound.cli.reading import Reading
+from abound.cli.vectors import Vectors
 from abound.data import FORMATS, Document, read
 from abound.data.documents import DocumentsReader
 from abound.data.formats import Format
@@ -30,10 +31,24 @@ class Inputs:
         How to read the files, and the maximum number of rows.
     holdout : Holdout
         Which rows to hold out.
+    vectors : Vectors
+        Where the vectors of the rows come from.
     """
 
-    def __init__(self, paths: Sequence[str], reading: Reading, holdout: Holdout | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        reading: Reading,
+        holdout: Holdout | None = None,
+        vectors: Vectors = Vectors(),  # noqa: B008  immutable
+    ) -> None:
         options = reading.options
+        self._table = vectors.table()
+        if vectors.vector_field is not None:
+            options["vector_field"] = vectors.vector_field
+        if self._table is not None and reading.on_error == "skip":
+            raise ValueError("--vectors needs a vector for each row: it cannot be used with --on-error skip")
+        self._dimensions = None if self._table is None else self._table.dimensions
         formats = [find_format(reading.format_, path) for path in paths]
         self._readers = [
             read(path, format_.name, **reading.policy, **_options_for(format_, formats, options))
@@ -81,8 +96,28 @@ class Inputs:
             self._at = at
             for document in reader:
                 self.rows += 1
+                if self._table is not None:
+                    document = document._replace(vector=self._table.row(self.rows - 1))
+                if document.vector is not None:
+                    self._check_vector(document.vector)
                 named = document if self.label_of is None else self._by_ids(document, self.label_of)
                 yield self._replaced(named) if self.replacements else named
+        if self._table is not None:
+            self._table.check_rows(self.rows)
+
+    def _check_vector(self, vector: tuple[float, ...]) -> None:
+        if self._dimensions is None:
+            self._dimensions = len(vector)
+        if len(vector) != self._dimensions:
+            raise ValueError(
+                f"row {self.rows:,}: the vector has {len(vector):,} numbers, but others have {self._dimensions:,}"
+            )
+
+    def find_dimensions(self) -> int | None:
+        """Return the length of the vectors, from the first row that has one; None if there is none."""
+        if self._dimensions is None:
+            next((row for row in self if row.vector is not None), None)
+        return self._dimensions
 
     def _by_ids(self, document: Document, label_of: Callable[[str], str]) -> Document:
         """Return a document with the ids of its labels; an ambiguous name is an error."""

@@ -12,6 +12,7 @@ from abound.cli.rank_changes import DEPTH, compare, ranks_of
 from abound.cli.reading import FieldOption, WeightedReading, parse_fields
 from abound.cli.remote import MODEL_HELP, KeyOption, ServerOption, learn_on_server, model_and_input, teach_server
 from abound.cli.targets import lock_model
+from abound.cli.vectors import Vectors
 from abound.texts import Text, joined
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def learn(
     labels_are: LabelsAreOption = "either",
     *,
     reading: WeightedReading,
+    vectors: Vectors,
 ) -> None:
     """Learn more rows, or one text with its labels. Save the model in place, or send the rows to a server.
 
@@ -61,6 +63,10 @@ def learn(
         raise typer.BadParameter("--text and --field need --label or --wrong, and these need a text")
     if server is not None and reading.weight_field:
         raise typer.BadParameter("a server learns every row once; omit --weight-field with --server")
+    if server is not None or is_home(str(model)):
+        vectors.refuse("a served model encodes the texts itself")
+    if given is not None:
+        vectors.refuse("they are those of the rows of INPUT")
     how = check_option(labels_are)
     right_and_wrong = list(dict.fromkeys(label or ())), list(dict.fromkeys(wrong or ()))
     if given is not None:
@@ -68,7 +74,7 @@ def learn(
     if given is None:
         from abound.cli.inputs import Inputs
 
-        inputs = Inputs([str(input_)], reading)
+        inputs = Inputs([str(input_)], reading, vectors=vectors)
     if server is not None:
         if given is None:
             result = learn_on_server(server, key, inputs, how)

@@ -11,6 +11,7 @@ from abound.cli.common import note, show_size
 from abound.cli.inputs import Inputs, chunks
 from abound.cli.memory import SAMPLE_ROWS, SAMPLE_SHARE, Point, available_memory, forecast
 from abound.cli.progress import Progress
+from abound.cli.vectors import vectors_of
 from abound.tagger.training import PROGRESSIVE_ROWS, TESTED_PER_CHUNK, Training
 from abound.text.language import settings_from_params
 from abound.texts import Text
@@ -77,7 +78,13 @@ def learn_stream(
 
 
 def learn_files(
-    tagger: "Tagger", inputs: Inputs, folder: Path, max_bytes: int | None = None, names: Names | None = None
+    tagger: "Tagger",
+    inputs: Inputs,
+    folder: Path,
+    max_bytes: int | None = None,
+    names: Names | None = None,
+    *,
+    keep_examples: bool = True,
 ) -> LearnStats:
     """Count all rows that are not held out, store them in a temporary file in `folder`, and train on them.
 
@@ -85,12 +92,12 @@ def learn_files(
     """
     stats = LearnStats()
     corrections: list[Document] = []
-    training = Training(tagger, names, folder=folder, max_bytes=max_bytes)
+    training = Training(tagger, names, folder=folder, max_bytes=max_bytes, keep_examples=keep_examples)
     with Progress("reading", inputs.share) as progress:
         for chunk in chunks(inputs.training_rows(), _sizes(inputs)[0]):
             corrections += filter(_is_correction, chunk)
             rows = [document for document in chunk if not document.wrong]
-            training.add(*_examples(rows), _weights(rows))
+            training.add(*_examples(rows), _weights(rows), tagger.given_codes(vectors_of(rows), len(rows)))
             _count(stats, chunk)
             progress.update(stats.rows)
         training.finish_counting()
@@ -154,6 +161,7 @@ def learn_rows(tagger: "Tagger", rows: Sequence["Document"], is_correction: bool
     if rows:
         wrong = _known_wrong(tagger, rows) if is_correction else None
         how: dict[str, Any] = {"insist": is_correction, "sample_weight": _weights(rows), "labels_are": "ids"}
+        how["vectors"] = vectors_of(rows)
         tagger.learn_many(*_examples(rows), wrong=wrong, **how)
 
 
@@ -197,7 +205,7 @@ def _test(tagger: "Tagger", chunk: Sequence["Document"]) -> Iterable[bool]:
     if not tagger.n_rows or not labelled:
         return ()
     tested = labelled[:: -(-len(labelled) // TESTED_PER_CHUNK)]
-    rankings = tagger.rank_many([document.text for document in tested], k=1)
+    rankings = tagger.rank_many([document.text for document in tested], k=1, vectors=vectors_of(tested))
     return [
         bool(ranking) and ranking[0].label in document.labels
         for ranking, document in zip(rankings, tested, strict=True)

@@ -14,6 +14,7 @@ from abound.cli.choosing import Choosing
 from abound.cli.common import STANDARD, JsonOption, emit, load_tagger, note, wants_json
 from abound.cli.reading import FieldOption, LabelledReading, Reading, parse_fields
 from abound.cli.remote import MODEL_HELP, KeyOption, RemoteTagger, ServerOption, model_and_input
+from abound.cli.vectors import Vectors, vectors_of
 from abound.texts import Text, joined
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def rank(
     *,
     choosing: Choosing,
     reading: RankedReading,
+    vectors: Vectors,
 ) -> None:
     """Rank labels for a text, or for every row of a file or directory: one line of JSON per row."""
     model, what = model_and_input(model, what, server)
@@ -112,9 +114,10 @@ def rank(
         raise typer.BadParameter("--bands cannot be combined with --only, --without, --keep-parents or --drop-parents")
     how = Choice(k, threshold, names, bands, decision, choosing.params(), choosing.paths)
     documents = None
+    _check_vectors(vectors, what, server, bands=bands)
     if what is not None:
-        documents = _documents(what, reading)
-        if not wants_json(as_json):
+        documents = _documents(what, reading, vectors)
+        if not wants_json(as_json) and not vectors:
             given = _single_document(documents)
     remote = None if server is None else RemoteTagger(server, key, paths=choosing.paths)
     with contextlib.nullcontext(load_tagger(str(model))) if remote is None else remote as tagger:
@@ -157,7 +160,17 @@ def is_input(argument: str, format_: str | None) -> bool:
     return False
 
 
-def _documents(path: str, reading: Reading) -> Iterable["Document"]:
+def _check_vectors(vectors: Vectors, what: str | None, server: str | None, *, bands: bool) -> None:
+    """Raise an error if vectors are given that cannot be used."""
+    if server is not None:
+        vectors.refuse("a server encodes the texts itself")
+    if what is None:
+        vectors.refuse("they are those of the rows of a file")
+    if bands:
+        vectors.refuse("--bands ranks texts without them")
+
+
+def _documents(path: str, reading: Reading, vectors: Vectors) -> Iterable["Document"]:
     """Return the rows of a file. Labels are ignored."""
     from abound.cli.inputs import Inputs
     from abound.data import FORMATS, detect_format
@@ -165,6 +178,7 @@ def _documents(path: str, reading: Reading) -> Iterable["Document"]:
 
     plain = path == STANDARD or (os.path.splitext(path)[1] == ".txt" and not os.path.isdir(path))
     if reading.format_ == LINES or (reading.format_ is None and plain):
+        vectors.refuse("a file with one text per line has none; use jsonl or csv")
         return _lines(path)
     name = detect_format(path) if reading.format_ is None else reading.format_
     if name in FORMATS and "labels_field" in FORMATS[name].options:
@@ -172,7 +186,7 @@ def _documents(path: str, reading: Reading) -> Iterable["Document"]:
     if name in FORMATS and "label_files" in FORMATS[name].options:
         reading = replace(reading, read=["label_files=none", *(reading.read or ())])
     try:
-        return Inputs([path], replace(reading, format_=name, limit=None))
+        return Inputs([path], replace(reading, format_=name, limit=None), vectors=vectors)
     except NoDocuments as error:
         raise ValueError(f"{error}; to rank its name as a text, use --text") from None
 
@@ -215,17 +229,20 @@ class Choice(NamedTuple):
     paths: bool = False
 
 
-def ranked(tagger: "Tagger | RemoteTagger", texts: list[Text], how: Choice) -> list[list["Entry | BandedEntry"]]:
+def ranked(
+    tagger: "Tagger | RemoteTagger", texts: list[Text], how: Choice, vectors: list[Any] | None = None
+) -> list[list["Entry | BandedEntry"]]:
     """Rank texts with the given options: number of labels, threshold, bands."""
     k, threshold = how.k, how.threshold
     rankings: list[Any]
+    given: dict[str, Any] = {**how.choosing, **({} if vectors is None else {"vectors": vectors})}
     if how.decision is not None:
-        rankings = [row[:k] for row in tagger.assign_many(texts, **how.decision, **how.choosing)]
+        rankings = [row[:k] for row in tagger.assign_many(texts, **how.decision, **given)]
     elif how.bands:
         shown = ([entry for entry in row if entry.band != "hide"] for row in tagger.rank_with_bands_many(texts))
         rankings = [row[:k] for row in shown]
     else:
-        rankings = tagger.rank_many(texts, *(() if k is None else (k,)), **how.choosing)
+        rankings = tagger.rank_many(texts, *(() if k is None else (k,)), **given)
     return [[entry for entry in row if threshold is None or entry.score >= threshold] for row in rankings]
 
 
@@ -243,7 +260,7 @@ def show_many(
     size = 1 if live else DOCUMENTS_CHUNK if isinstance(documents, Inputs) and documents.has_documents else CHUNK
     with Progress("ranking", share) as progress:
         for chunk in chunks(islice(documents, limit), size):
-            rankings = ranked(tagger, [document.text for document in chunk], how)
+            rankings = ranked(tagger, [document.text for document in chunk], how, vectors_of(chunk))
             for document, entries in zip(chunk, rankings, strict=True):
                 about = {"row": row} if document.id is None else {"row": row, "id": document.id}
                 emit({**about, "labels": [_as_dict(tagger, entry, how) for entry in entries]})

@@ -165,7 +165,9 @@ def _new_tagger(fitted: "Tagger", setting: NamedSetting, reading: WeightedReadin
     from abound.tagger import Tagger
     from abound.tagger.settings import TEXT_PARAMS
 
-    given = setting.params()
+    if str(fitted.settings.embeddings or "").startswith("given:"):
+        raise ValueError("the vectors of this model were given with its texts; fit it again with --vectors")
+    given, others = setting.params(), (*TEXT_PARAMS, "language", "name_weight", "embeddings")
     given |= given.pop("ranker_params")
     if setting.passes is not None:
         given["passes"] = setting.passes
@@ -175,7 +177,7 @@ def _new_tagger(fitted: "Tagger", setting: NamedSetting, reading: WeightedReadin
     if "language" in given:  # it chooses how texts are split
         kept = {name: value for name, value in kept.items() if name not in TEXT_PARAMS}
     if given.get("ranker", fitted.ranker.kind) != fitted.ranker.kind:
-        kept = {name: value for name, value in kept.items() if name in (*TEXT_PARAMS, "language", "name_weight")}
+        kept = {name: value for name, value in kept.items() if name in others}
     return Tagger(**{**kept, **given})
 
 

@@ -14,6 +14,7 @@ import typer
 from abound.cli.common import STANDARD, JsonOption, emit, note, show_size, wants_json
 from abound.cli.fit import LabelNamesOption, read_by_names
 from abound.cli.reading import LabelledReading
+from abound.cli.vectors import RefusedOption, refuse_embeddings
 
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs
@@ -67,10 +68,12 @@ def tune(
     ] = None,
     dark: Annotated[bool, typer.Option("--dark", help="Draw plots for a dark background.")] = False,
     as_json: JsonOption = None,
+    embeddings: RefusedOption = None,
     *,
     reading: LabelledReading,
 ) -> None:
     """Try settings on growing samples of the rows until the time is up. Print the best one as a command."""
+    refuse_embeddings(embeddings, "settings of the words are tuned; give it to abound fit afterwards")
     started, seconds = time.monotonic(), parse_seconds(budget)
     from abound import data
     from abound.cli.holdout import parse_holdout

@@ -132,6 +132,8 @@ def fit(
     if "shards" not in ranker_class(ranker).param_names():
         raise ValueError(f"a {ranker!r} ranker cannot be trained in shards; it has no parameter shards")
     params = {**(ranker_params or {}), "shards": shards, **({} if passes is None else {"passes": passes})}
+    if text_params.get("embeddings") is not None:
+        raise ValueError("training on Spark learns words only, and takes no embeddings; use Tagger.fit")
     tagger = Tagger(ranker, ranker_params=params, **text_params)
     if not block_components(tagger.ranker):
         raise ValueError(f"a {ranker!r} ranker cannot be trained on Spark: its components cannot be merged in blocks")

@@ -27,8 +27,9 @@ def rarest(tagger: TaggerParts, max_bytes: int) -> NDArray[np.bool_] | None:
     """Return which terms to keep to reach `max_bytes`; None if the tagger is already below it."""
     if tagger.nbytes <= max_bytes:
         return None
-    counts = tagger.encoder.vocabulary.counts()
-    return np.asarray(counts >= least_count(counts, tagger.ranker.feature_bytes(), max_bytes))
+    counts, opinion = tagger.encoder.vocabulary.counts(), tagger.second_opinion
+    vectors = 0 if opinion is None else min(opinion.nbytes, max_bytes // 2)  # the terms get what vectors leave
+    return np.asarray(counts >= least_count(counts, tagger.ranker.feature_bytes(), max_bytes - vectors))
 
 
 def forget(tagger: TaggerParts, wanted: NDArray[np.bool_]) -> None:

@@ -8,6 +8,7 @@ from abound.cli.common import JsonOption, emit, note, show_size, wants_json
 from abound.cli.fit import ForceOption, Setting, TargetOption
 from abound.cli.spark.session import ConfOption, MasterOption, read_parquet, session
 from abound.cli.targets import lock_target
+from abound.cli.vectors import RefusedOption, refuse_embeddings
 
 EPILOG = """\b
 Example:
@@ -46,6 +47,7 @@ def fit(
     conf: ConfOption = None,
     force: ForceOption = False,
     as_json: JsonOption = None,
+    embeddings: RefusedOption = None,
     *,
     setting: Setting,
 ) -> None:
@@ -53,6 +55,7 @@ def fit(
 
     The model is identical, byte for byte, to one that was trained with as many shards on one machine.
     """
+    refuse_embeddings(embeddings, "training on Spark learns words only; use abound fit")
     lock_target(ctx, model, force)
     params = setting.params()
     with session(master, conf) as spark:
