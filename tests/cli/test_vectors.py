@@ -60,6 +60,7 @@ def test_info_describes_vectors(run: Run, tmp_path: Path, docs: Path, vectors: P
     found = run("info", tmp_path / "m").json["second_opinion"]
     used = load(tmp_path / "m").blends
     expected = {"embeddings": "given:4", "dimensions": 4, "vectors": N, "keeps_texts": True, "blend_is_used": used}
+    expected["votes"] = True
     assert found == expected
     shown = run("info", tmp_path / "m", "--table").out
     assert "given:4" in shown
@@ -115,6 +116,18 @@ def test_rank_and_learn_with_vectors(run: Run, tmp_path: Path, docs: Path, vecto
     assert [row["labels"][0]["score"] for row in ranked.lines] == [entries[0].score for entries in expected]
     assert run("learn", model, docs, "--vectors", vectors).code == 0
     assert len(load(model).second_opinion.neighbours) == 2 * N
+
+
+def test_similar_texts_by_words(run: Run, tmp_path: Path, docs: Path, vectors: Path) -> None:
+    result = run("fit", docs, "--model", tmp_path / "m", "--embeddings", "words")
+    assert result.code == 0, result.err
+    assert "similar texts are found by shared words" in result.err
+    assert load(tmp_path / "m").similar("a red apple", 1)
+    shown = run("info", tmp_path / "m", "--table").out
+    assert "by words alone" in shown
+    assert "they rank better" not in shown
+    refused = run("fit", docs, "--model", tmp_path / "n", "--embeddings", "words", "--vectors", vectors)
+    assert "cannot be used here" in refused.err
 
 
 def test_texts_are_not_kept(run: Run, tmp_path: Path, docs: Path, vectors: Path) -> None:

@@ -32,7 +32,8 @@ def test_every_command_and_option_is_described(command_page: str) -> None:
     sections = {s.partition("\n")[0]: s for s in command_page.replace("\n### ", "\n## ").split("\n## ")[1:]}
     for path, command in walk(commands.tree()):
         for parameter in command.params:
-            if parameter.name in ("help", "install_completion", "show_completion"):
+            is_hidden = getattr(parameter, "hidden", False)  # it only says why it cannot be used
+            if is_hidden or parameter.name in ("help", "install_completion", "show_completion"):
                 continue
             words = parameter.opts + parameter.secondary_opts if parameter.param_type_name == "option" else []
             for word in words:

@@ -14,10 +14,11 @@ import typer
 from abound.cli import memory
 from abound.cli.choosing import ReplaceOption, replace_labels
 from abound.cli.common import STANDARD, JsonOption, emit, note, parse_size, show_size, wants_json
+from abound.cli.embedding import Embedding, note_opinion
 from abound.cli.label_names import FileLabels, LabelsAreOption, check_option, note_labels
 from abound.cli.reading import WeightedReading
 from abound.cli.targets import lock_target
-from abound.cli.vectors import Embedding, Vectors, note_opinion
+from abound.cli.vectors import Vectors
 
 if TYPE_CHECKING:
     from abound.cli.holdout import Holdout
@@ -220,8 +221,7 @@ def fit(
         replace_labels([documents] if apart is None else [documents, apart], relations)
     is_stream = STANDARD in inputs and passes is None  # it may not end, so it is learned row by row
     if is_stream:
-        if no_examples and (opinion := tagger.need_second_opinion()) is not None:
-            opinion.keeps_texts = False
+        tagger.need_second_opinion(keeps_texts=not no_examples)
         note("rows from stdin are learned in one pass as they arrive; a file or --passes gives better rankings")
         stats = learn_stream(tagger, documents, max_bytes, names)
     else:

@@ -97,6 +97,7 @@ def _opinion(tagger: "Tagger") -> dict[str, Any] | None:
         "dimensions": opinion.dimensions,
         "vectors": len(opinion.neighbours),
         "keeps_texts": opinion.keeps_texts,
+        "votes": opinion.votes,
         "blend_is_used": tagger.blends,
     }
 
@@ -121,7 +122,8 @@ def _show(known: dict[str, Any]) -> None:
         found = known["second_opinion"]
         rows.append(("encoder", str(found["embeddings"])))
         rows.append(("vectors", f"{found['vectors']:,} of {found['dimensions']:,} numbers"))
-        rows.append(("rankings", f"by words{' and vectors' if found['blend_is_used'] else ' alone: they rank better'}"))
+        how = "and vectors" if found["blend_is_used"] else "alone: they rank better" if found["votes"] else "alone"
+        rows.append(("rankings", f"by words {how}"))
     rows += [("in memory", show_size(known["memory_bytes"])), ("on disk", show_size(known["disk_bytes"]))]
     if known["held_out"]:
         measures = ", ".join(f"{name} {values[0]:.4f}" for name, values in known["held_out"]["measures"].items())

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from abound.cli.common import STANDARD, JsonOption, emit, note, show_size, wants_json
+from abound.cli.embedding import RefusedOption, refuse_embeddings
 from abound.cli.fit import LabelNamesOption, read_by_names
 from abound.cli.reading import LabelledReading
-from abound.cli.vectors import RefusedOption, refuse_embeddings
 
 if TYPE_CHECKING:
     from abound.cli.inputs import Inputs

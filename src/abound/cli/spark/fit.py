@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from abound.cli.common import JsonOption, emit, note, show_size, wants_json
+from abound.cli.embedding import RefusedOption, refuse_embeddings
 from abound.cli.fit import ForceOption, Setting, TargetOption
 from abound.cli.spark.session import ConfOption, MasterOption, read_parquet, session
 from abound.cli.targets import lock_target
-from abound.cli.vectors import RefusedOption, refuse_embeddings
 
 EPILOG = """\b
 Example:
