@@ -5,12 +5,12 @@ import pytest
 
 from abound import Tagger, merge
 from abound.components.rows import Rows
-from abound.encoders import CallableEncoder
-from abound.errors import DamagedModel
+from abound.encoders import CallableEncoder, HashedWords, open_encoder
+from abound.errors import DamagedModel, ModelError
 from abound.server.replica import Replica
 from abound.store import read_model
 from abound.store.journal.records import Learn
-from abound.text.hashing import N_HASHED, HashedTerms, places_of
+from abound.text.hashing import HashedTerms, places_of
 
 TOPICS = {
     "garden": "roses tulips soil garden lawn hedge seed",
@@ -148,7 +148,7 @@ def test_pruned_terms_keep_their_places():
 
 
 def test_two_terms_rarely_collide():
-    random, hashed = np.random.default_rng(0), HashedTerms()
+    random, hashed = np.random.default_rng(0), HashedTerms(1024)
     tagger = Tagger(language=None).fit([" ".join(f"word{n}" for n in range(2000))], [["a"]])
     vocabulary = tagger.encoder.vocabulary
     terms = random.choice(vocabulary.n_terms, 500, replace=False).astype(np.int32)
@@ -162,10 +162,10 @@ def test_two_terms_rarely_collide():
 
 
 def test_places_are_those_of_blake2b():
-    places = places_of("päärynä\udc80")
+    places = places_of("päärynä\udc80", 1024)
     assert len(set(map(abs, places))) == len(places) == 8
-    assert all(1 <= abs(place) <= N_HASHED for place in places)
-    signs = [np.sign(place) for number in range(200) for place in places_of(f"term {number}")]
+    assert all(1 <= abs(place) <= 1024 for place in places)
+    signs = [np.sign(place) for number in range(200) for place in places_of(f"term {number}", 1024)]
     assert 0.4 < np.mean(np.array(signs) > 0) < 0.6
 
 
@@ -199,3 +199,16 @@ def test_many_texts_are_learned_as_one_by_one():
     for text, names in zip(texts, labels, strict=True):
         single.learn(text, names, insist=False)
     assert many.similar(texts[7], 10) == single.similar(texts[7], 10)
+
+
+def test_words_are_opened_by_their_name():
+    encoder = open_encoder("words")
+    assert isinstance(encoder, HashedWords)
+    with pytest.raises(ModelError, match="made by a tagger"):
+        encoder.encode(["a text"])
+    tagger = Tagger(embeddings=encoder).fit(*documents())
+    assert tagger.similar("bread and the butter of a cake") == Tagger(embeddings="words").fit(*documents()).similar(
+        "bread and the butter of a cake"
+    )
+    with pytest.raises(ValueError, match="made of the words"):
+        tagger.similar("bread", vector=np.ones(1024))

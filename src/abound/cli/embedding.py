@@ -55,7 +55,7 @@ class Embedding:
 
     def for_rows(self, documents: "Inputs", vectors: Vectors) -> "VectorEncoder | str | None":
         """Return the encoder, given vectors of the length that those of the rows have, or "words"."""
-        from abound.text.hashing import WORDS
+        from abound.encoders.hashed import WORDS
 
         if self.embeddings == WORDS:
             vectors.refuse("the vectors of --embeddings words are made of the words of texts")

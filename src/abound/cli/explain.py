@@ -1,4 +1,4 @@
-"""`abound explain`: show the words that vote for a label."""
+"""`abound explain`: show the words that vote for a label, and similar texts that have it."""
 
 import os
 from itertools import groupby
@@ -41,6 +41,8 @@ def explain(
 ) -> None:
     """Show which words of a text vote for its best labels. The votes and the bias add up to the score.
 
+    If the model was fitted with embeddings, similar texts that have the label are shown, too.
+
     Only models with few labels have a bias: a weight per label that every text receives.
     """
     if (text is None) == (not field):
@@ -55,10 +57,11 @@ def explain(
         note(f"no label to explain: {why_empty(tagger, given)}")
     if wants_json(as_json):
         for reason in reasons:
-            emit(_as_dict(tagger, reason))
+            emit({**_as_dict(tagger, reason), **_similar(tagger, given, reason)})
         return
     for reason in reasons:
         _show(tagger, given, reason)
+        _show_similar(tagger, given, reason)
 
 
 def _document(path: str) -> str:
@@ -79,6 +82,24 @@ def _as_dict(tagger: "Tagger", reason: "TextExplanation") -> dict[str, Any]:
         words.append({"word": word.word, "vote": word.vote, "spans": [span[:2] for span in word.spans], **fields})
     prior = {"prior": reason.prior} if reason.prior else {}
     return {"label": reason.label, **name, "score": reason.score, "words": words, **prior}
+
+
+def _similar(tagger: "Tagger", text: Text, reason: "TextExplanation") -> dict[str, Any]:
+    """Return similar texts that have the label; nothing if the model shows none."""
+    if not tagger.shows_similar:
+        return {}
+    return {"similar": [one._asdict() for one in tagger.similar(text, label=reason.label)]}
+
+
+def _show_similar(tagger: "Tagger", text: Text, reason: "TextExplanation") -> None:
+    from abound.cli.tables import table
+
+    rows = [
+        (" ".join(one.text.split()), ", ".join(map(tagger.name_of, one.labels)), f"{one.similarity:.0%}")
+        for one in (tagger.similar(text, label=reason.label) if tagger.shows_similar else ())
+    ]
+    if rows:
+        table(f"Similar texts with {tagger.name_of(reason.label)}", ("text", "labels", "similarity"), rows, "  r")
 
 
 def _show(tagger: "Tagger", text: Text, reason: "TextExplanation") -> None:

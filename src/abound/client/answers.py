@@ -33,13 +33,26 @@ class Ranked(NamedTuple):
     path: list[str] | None = None  # the names of the labels above it, the top concept first
 
 
+class Similar(NamedTuple):
+    """A learned text that is similar to another one: its beginning, its labels, and the similarity, at most 1."""
+
+    text: str
+    labels: list[Name]
+    names: list[str]  # of the labels
+    similarity: float
+
+
 class Explained(NamedTuple):
-    """The words that vote for a label; the score is the sum of their votes and `prior`, the label's bias."""
+    """The words that vote for a label; the score is the sum of their votes and `prior`, the label's bias.
+
+    `similar` are similar texts that have the label, None if the model shows none.
+    """
 
     label: Name
     score: float
     words: list[Word]
     prior: float = 0.0
+    similar: list[Similar] | None = None
 
 
 class Learned(NamedTuple):
@@ -135,6 +148,19 @@ def taught_of(entry: dict[str, Any]) -> Taught:
     sequence, time, kind, status = (entry.pop(name) for name in ("sequence", "time", "kind", "status"))
     by, who, source = (entry.pop(name, None) for name in ("by", "who", "source"))
     return Taught(sequence, time, kind, status, entry, by, who, source)
+
+
+def similar_of(texts: list[dict[str, Any]]) -> list[Similar]:
+    """Return similar texts."""
+    return [
+        Similar(
+            one["text"],
+            [own["label"] for own in one["labels"]],
+            [own.get("name", str(own["label"])) for own in one["labels"]],
+            one["similarity"],
+        )
+        for one in texts
+    ]
 
 
 def words_of(words: list[dict[str, Any]]) -> list[Word]:

@@ -15,9 +15,11 @@ from abound.client.answers import (
     Learned,
     Name,
     Ranked,
+    Similar,
     Taught,
     match_of,
     ranked_of,
+    similar_of,
     taught_of,
     words_of,
 )
@@ -172,9 +174,14 @@ class Client(Connection):
         return str(self.request("POST", "/v1/text", body, media_type=media_type)["text"])
 
     def explain(self, text: Text, label: Name) -> Explained:
-        """Return the words of a text that vote for a label."""
+        """Return the words of a text that vote for a label, and similar texts that have it."""
         answer = self.post("/v1/explain", {"text": text, "label": label})
-        return Explained(answer["label"], answer["score"], words_of(answer["words"]), answer.get("prior", 0.0))
+        words, found = words_of(answer["words"]), similar_of(answer["similar"]) if "similar" in answer else None
+        return Explained(answer["label"], answer["score"], words, answer.get("prior", 0.0), found)
+
+    def similar(self, text: Text, k: int = 3) -> list[Similar]:
+        """Return the learned texts that are most similar to a text; ServerError if the model shows none."""
+        return similar_of(self.post("/v1/similar", {"text": text, "k": k})["texts"])
 
     # -- teaching ------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from abound.encoders.base import CallableEncoder, VectorEncoder
 from abound.encoders.given import PREFIX, GivenVectors
+from abound.encoders.hashed import WORDS, HashedWords
 from abound.encoders.remote import RemoteEncoder
 from abound.encoders.static import StaticTable, find_wordllama, load_table
 from abound.encoders.transformers import OnnxEncoder, SentenceTransformerEncoder
@@ -12,6 +13,7 @@ from abound.errors import ModelError
 __all__ = [
     "CallableEncoder",
     "GivenVectors",
+    "HashedWords",
     "OnnxEncoder",
     "RemoteEncoder",
     "SentenceTransformerEncoder",
@@ -30,10 +32,10 @@ def open_encoder(what: str, *, download: bool = False) -> VectorEncoder:
     Parameters
     ----------
     what : str
-        "wordllama", the table of that package; a directory with `tokenizer.json` and a table of token vectors, with
-        `model.onnx`, or with a model of sentence-transformers; `sentence-transformers:NAME`; the URL of a server of
-        embeddings, with the name of a model after `#`; or `given:N` for vectors of N numbers that are given with each
-        text, see `GivenVectors`.
+        "words", the words of a text, only to show similar texts; "wordllama", the table of that package; a directory
+        with `tokenizer.json` and a table of token vectors, with `model.onnx`, or with a model of sentence-transformers;
+        `sentence-transformers:NAME`; the URL of a server of embeddings, with the name of a model after `#`; or
+        `given:N` for vectors of N numbers that are given with each text, see `GivenVectors`.
     download : bool
         Whether a model of sentence-transformers that is not on this machine may be downloaded.
 
@@ -44,6 +46,8 @@ def open_encoder(what: str, *, download: bool = False) -> VectorEncoder:
     ImportError
         If a package is missing.
     """
+    if what == WORDS:
+        return HashedWords()
     if what == "wordllama":
         return find_wordllama()
     if what.startswith(("http://", "https://")):
@@ -64,5 +68,6 @@ def open_encoder(what: str, *, download: bool = False) -> VectorEncoder:
     if path.is_dir():
         return load_table(path)
     raise ModelError(
-        f"{what} is not an encoder: name wordllama, a directory, {SENTENCE}NAME, or the URL of a server of embeddings"
+        f"{what} is not an encoder: name words, wordllama, a directory, {SENTENCE}NAME, "
+        "or the URL of a server of embeddings"
     )

@@ -15,6 +15,7 @@ from abound.server.merged import rank_rows
 from abound.server.replica import Replica, merge_explanations
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation
+from abound.tagger.answers import Precedent
 from abound.texts import Text
 
 
@@ -89,6 +90,29 @@ class Reasons:
                 done.append(merge_explanations(name, parts[: len(members)]))
                 del parts[: len(members)]
             yield done
+
+
+def similar(replica: Replica, text: Text, k: int, label: Name | None = None) -> list[Precedent]:
+    """Return the learned texts that are most similar to a text, with labels as they are shown.
+
+    Texts whose labels are all retired are left out. With a label, only texts that have it are returned; ValueError if
+    it is retired.
+    """
+    with replica.reading():
+        labels, book = replica.labels, replica.labels.book
+        if label is None:
+            wanted: Callable[[int], bool] | None = None
+            if labels.n_hidden:
+                wanted = lambda number: labels.resolve(book.names[number]) not in labels.retired  # noqa: E731
+        else:
+            [name] = replica.resolve_labels([label])
+            wanted = {book.id_of(member) for member in labels.members(name) if member in book}.__contains__
+        found = []
+        for one in replica.tagger.similar_texts(text, k, wanted):
+            names = labels.resolve_all(book.names[number] for number in one.labels)
+            shown = [name for name in names if name not in labels.retired]
+            found.append(Precedent(one.text, shown, one.similarity))
+        return found
 
 
 def assign(

@@ -14,13 +14,14 @@ from abound.server.follower import Follower
 from abound.server.home import Home
 from abound.server.labels import LabelTable
 from abound.server.merged import rank_rows
-from abound.server.queries import cut
+from abound.server.queries import cut, similar
 from abound.server.replica import Replica
 from abound.store import Model
 from abound.store.directory import Source
 from abound.store.journal.records import MergeLabels, RetireLabel
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Tagger, TextExplanation
+from abound.tagger.answers import Precedent
 from abound.tagger.arguments import as_items, check_depth
 from abound.tagger.naming import LabelsAre, check_labels_are
 from abound.texts import Text
@@ -88,6 +89,12 @@ class ServedTagger(Tagger):
     def explain_many(self, text: Text, labels: Iterable[Any]) -> list[TextExplanation]:
         """Explain several labels of one text; the votes for the parts of a merged label are joined."""
         return self.replica.explain_many(text, list(labels))
+
+    def similar(self, text: Text, k: int = 3, label: Any = None, *, vector: Any = None) -> list[Precedent]:
+        """Return the most similar learned texts, with labels as they are shown; a vector cannot be given."""
+        if vector is not None:
+            raise ValueError("a served model takes no vectors")
+        return similar(self.replica, text, k, label)
 
     def shown_labels(self, lists: Iterable[Sequence[Any]]) -> list[list[Any]]:
         """Return labels as they are shown: by their current names, and without retired ones."""

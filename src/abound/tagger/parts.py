@@ -1,6 +1,6 @@
 """The parts of a tagger: text encoder, ranker, label names, hierarchy and bands, in memory and in a directory."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -13,6 +13,7 @@ from abound.components.rows import Rows
 from abound.encoders import VectorEncoder, open_encoder
 from abound.encoders.base import MAX_DIMENSIONS
 from abound.encoders.given import given_rows
+from abound.encoders.hashed import N_HASHED, WORDS
 from abound.errors import DamagedModel, ModelError
 from abound.hierarchy import Hierarchy
 from abound.hierarchy.links import Chooser, LabelLinks
@@ -31,7 +32,7 @@ from abound.tagger.examples import check_examples
 from abound.tagger.held_out import HeldOut, check_held_out
 from abound.tagger.naming import LabelsAre, NameResolver
 from abound.tagger.settings import TaggerSettings
-from abound.text.hashing import N_HASHED, WORDS, HashedTerms
+from abound.text.hashing import HashedTerms
 from abound.text.language import AUTO
 from abound.texts import Text, joined
 
@@ -80,7 +81,7 @@ class TaggerParts(Stored):
         self._links: LabelLinks | None = None
         self.second_opinion: SecondOpinion | None = None
         self._vector_encoder: VectorEncoder | None = None
-        self._hashed = HashedTerms()
+        self._hashed = HashedTerms(N_HASHED)
         self._encoder_name: str | None = None  # of a model directory
         self._known: dict[str, KnownText] = {}  # texts whose vectors are given
         self.ranker.reset()
@@ -138,7 +139,7 @@ class TaggerParts(Stored):
     @property
     def hashes_words(self) -> bool:
         """Whether the vectors of texts are made of their words, only to show similar texts."""
-        return self.settings.embeddings == WORDS
+        return self.embeddings_name == WORDS
 
     @property
     def has_encoder(self) -> bool:
@@ -215,14 +216,20 @@ class TaggerParts(Stored):
         """Return the quantised vectors of rows over terms, made of these terms and their weights."""
         return scaled_codes(self._hashed.vectors(self.encoder.vocabulary, *rows))[0]
 
+    @property
+    def shows_similar(self) -> bool:
+        """Whether learned texts can be shown that are similar to a text."""
+        opinion = self.second_opinion
+        return opinion is not None and opinion.dimensions > 0 and opinion.keeps_texts
+
     def similar_texts(
-        self, text: Text, k: int, wanted: Container[int] | None = None, given: GivenCodes | None = None
+        self, text: Text, k: int, wanted: Callable[[int], bool] | None = None, given: GivenCodes | None = None
     ) -> list[SimilarText]:
-        """Return the learned texts that are most similar to a text; with `wanted`, those with one of these labels."""
+        """Return the learned texts that are most similar to a text; with `wanted`, those with a wanted label."""
         check_depth(k)
-        if self.second_opinion is None or not self.second_opinion.keeps_texts:
+        if self.second_opinion is None or not self.shows_similar:
             return []
-        has = None if wanted is None else lambda labels: any(label in wanted for label in labels)
+        has = None if wanted is None else lambda labels: any(map(wanted, labels))
         return self.second_opinion.similar(self.codes_of([text], given)[0], k, has)
 
     @contextmanager

@@ -362,7 +362,7 @@ class Tagger(TextEstimator):
             The most similar text first, of those with a similarity of at least 0.2. Empty if the tagger has no
             embeddings, or was fitted with `keep_examples=False`.
         """
-        wanted = None if label is None else {self._number_of(label)}
+        wanted = None if label is None else self._number_of(label).__eq__
         found = self.similar_texts(text, k, wanted, self._given_code(vector))
         names = self.ranker.labels_.names
         return [Precedent(one.text, [names[label] for label in one.labels], one.similarity) for one in found]

@@ -138,7 +138,7 @@ CALLED = [
 
 
 def test_the_examples_are_answered(tmp_path):
-    home = Home.create(tmp_path / "home", Tagger().fit(TEXTS, LABELS))
+    home = Home.create(tmp_path / "home", Tagger(embeddings="words").fit(TEXTS, LABELS))
 
     async def conversation(client):
         client.app.service.name = "subjects"

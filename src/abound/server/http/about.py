@@ -58,6 +58,7 @@ def _describe(service: Service, state_hash: str | None) -> About:
             learns_wrong=tagger.ranker.learns_wrong,
             name=service.name,
             explained_bytes=EXPLAIN_BYTES,
+            similar=tagger.shows_similar,
             fitted=UNSET if fitted is None else iso_time(round(fitted * 1e6)),
             last_correction=iso_time(replica.history.last_time) if replica.history.last_time else UNSET,
             examples=list(tagger.examples or replica.history.texts),

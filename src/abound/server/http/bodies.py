@@ -153,6 +153,35 @@ class Assigned(_Response):
     sequences: Sequences = UNSET
 
 
+class ShownLabel(_Response):
+    """A label, and its name if it has one."""
+
+    label: str | int | float
+    name: str | UnsetType = UNSET
+
+
+class SimilarText(_Response):
+    """A learned text that is similar to another one: its beginning, its labels, and the similarity from 0 to 1."""
+
+    text: Annotated[str, Meta(description="At most 200 characters.")]
+    labels: list[ShownLabel]
+    similarity: float
+
+
+class SimilarRequest(_Request):
+    """A text to find similar ones for."""
+
+    text: Text
+    k: Annotated[int, Meta(ge=1, le=100, description="Maximum number of texts.")] = 3
+
+
+class SimilarTexts(_Response):
+    """The learned texts that are most similar, the best first."""
+
+    sequence: Sequence
+    texts: list[SimilarText]
+
+
 class ExplainRequest(_Request):
     """A text and the label to explain."""
 
@@ -168,6 +197,13 @@ class Explained(_Response):
     score: float
     words: list[WordVoted]
     prior: float = 0.0
+    similar: (
+        Annotated[
+            list[SimilarText],
+            Meta(description="Up to three similar texts that have the label, if the model shows similar texts."),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 # -- teaching ----------------------------------------------------------------------------------------
@@ -426,6 +462,7 @@ class About(_Response):
     learns_wrong: bool
     name: Annotated[str, Meta(description="That of its directory, or of `abound serve --name`.")]
     explained_bytes: Annotated[int, Meta(description="The longest text that can be ranked with `explain`.")]
+    similar: Annotated[bool, Meta(description="Whether it shows similar texts; see `/v1/similar`.")] = False
     fitted: Annotated[str, Meta(description="When the model was written.")] | UnsetType = UNSET
     last_correction: Annotated[str, Meta(description="When the last correction was learned.")] | UnsetType = UNSET
     examples: Annotated[

@@ -15,6 +15,7 @@ BODIES: Mapping[str, Any] = {
     "BatchRequest": {"texts": [TITLE, "A beginner's guide to chess"], "k": 3},
     "AssignRequest": {"text": TITLE},
     "ExplainRequest": {"text": TITLE, "label": "roses"},
+    "SimilarRequest": {"text": TITLE},
     "LearnRequest": {"text": TITLE, "added": ["roses"], "rejected": ["climate changes"]},
     "FeedbackRequest": {"text": TITLE, "label": "roses", "score": 0.4, "shown": "suggest", "wanted": "apply"},
     "RefitRequest": {"base": "base-2"},

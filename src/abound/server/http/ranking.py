@@ -25,6 +25,10 @@ from abound.server.http.bodies import (
     Ranked,
     RankedLabel,
     RankRequest,
+    ShownLabel,
+    SimilarRequest,
+    SimilarText,
+    SimilarTexts,
     WordVoted,
 )
 from abound.server.http.endpoints import Call, Encoded, Endpoint
@@ -42,6 +46,7 @@ from abound.server.http.limits import (
 from abound.server.http.problems import Problem
 from abound.server.queries import FeatureRow, Reasons, TextRow, cut, rank_and_assign, rank_plainly
 from abound.server.queries import assign as assign_labels
+from abound.server.queries import similar as similar_texts
 from abound.store.names import Name
 from abound.tagger import BandedEntry, Entry, TextExplanation, WordVote
 from abound.tagger.emptiness import why_empty
@@ -54,6 +59,7 @@ PIECE_LABELS = 5_000
 PIECE_REASONS = 12_000
 PIECE_FEATURES = 1_000
 SHORT_TEXT = 10_000  # characters; a longer text is ranked in one piece and explained in others
+N_SIMILAR = 3  # texts that explain a label
 NO_BANDS = "bands cannot be combined with only, without or keep_parents"
 Names = Mapping[str, list[str]]
 _ENCODER = msgspec.json.Encoder()
@@ -290,24 +296,45 @@ def _texts(request: AssignRequest) -> Sequence[Text]:
 
 
 def explain(call: Call[ExplainRequest]) -> Explained | Coroutine[Any, Any, Explained]:
-    """Return the words of a text that vote for a label."""
+    """Return the words of a text that vote for a label, and similar texts that have it."""
     replica, request = call.service.replica, call.request
     check_fields(replica.tagger, request.text)
     with replica.reading(), _not_found():
         reasons = Reasons(replica, request.text, [request.label], check_explained)
         if reasons.cost > PIECE_REASONS or n_characters(request.text) > SHORT_TEXT:
-            return _explain_in_steps(reasons)
-        return _explained(reasons.sequence, *reasons.explain())
+            return _explain_in_steps(call, reasons)
+        return _explained(call, reasons.sequence, *reasons.explain())
 
 
-async def _explain_in_steps(reasons: Reasons) -> Explained:
+async def _explain_in_steps(call: Call[ExplainRequest], reasons: Reasons) -> Explained:
     [explanation] = [explanation async for step in _interleaved(reasons) for explanation in step]
-    return _explained(reasons.sequence, explanation)
+    return _explained(call, reasons.sequence, explanation)
 
 
-def _explained(sequence: int, explanation: TextExplanation) -> Explained:
+def _explained(call: Call[ExplainRequest], sequence: int, explanation: TextExplanation) -> Explained:
     words = _votes(explanation.words, spans=True)
-    return Explained(sequence, explanation.label, explanation.score, words, explanation.prior)
+    found = _similar(call, N_SIMILAR, explanation.label) if call.service.replica.tagger.shows_similar else UNSET
+    return Explained(sequence, explanation.label, explanation.score, words, explanation.prior, found)
+
+
+def similar(call: Call[SimilarRequest]) -> SimilarTexts:
+    """Return the learned texts that are most similar to a text."""
+    replica, text = call.service.replica, call.request.text
+    check_fields(replica.tagger, text)
+    with replica.reading() as sequence:
+        if not replica.tagger.shows_similar:
+            raise Problem(409, "the model has no similar texts; fit it with embeddings, such as `words`")
+        return SimilarTexts(sequence, _similar(call, call.request.k))
+
+
+def _similar(call: Call[ExplainRequest] | Call[SimilarRequest], k: int, label: Name | None = None) -> list[SimilarText]:
+    replica = call.service.replica
+    with replica.reading(), _not_found():
+        names = replica.tagger.label_names
+        return [
+            SimilarText(one.text, [ShownLabel(own, _name(own, names)) for own in one.labels], one.similarity)
+            for one in similar_texts(replica, call.request.text, k, label)
+        ]
 
 
 @contextmanager
@@ -462,5 +489,15 @@ ENDPOINTS = (
         "Explain why a text has a label",
         limit=EXPLAIN_BYTES,
         errors=(404,),
+    ),
+    Endpoint(
+        "POST",
+        "/v1/similar",
+        similar,
+        SimilarRequest,
+        SimilarTexts,
+        "Find the learned texts that are most similar to a text",
+        limit=EXPLAIN_BYTES,
+        errors=(409,),
     ),
 )

@@ -1,5 +1,5 @@
 // Explanations of labels. Those of a short text come with its ranking; those of a longer one are asked for label by label,
-// when a person stops typing, because they take longer than the ranking itself.
+// when a person stops typing, because they take longer than the ranking itself. So are similar texts that have the label.
 import { explain } from "./api.js";
 import { place } from "./fields.js";
 
@@ -21,10 +21,10 @@ export class Reasons {
     this.asking?.abort();
   }
 
-  /** Find the words that voted for a label of a text, unless they are known. */
-  want(text, entry, limit) {
+  /** Find the words that voted for a label of a text and, if the model has them, similar texts, unless they are known. */
+  want(text, entry, limit, hasSimilar = false) {
     this.close();
-    if (entry.words || entry.isExplained === false) return;
+    if ((entry.words && (entry.similar || !hasSimilar)) || entry.isExplained === false) return;
     if (mayBeExplained(text, limit)) this.timer = setTimeout(() => this.find(text, entry), QUIET_MS);
     else entry.isExplained = false;
   }
@@ -33,10 +33,11 @@ export class Reasons {
     this.asking = new AbortController();
     try {
       const answer = await explain(text, entry.label, this.asking.signal);
-      Object.assign(entry, { words: place(text, answer.words), isExplained: true });
+      Object.assign(entry, { words: entry.words ?? place(text, answer.words), similar: answer.similar ?? [], isExplained: true });
     } catch (error) {
       if (error.name === "AbortError") return;
-      if (error.status === 413) entry.isExplained = false; // it has too many known words
+      if (entry.words) entry.similar = []; // the words are enough
+      else if (error.status === 413) entry.isExplained = false; // it has too many known words
       else entry.why = error.message;
     }
     this.onFound(entry);

@@ -1,4 +1,4 @@
-// The words that voted for a label, and each vote: beside the list or, on a narrow screen, in a sheet above it.
+// The words that voted for a label, each vote, and similar texts: beside the list or, on a narrow screen, in a sheet above it.
 import { bdi, fill, h, labelLink, nameOf, wordLink } from "./dom.js";
 import { rounded } from "./highlight.js";
 import { openDialog } from "./keys.js";
@@ -18,6 +18,17 @@ export function voteRow(name, vote, shown, most) {
     h("th", { scope: "row" }, name),
     h("td", { class: "bar-cell", "aria-hidden": "true" }, h("span", { class: "bar", vars: { "--share": share.toFixed(4) } })),
     h("td", { class: "figure", title: String(vote) }, figure(shown)));
+}
+
+/** Learned texts that are similar to the text and have the label; nothing if there are none. */
+function precedents(found) {
+  if (!found?.length) return [];
+  return [h("section", { class: "precedents", "aria-labelledby": "similar-title" },
+    h("h3", { id: "similar-title" }, "Similar texts that have this label"),
+    h("ol", {}, found.map(({ text, labels, similarity }) => h("li", {},
+      h("p", { class: "precedent", dir: "auto" }, text),
+      h("p", { class: "hint" }, `${Math.round(similarity * 100)}% similar: `,
+        labels.flatMap((label, i) => [i ? ", " : "", labelLink(label)]))))))];
 }
 
 export class Why {
@@ -85,6 +96,7 @@ export class Why {
       h("tbody", {}, rows.map(({ name, vote, shown: value }) => voteRow(name, vote, value, most))),
       h("tfoot", {}, h("tr", { data: { score: String(entry.score) } },
         h("th", { scope: "row", colspan: "2" }, "Score (sum)"),
-        h("td", { class: "figure", title: String(entry.score) }, figure(Math.round(entry.score * 10 ** DIGITS) / 10 ** DIGITS))))));
+        h("td", { class: "figure", title: String(entry.score) }, figure(Math.round(entry.score * 10 ** DIGITS) / 10 ** DIGITS))))),
+    ...precedents(entry.similar));
   }
 }

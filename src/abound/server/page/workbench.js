@@ -281,7 +281,7 @@ export class Workbench {
   showWhy(entry) {
     if (!entry) return;
     if (entry.words) this.editor.mark(this.ranked.text, entry.words);
-    this.reasons.want(this.ranked.text, entry, this.info.explained_bytes);
+    this.reasons.want(this.ranked.text, entry, this.info.explained_bytes, this.info.similar);
     this.why.show(entry);
   }
 
