@@ -83,7 +83,7 @@ def note_opinion(tagger: "Tagger", encoder: "VectorEncoder | str | None", *, is_
     if isinstance(encoder, str):
         note("similar texts are found by shared words; rankings use the words alone")
         return
-    words = f"encoder: {encoder.name}, vectors of {opinion.dimensions:,} numbers"
+    words = f"encoder: {tagger.embeddings_name}, vectors of {opinion.dimensions:,} numbers"
     if isinstance(encoder, TimedEncoder) and encoder.encodes_texts and encoder.n_texts:
         words += f", {1000 * encoder.seconds / encoder.n_texts:.3g} ms per text"
     note(words)

@@ -91,9 +91,8 @@ def _opinion(tagger: "Tagger") -> dict[str, Any] | None:
     opinion = tagger.second_opinion
     if opinion is None:
         return None
-    given = tagger.settings.embeddings
     return {
-        "embeddings": given if isinstance(given, str | None) else given.name,
+        "embeddings": tagger.embeddings_name,
         "dimensions": opinion.dimensions,
         "vectors": len(opinion.neighbours),
         "keeps_texts": opinion.keeps_texts,

@@ -21,11 +21,14 @@ class VectorEncoder(ABC):
         The length of a vector.
     encodes_texts : bool
         Whether it can encode a text. Otherwise, vectors must be given with the texts.
+    opened_by : str or None
+        What `abound.encoders.open_encoder` opens it by, which models save; None if it is the name.
     """
 
     name: str
     dimensions: int
     encodes_texts: bool = True
+    opened_by: str | None = None
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text. A row has the length 1, or 0 if nothing is known about the text.

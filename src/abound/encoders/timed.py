@@ -12,7 +12,7 @@ class TimedEncoder(VectorEncoder):
     Parameters
     ----------
     encoder : VectorEncoder
-    name : str
+    opened_by : str
         What `open_encoder` opens the encoder by.
 
     Attributes
@@ -23,9 +23,9 @@ class TimedEncoder(VectorEncoder):
         How long that took.
     """
 
-    def __init__(self, encoder: VectorEncoder, name: str) -> None:
-        self._encoder = encoder
-        self.name, self.dimensions, self.encodes_texts = name, encoder.dimensions, encoder.encodes_texts
+    def __init__(self, encoder: VectorEncoder, opened_by: str) -> None:
+        self._encoder, self.opened_by = encoder, opened_by
+        self.name, self.dimensions, self.encodes_texts = encoder.name, encoder.dimensions, encoder.encodes_texts
         self.n_texts, self.seconds = 0, 0.0
 
     def encode(self, texts: Sequence[str]) -> Vectors:

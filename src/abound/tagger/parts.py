@@ -113,9 +113,9 @@ class TaggerParts(Stored):
 
     @property
     def embeddings_name(self) -> str | None:
-        """The name of the encoder; None without embeddings."""
+        """What the encoder is opened by; None without embeddings."""
         given = self.settings.embeddings
-        return given if isinstance(given, str | None) else given.name
+        return given if isinstance(given, str | None) else given.opened_by or given.name
 
     @property
     def vector_encoder(self) -> VectorEncoder | None:
