@@ -97,6 +97,7 @@ def _merge_opinions(taggers: list[Tagger], merged: Tagger) -> SecondOpinion | No
         if tagger.second_opinion is not None:
             numbers = [merged.ranker.labels_.id_of(name) for name in tagger.ranker.labels_.names]
             joined.take_over(tagger.second_opinion, np.array(numbers, np.int32))
+            merged.share_encoder(tagger)
     joined.finish_merge(merged.n_labels)
     return joined
 

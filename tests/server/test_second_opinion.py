@@ -1,5 +1,6 @@
 """A served model with embeddings: its vectors are in the journal, and replicas need no encoder."""
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -7,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from abound import Tagger
+from abound import Tagger, merge
 from abound.calibration import Decision
 from abound.encoders import CallableEncoder
 from abound.errors import ModelError, RefusedRecord
@@ -261,6 +262,35 @@ def test_a_refit_replays_vectors_and_an_undo_returns_to_the_model_before(home, m
             assert follower.replica.state_hash() == writer.replica.state_hash()
         writer.change(Undo([sequence])).result(60)
         assert writer.replica.state_hash() == before
+
+
+def abound(*arguments):
+    command = [sys.executable, "-m", "abound", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_the_command_line_writes_vectors_and_a_refit_keeps_the_embeddings(home, tmp_path):
+    rows = [{"text": text_of(number), "labels": [label_of(number)]} for number in range(300)]
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = abound("learn", home.path, "--text", text_of(5), "--label", "corrected")
+    assert done.returncode == 0, done.stderr
+    with Journal(home.journal_path, write=True) as journal:
+        assert next(iter(journal.read(0))).record.vector.startswith(encoder_hash("table-64"))
+        journal.append([(Learn("t2w1 t2w2", added=("without a vector",)), None)])
+    done = abound("refit", home.path, data, "--holdout", data, "--force", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 2 corrections have no vector of the encoder table-64" in done.stderr
+    with Follower(home) as follower:
+        tagger = follower.replica.tagger
+        assert tagger.blends
+        assert len(tagger.second_opinion.neighbours) == 301
+        assert tagger.rank(text_of(5))[0].label == "corrected"
+
+
+def test_merged_models_know_their_encoder(model):
+    merged = merge(Tagger.load(model), Tagger.load(model))
+    assert merged.encoder_name == "table-64"
 
 
 def check(found):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from abound.hierarchy import Hierarchy
     from abound.server import Home
     from abound.server.served import ServedTagger
+    from abound.store.journal.records import Learn
     from abound.tagger import Tagger
 
 EPILOG = """\b
@@ -99,13 +100,16 @@ def refit(
     limit = None if max_memory is None else memory.model_budget(parse_size(max_memory))
     with new_base(opened) as path:
         tagger = _new_tagger(fitted, setting, reading)
-        stats = _train(tagger, documents, path, limit, names, relations)
+        opinion = fitted.second_opinion
+        keeps = {"keep_examples": opinion is None or opinion.keeps_texts}
+        stats = _train(tagger, documents, path, limit, names, relations, **keeps)
         tagger.examples = tagger.examples if fitted.examples else ()  # a model without examples stays so
         note_labels(named.resolved, ())
         save_base(tagger, path)
         del tagger, fitted
         served, refitted = _load(opened), replay_on(opened, path.name)
         taught = live_corrections(opened)
+        _note_vectors(taught, refitted)
         before, after = shown(served, taught), shown(refitted, taught)
         figures = {
             "home": home,
@@ -188,17 +192,32 @@ def _train(
     max_bytes: int | None,
     names: dict[str, list[str]],
     relations: "Hierarchy | None",
+    *,
+    keep_examples: bool,
 ) -> dict[str, Any]:
     from abound.cli.learning import learn_files
 
     if documents.is_stream:
         raise ValueError("a model is not trained again from stdin; give files")
-    stats = learn_files(tagger, documents, folder, max_bytes, names)
+    stats = learn_files(tagger, documents, folder, max_bytes, names, keep_examples=keep_examples)
     if not tagger.n_rows:
         raise ValueError("there is nothing to learn in the files")
     documents.check_labels(needed=not tagger.n_labels)
     tagger.hierarchy = relations
     return {"base": folder.name, **stats.as_dict(), "skipped": documents.n_skipped, "labels": tagger.n_labels}
+
+
+def _note_vectors(corrections: "list[Learn]", refitted: "ServedTagger") -> None:
+    """Report the corrections whose vectors the new model cannot use."""
+    from abound.server.vectors import known_code
+
+    if refitted.has_encoder:
+        missing = sum(known_code(one, refitted.encoder_name) is None for one in corrections)
+        if missing:
+            note(
+                f"{missing:,} of {len(corrections):,} corrections have no vector of the encoder "
+                f"{refitted.encoder_name}; the model learns them by their words only"
+            )
 
 
 def _compare(

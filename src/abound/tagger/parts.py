@@ -157,10 +157,10 @@ class TaggerParts(Stored):
         return self._encoder_name if self._vector_encoder is None else self._vector_encoder.name
 
     def share_encoder(self, other: "TaggerParts") -> None:
-        """Use the encoder that another tagger has opened, if it is the same."""
-        same = (self.settings.embeddings, self.encoder_name) == (other.settings.embeddings, other.encoder_name)
-        if self._vector_encoder is None and same:
-            self._vector_encoder = other.opened_encoder
+        """Use the encoder of another tagger, opened or not, if it is the same."""
+        is_named_so = self.encoder_name in (None, other.encoder_name)
+        if self._vector_encoder is None and is_named_so and self.settings.embeddings == other.settings.embeddings:
+            self._vector_encoder, self._encoder_name = other.opened_encoder, other.encoder_name
 
     def need_second_opinion(self, *, keeps_texts: bool = True) -> SecondOpinion | None:
         """Return the second opinion, created if the tagger has embeddings and has learned nothing yet."""
