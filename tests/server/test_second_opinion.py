@@ -10,7 +10,7 @@ import pytest
 
 from abound import Tagger, merge
 from abound.calibration import Decision
-from abound.encoders import CallableEncoder
+from abound.encoders import CallableEncoder, GivenVectors
 from abound.errors import ModelError, RefusedRecord
 from abound.server import Follower, Home, Replica, Writer
 from abound.server.queries import assign, cut
@@ -222,6 +222,21 @@ def test_if_a_text_cannot_be_encoded_it_is_learned_by_its_words(home, monkeypatc
         assert len(writer.replica.tagger.second_opinion.neighbours) == FITTED + 1
         assert writer.replica.sequence == 3
     assert said == ["texts cannot be encoded, and are learned by their words only: division by zero"]
+
+
+def test_a_model_whose_vectors_were_given_learns_by_words(tmp_path):
+    said, encoder = [], GivenVectors(8)
+    tagger = Tagger(language=None, embeddings=encoder).fit(
+        [text_of(number) for number in range(60)],
+        [[label_of(number)] for number in range(60)],
+        vectors=np.random.default_rng(0).normal(size=(60, 8)),
+    )
+    home = Home.create(tmp_path / "home", tagger)
+    with Writer(home, report=said.append) as writer:
+        teach(writer, [lesson(FITTED), Learn(text_of(3), added=("corrected",))])
+        assert writer.replica.rank(text_of(3))[0].label == "corrected"
+        assert len(writer.replica.tagger.second_opinion.neighbours) == 60
+    assert said == []
 
 
 def test_records_keep_their_order_while_texts_are_encoded(home):

@@ -56,7 +56,9 @@ class VectorStage(Closing):
     def _with_vectors(self, records: list[Record]) -> list[Record]:
         try:
             encoder = self._replica.tagger.vector_encoder
-            found = records if encoder is None else with_vectors(records, encoder)
+            if encoder is None or not encoder.encodes_texts:  # the vectors were given with texts
+                return records
+            found = with_vectors(records, encoder)
             self._is_failing = False
             return found
         except Exception as error:  # of any encoder; a correction must not be lost
