@@ -171,6 +171,8 @@ def test_many_rows_are_selected_by_their_signs_first(monkeypatch):
     assert made.search(rows[3], 1)[0].tolist() == [3]
     made.forget(rows[3])
     assert 3 not in made.search(rows[3], 10)[0]
+    made.add(codes(1, seed=7)[0], [1], "a later text")
+    assert made.search(codes(1, seed=7)[0], 1)[0].tolist() == [400]
 
 
 def test_a_forgotten_text_leaves_no_trace():
@@ -182,6 +184,7 @@ def test_a_forgotten_text_leaves_no_trace():
     assert made.forget(rows[20]) == 1
     assert made.forget(rows[20]) == 0
     assert len(made) == 49
+    assert made.shown(20)[0] == ""
     for name, array in made.state().items():
         assert array.tobytes() == other.state()[name].tobytes(), name
     again = Neighbours.from_state(made.state(), 40, 7)
