@@ -49,8 +49,9 @@ def test_similar_texts_are_below_the_words(visit, text):
     page = visit.page
     assert shown(page) == wanted(visit, text, "food")
     assert page.get_by_role("heading", name="Similar texts that have this label").is_visible()
-    table, below = (page.locator(at).bounding_box() for at in (".why .votes", ".precedents"))
-    assert below["y"] >= table["y"] + table["height"]
+    votes, below = (page.locator(at).bounding_box() for at in (".why-body", ".precedents"))
+    assert below["y"] >= votes["y"] + votes["height"]
+    assert page.evaluate("() => !document.querySelector('.why-body').contains(document.querySelector('.precedents'))")
     # The labels of a similar text are links that the keyboard reaches.
     page.locator(".why-body").focus()
     for _ in range(60):

@@ -35,9 +35,10 @@ export class Why {
   constructor() {
     this.title = h("h2", { id: "why-title" }, "Why");
     this.body = h("div", { class: "why-body", tabindex: "0", role: "group", "aria-label": "Votes" });
+    this.similar = h("div"); // below the votes, which scroll if there are many
     this.link = h("span", { class: "why-link" });
     this.element = h("section", { class: "why card", "aria-labelledby": "why-title" },
-      h("div", { class: "card-head" }, this.title, this.link), this.body);
+      h("div", { class: "card-head" }, this.title, this.link), this.body, this.similar);
   }
 
   /** Show the reasons: on a narrow screen in a sheet, otherwise put the focus on them. */
@@ -66,6 +67,7 @@ export class Why {
   clear(words = "Each label’s score is the sum of the votes of the text’s words. The votes appear here.") {
     fill(this.title, "Why");
     fill(this.link);
+    fill(this.similar);
     fill(this.body, h("p", { class: "empty" }, words));
   }
 
@@ -73,6 +75,7 @@ export class Why {
     fill(this.title, "Why ", bdi(nameOf(entry), "why-name"));
     fill(this.link, labelLink(entry, { class: "more", "aria-label": `Details of ${nameOf(entry)}` }));
     this.link.firstChild.textContent = "Details";
+    fill(this.similar, ...precedents(entry.similar));
     if (entry.isExplained === false) {
       fill(this.body, h("p", { class: "empty" }, "This text is too long for an explanation. Texts of up to 64 KB are explained."));
       return;
@@ -96,7 +99,6 @@ export class Why {
       h("tbody", {}, rows.map(({ name, vote, shown: value }) => voteRow(name, vote, value, most))),
       h("tfoot", {}, h("tr", { data: { score: String(entry.score) } },
         h("th", { scope: "row", colspan: "2" }, "Score (sum)"),
-        h("td", { class: "figure", title: String(entry.score) }, figure(Math.round(entry.score * 10 ** DIGITS) / 10 ** DIGITS))))),
-    ...precedents(entry.similar));
+        h("td", { class: "figure", title: String(entry.score) }, figure(Math.round(entry.score * 10 ** DIGITS) / 10 ** DIGITS))))));
   }
 }
