@@ -8,6 +8,7 @@ from abound.hierarchy import Hierarchy
 from abound.rankers.base import Ranker, require_rankers
 from abound.rankers.merging import check_params, merge_rankers
 from abound.second_opinion import SecondOpinion
+from abound.second_opinion.blend import Blend
 from abound.tagger import Tagger
 from abound.text import TextEncoder
 
@@ -67,6 +68,10 @@ def _merge_taggers(taggers: list[Tagger]) -> Tagger:
     merged = Tagger(params.pop("ranker"), **how, **params)
     merged.encoder, merged.ranker = encoder, ranker
     merged.second_opinion = _merge_opinions(taggers, merged)
+    heard = [tagger.outside_opinion.blend for tagger in taggers if tagger.outside_opinion is not None]
+    if heard:
+        most = max(heard, key=lambda blend: blend.n_learned)
+        merged.outside_opinion = SecondOpinion.of_blend(Blend.from_state(most.state()))
     names: dict[str, list[str]] = {}
     for tagger in taggers:
         for label, given in tagger.label_names.items():

@@ -29,6 +29,7 @@ FEATURES = (
     "outside: scored",
 )
 N_VOTED = 13  # features of words and vectors; the others are those of an outside opinion
+OF_LABELS = slice(7, 9)  # features that correct the votes of vectors; without vectors, a blend begins without them
 LEAST = 1e-4  # of a probability or share whose logarithm is a feature
 FIRST_SQUARE = 1e-3
 UPDATE_STEP = 0.02  # for single texts
@@ -73,6 +74,11 @@ def _logs(shares: Floats) -> Floats:
 class Blend:
     """A weighted sum of standardised features of candidates.
 
+    Parameters
+    ----------
+    has_vectors : bool
+        Without vectors, the blend begins with the ranking of the words.
+
     Attributes
     ----------
     calibration : Calibration
@@ -83,9 +89,11 @@ class Blend:
         Texts that it has learned from.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_vectors: bool = True) -> None:
         self.centres, self.scales = np.array(CENTRES), np.array(SCALES)
         self.weights, self.squares = np.array(WEIGHTS), np.full(len(WEIGHTS), FIRST_SQUARE)
+        if not has_vectors:
+            self.weights[OF_LABELS] = 0.0
         self.calibration: Calibration = LogCalibration()
         self.is_used, self.n_learned = True, 0
 

@@ -70,7 +70,7 @@ class SecondOpinion:
     Parameters
     ----------
     dimensions : int
-        The length of a vector.
+        The length of a vector; 0 if only the scores of a service are weighed.
     keeps_texts : bool
         Whether the beginnings of texts are kept, to show similar ones.
     votes : bool
@@ -80,9 +80,16 @@ class SecondOpinion:
     def __init__(self, dimensions: int, *, keeps_texts: bool = True, votes: bool = True) -> None:
         self.dimensions = dimensions
         self.keeps_texts, self.votes = keeps_texts, votes
-        self.neighbours, self.blend = Neighbours(dimensions), Blend()
+        self.neighbours, self.blend = Neighbours(dimensions), Blend(has_vectors=dimensions > 0)
         self.prototypes = Prototypes(dimensions if votes else 0)
         self.blend.is_used = votes
+
+    @classmethod
+    def of_blend(cls, blend: Blend) -> Self:
+        """Return one without vectors, with what was learned about the scores of a service."""
+        made = cls(0)
+        made.blend = blend
+        return made
 
     @property
     def nbytes(self) -> int:

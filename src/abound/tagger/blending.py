@@ -39,6 +39,11 @@ class TextRows(Rows):
         made.outside = [None] * rows.n_rows if outside is None else outside
         return made
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether an outside opinion says something about one of the texts."""
+        return any(self.outside)
+
     def row(self, number: int) -> "TextRows":
         """Return one of the rows."""
         if self.n_rows == 1:
@@ -76,6 +81,23 @@ def rank_blended(ranker: Ranker, opinion: SecondOpinion, rows: TextRows, k: int)
         ranker.labels_.names,
         None if likely is None else likely[:, :k].copy(),
     )
+
+
+def rank_again(ranker: Ranker, opinion: SecondOpinion, rows: TextRows, k: int) -> Ranking:
+    """Rank texts by their words, and the best labels again by the scores of a service; the opinion has no vectors.
+
+    The scores of a text keep their places: the label that becomes the first has the best score. So all that was learned
+    about the scores of words stays valid: probabilities, bands and thresholds.
+    """
+    words, counts = ranker.rank_rows(rows, max(k, N_WORDS, N_COMPARED)), ranker.label_counts
+    labels, likely = words.indices.copy(), words.probabilities
+    for row, outside in enumerate(rows.outside):
+        if outside:
+            ranked, _ = opinion.rank(words_of(words, row), np.zeros(0, np.int8), counts, outside)
+            labels[row, : len(ranked)] = ranked
+    if likely is not None:
+        likely = ranker.calibration_.probabilities(labels, words.scores)[:, :k].copy()
+    return Ranking(labels[:, :k].copy(), words.scores[:, :k].copy(), words.names, likely)
 
 
 def candidates_of(ranker: Ranker, opinion: SecondOpinion, row: TextRows) -> Candidates:

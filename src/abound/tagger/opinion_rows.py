@@ -31,7 +31,7 @@ class OpinionRows:
 
     def __init__(self, tagger: TaggerParts, *, keeps_texts: bool = True) -> None:
         self._tagger = tagger
-        tagger.second_opinion = None
+        tagger.second_opinion = tagger.outside_opinion = None
         self._opinion: SecondOpinion | None = tagger.need_second_opinion(keeps_texts=keeps_texts)
         self._codes: list[NDArray[np.int8]] = []
         self._labels: list[NDArray[np.int32]] = []

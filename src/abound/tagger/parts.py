@@ -21,12 +21,13 @@ from abound.ordinal.bands import Bands
 from abound.rankers.predicting import HowRanked
 from abound.rankers.ranking import Ranking
 from abound.second_opinion import SecondOpinion, SimilarText, quantised
+from abound.second_opinion.blend import Blend
 from abound.second_opinion.vectors import scaled_codes
 from abound.store import Model, Stored, decode_names, encode_names
 from abound.store.directory import Blocks, Source
 from abound.store.names import check_texts
 from abound.tagger.arguments import as_items, check_depth
-from abound.tagger.blending import Codes, GivenCodes, KnownText, OutsideScores, TextRows, rank_blended
+from abound.tagger.blending import Codes, GivenCodes, KnownText, OutsideScores, TextRows, rank_again, rank_blended
 from abound.tagger.choosing import rank_chosen
 from abound.tagger.examples import check_examples
 from abound.tagger.held_out import HeldOut, check_held_out
@@ -40,8 +41,10 @@ RANKER_PREFIX = "ranker_"
 BANDS_PREFIX = "bands_"
 HIERARCHY_PREFIX = "hierarchy_"
 OPINION_PREFIX = "opinion_"
+OUTSIDE_PREFIX = "outside_"
 FORMER_PARAMS = ("mode",)  # of format version 1: whether document frequencies kept growing or were frozen
 FIELD_PARAMS = ("fields", "field_weights")
+NEW_OPINION = SecondOpinion(0)  # weighs the scores of a service before anything was learned about them
 NAME_ARRAYS = ("display_labels", "display_label_offsets", "display_names", "display_name_offsets")
 
 
@@ -80,10 +83,12 @@ class TaggerParts(Stored):
         self._hierarchy: Hierarchy | None = None
         self._links: LabelLinks | None = None
         self.second_opinion: SecondOpinion | None = None
+        self.outside_opinion: SecondOpinion | None = None  # weighs the scores of a service if vectors do not vote
         self._vector_encoder: VectorEncoder | None = None
         self._hashed = HashedTerms(N_HASHED)
         self._encoder_name: str | None = None  # of a model directory
         self._known: dict[str, KnownText] = {}  # texts whose vectors are given
+        self._heard: Mapping[str, OutsideScores] = {}  # what a service says about texts
         self.ranker.reset()
 
     def renew(self) -> None:
@@ -187,11 +192,16 @@ class TaggerParts(Stored):
         return [None if row is None else quantised(row[None])[0] for row in rows]
 
     def with_vectors(self, rows: Rows, texts: Sequence[Text], codes: GivenCodes | None = None) -> Rows:
-        """Return rows with the vectors of their texts, if there is a second opinion that may count."""
-        if self.second_opinion is None or not self.second_opinion.votes:
+        """Return rows with the vectors of their texts, and with what is known about them, if any of it may count."""
+        votes = self.second_opinion is not None and self.second_opinion.votes
+        outside = [self._outside_of(joined(text)) for text in texts] if self._known or self._heard else None
+        if not votes and not (outside and any(outside)):
             return rows
-        outside = [known.outside if (known := self._known.get(joined(text))) else None for text in texts]
-        return TextRows.of(rows, self.codes_of(texts, codes), outside)
+        vectors = self.codes_of(texts, codes) if votes else np.zeros((len(texts), 0), np.int8)
+        return TextRows.of(rows, vectors, outside)
+
+    def _outside_of(self, text: str) -> OutsideScores | None:
+        return self._known[text].outside if text in self._known else self._heard.get(text)
 
     def codes_of(self, texts: Sequence[Text], given: GivenCodes | None = None) -> Codes:
         """Return the quantised vectors of texts; zeros if nothing is known about a text. Given ones are taken over."""
@@ -239,22 +249,35 @@ class TaggerParts(Stored):
         Without a vector, nothing is known about the text except its words; the encoder is not asked. A vector of
         another length is left out. If words are hashed, a given vector is not used: the words are always known.
         """
-        opinion = self.second_opinion
-        if opinion is None:
-            yield
-            return
-        fits = code is not None and code.shape == (opinion.dimensions,)
-        used = code if code is not None and fits else np.zeros(opinion.dimensions, np.int8)
+        dimensions = 0 if self.second_opinion is None else self.second_opinion.dimensions
+        fits = code is not None and code.shape == (dimensions,)
+        used = code if code is not None and fits else np.zeros(dimensions, np.int8)
         self._known = {joined(text): KnownText(used, outside)}
         try:
             yield
         finally:
             self._known = {}
 
+    @contextmanager
+    def hearing(self, opinions: Mapping[str, OutsideScores]) -> Iterator[None]:
+        """Rank with the scores that a service gave to labels of texts, while the context lasts.
+
+        Parameters
+        ----------
+        opinions : mapping
+            Scores by label number, by text; the fields of a text are joined, see `joined`.
+        """
+        self._heard = opinions
+        try:
+            yield
+        finally:
+            self._heard = {}
+
     @property
     def blends(self) -> bool:
-        """Whether a second opinion counts in rankings."""
-        return self.second_opinion is not None and self.second_opinion.blend.is_used
+        """Whether vectors count in rankings."""
+        opinion = self.second_opinion
+        return opinion is not None and opinion.votes and opinion.blend.is_used
 
     @property
     def calibration(self) -> Calibration:
@@ -269,9 +292,11 @@ class TaggerParts(Stored):
 
     def _rank_all(self, rows: Rows, k: int) -> Ranking:
         opinion = self.second_opinion
-        if opinion is None or not self.blends or not isinstance(rows, TextRows):
+        if not isinstance(rows, TextRows) or not (self.blends or rows.has_scores):
             return self.ranker.rank_rows(rows, k)
-        return rank_blended(self.ranker, opinion, rows, k)
+        if opinion is not None and self.blends:
+            return rank_blended(self.ranker, opinion, rows, k)
+        return rank_again(self.ranker, self.outside_opinion or NEW_OPINION, rows, k)
 
     @property
     def bands(self) -> Bands | None:
@@ -472,6 +497,8 @@ class TaggerParts(Stored):
         opinion: dict[str, Source] = {}
         if self.second_opinion is not None:
             opinion = {OPINION_PREFIX + key: array for key, array in self.second_opinion.state().items()}
+        if self.outside_opinion is not None:
+            opinion |= {OUTSIDE_PREFIX + key: array for key, array in self.outside_opinion.blend.state().items()}
         return {**ranker, **terms, **self.encoder.counters(), **display, **bands, **hierarchy, **opinion}
 
     @classmethod
@@ -497,6 +524,7 @@ class TaggerParts(Stored):
         tagger.ranker = type(tagger.ranker).from_model(Model(content, model.under(RANKER_PREFIX)), **params)
         tagger.settings = replace(tagger.settings, ranker_params=tagger.ranker.params())
         tagger.second_opinion, embeddings = saved_opinion(model, tagger.n_labels)
+        tagger.outside_opinion = saved_outside_opinion(model)
         tagger.settings = tagger._built_with = replace(tagger.settings, embeddings=embeddings)
         tagger._encoder_name = saved_encoder_name(model)
         if tagger.ranker.n_stored > tagger.encoder.n_terms:
@@ -529,3 +557,12 @@ def saved_opinion(model: Model, n_labels: int) -> tuple[SecondOpinion | None, st
         return SecondOpinion.from_state(model.under(OPINION_PREFIX), dimensions, n_labels, **how), name
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise DamagedModel(f"the second opinion of the model cannot be used: {error}") from None
+
+
+def saved_outside_opinion(model: Model) -> SecondOpinion | None:
+    """Return what weighs the scores of a service in a model directory, or None; DamagedModel if it is invalid."""
+    arrays = model.under(OUTSIDE_PREFIX)
+    try:
+        return SecondOpinion.of_blend(Blend.from_state(arrays)) if arrays else None
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise DamagedModel(f"the weights of a second opinion in the model cannot be used: {error}") from None

@@ -20,6 +20,7 @@ from abound.ordinal.bands import BAND_NAMES, Bands
 from abound.rankers.calibrated import ALL_JUDGED, ONE_OF, judgements
 from abound.rankers.ranking import Ranking
 from abound.rankers.weighting import Weights, balanced_lists, check_some, learned_rows
+from abound.second_opinion import SecondOpinion
 from abound.tagger.answers import BandedEntry, Entry, Precedent, TextExplanation, entries_of
 from abound.tagger.arguments import (
     as_list,
@@ -283,7 +284,7 @@ class Tagger(TextEstimator):
         codes = None
         if opinion is not None and opinion.votes:
             codes = self._codes_of_many(texts)  # encoders are faster with many texts at once
-        step = 1 if insist or rejected is not None or opinion is not None else CHUNK
+        step = 1 if insist or rejected is not None or opinion is not None or self._known else CHUNK
         for chosen, weights in learned_rows(self.ranker.valid_weights(sample_weight, len(texts)), len(texts), step):
             # A text with only wrong labels is not an example, and its words are not counted.
             example = rejected is None or bool(labels[chosen[0]]) or not rejected[chosen[0]]
@@ -292,6 +293,8 @@ class Tagger(TextEstimator):
             given = (texts[chosen[0]], labels[chosen[0]], rejected[chosen[0]] if rejected else [])
             if codes is not None:
                 self._teach_blend(given, codes[chosen[0]], insist=insist)
+            else:
+                self._weigh_scores(given)
             rows = Rows(*self.encoder.rows([texts[i] for i in chosen], learn=example))
             batch = self._make_batch(rows, [labels[i] for i in chosen], count=example, weights=weights)
             if rejected is not None:
@@ -336,6 +339,17 @@ class Tagger(TextEstimator):
             opinion.blend.calibration.update(ranking.indices, ranking.scores, *marks)
         opinion.judge(candidates_of(self.ranker, opinion, row), *numbers, only_named=False)
 
+    def _weigh_scores(self, given: Labelled) -> None:
+        """Learn how much the scores of a service count, if it gave some to the labels of a text."""
+        text, right, wrong = given
+        row = self.with_vectors(Rows(*self.encoder.rows([text])), [text]) if self._known else None
+        if not isinstance(row, TextRows):
+            return
+        if self.outside_opinion is None:
+            self.outside_opinion = SecondOpinion(0)
+        opinion, known = self.outside_opinion, self.ranker.labels_.known
+        opinion.judge(candidates_of(self.ranker, opinion, row), known([right])[1], known([wrong])[1], only_named=False)
+
     def _learn_vector(self, given: Labelled, code: Codes, *, corrected: bool) -> None:
         """Learn the vector of a text that was just learned by its words."""
         text, right, wrong = given
@@ -379,7 +393,7 @@ class Tagger(TextEstimator):
     def ranking_to_judge(self, text: Text) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Return the numbers and scores of the first labels of a text, without probabilities."""
         rows = self.rows_of([text])
-        if not self.blends:
+        if not self.blends and not (isinstance(rows, TextRows) and rows.has_scores):
             return self.ranker.rank_scores(rows, N_COMPARED)
         ranking = self.rank_rows(rows, N_COMPARED)
         return ranking.indices, ranking.scores
