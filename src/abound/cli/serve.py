@@ -11,7 +11,7 @@ import typer
 
 from abound.cli.common import parse_size
 from abound.cli.homes import note_other_origin
-from abound.cli.serve_options import Operating
+from abound.cli.serve_options import Operating, SecondOpinionService
 
 EPILOG = """\b
 Example:
@@ -134,6 +134,7 @@ def serve(
     ] = None,
     *,
     operating: Operating,
+    opinion: SecondOpinionService,
 ) -> None:
     """Serve a model over HTTP: rank, learn each correction immediately, and keep all of them in a journal."""
     serving = load_server()
@@ -149,6 +150,7 @@ def serve(
     given |= {"user_header": user_header, "name": name, "origins": tuple(allow_origin) if allow_origin else None}
     chosen = {name: value for name, value in given.items() if value is not None}
     chosen |= {"logs": logs, "traces": operating.traces, "journal": journal, "snapshots": snapshots}
+    chosen |= {"second_opinion": opinion.settings()}
     settings = serving.Settings("", host, port, workers, closed, trust_proxy=trust_proxy, **chosen)
     if library is None and journal is not None and len(models or []) <= 1:
         if memory is not None:
@@ -172,6 +174,7 @@ def serve(
         "--name": name,
         "--quality": quality,
         "--workers": workers if workers > 1 else None,
+        "--second-opinion": opinion.second_opinion,
     }
     for option, value in options.items():
         if value is not None:

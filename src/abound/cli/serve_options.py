@@ -6,7 +6,7 @@ The command line wins over the environment, the environment over the file, and t
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -15,6 +15,7 @@ from abound.cli.common import note, sentence
 
 if TYPE_CHECKING:
     from abound.server.http.logs import LogSettings
+    from abound.server.http.settings import OpinionSettings
 
 PREFIX = "ABOUND_SERVE_"  # of the environment variables
 CONFIG = "config"
@@ -101,6 +102,52 @@ class Operating:
                 logging.getLogger("abound").error("%s", sentence(error))
             raise
         atexit.register(_end_process, 0)
+
+
+@dataclass
+class SecondOpinionService:
+    """Options of `abound serve` about a service that is asked for a second opinion."""
+
+    second_opinion: Annotated[
+        str | None,
+        typer.Option(
+            "--second-opinion",
+            metavar="URL",
+            help="Ask a service how well the best labels fit a text, and blend its scores. ABOUND_SECOND_OPINION_KEY "
+            "can contain its key.",
+        ),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--second-opinion-timeout",
+            metavar="SECONDS",
+            min=0.01,
+            max=60,
+            help="How long a ranking waits for the service. Default: 2.",
+        ),
+    ] = None
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            "--second-opinion-budget",
+            metavar="N",
+            min=1,
+            help="Send at most N requests per minute to the service. Default: no limit.",
+        ),
+    ] = None
+
+    def settings(self) -> "OpinionSettings | None":
+        """Return the settings of the service; None if there is none."""
+        from abound.server.http.settings import OpinionSettings
+
+        if self.second_opinion is not None:
+            settings = OpinionSettings(self.second_opinion, budget=self.budget)
+            return settings if self.timeout is None else replace(settings, timeout=self.timeout)
+        if self.timeout is not None or self.budget is not None:
+            name = "budget" if self.timeout is None else "timeout"
+            raise ValueError(f"--second-opinion-{name} needs --second-opinion")
+        return None
 
 
 def _end_process(code: int) -> None:

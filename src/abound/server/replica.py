@@ -7,8 +7,8 @@ the same sequence, whichever snapshot they started from.
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from abound.server.fair_lock import FairLock
 from abound.server.history import History
 from abound.server.labels import LabelTable
 from abound.server.merged import rank_rows, rank_to_judge
+from abound.server.opinions import Heard, by_number
 from abound.server.search import LabelSearch
 from abound.server.served_names import Resolved, ServedNames
 from abound.server.vectors import known_code
@@ -162,12 +163,12 @@ class Replica:
 
         The encoder is not asked, so that replicas on other machines, or without the encoder, have the same state.
         """
-        if self.tagger.second_opinion is None or not isinstance(record, Learn | BandFeedback) or record.text is None:
+        if not isinstance(record, Learn | BandFeedback) or record.text is None:
             return nullcontext()
-        outside = None
-        if isinstance(record, Learn) and record.opinion is not None:
-            given = [(self.labels.resolve(label), score) for label, score in record.opinion]
-            outside = {self.labels.book.id_of(label): score for label, score in given if label in self.labels.book}
+        opinion = record.opinion if isinstance(record, Learn) else None
+        if self.tagger.second_opinion is None and opinion is None:
+            return nullcontext()
+        outside = None if opinion is None else by_number(self.labels, dict(opinion))
         return self.tagger.knowing(record.text, known_code(record, self.tagger.encoder_name), outside)
 
     def skip(self, sequence: int) -> None:
@@ -278,6 +279,14 @@ class Replica:
     def reading(self) -> "_Reading":
         """Return a context manager that locks the state and gives its sequence."""
         return _Reading(self, self._lock)
+
+    @contextmanager
+    def hearing(self, heard: Heard) -> Iterator[int]:
+        """Lock the state, rank with the scores that a service gave to labels of texts, and give the sequence."""
+        with self.reading() as sequence:
+            opinions = {text: by_number(self.labels, scores) for text, scores in heard.items()}
+            with self.tagger.hearing(opinions):
+                yield sequence
 
     def chooser(self, only: Sequence[Any] | None, without: Sequence[Any], *, keep_parents: bool = True) -> Chooser:
         """Return what chooses ranked labels; former names of labels are resolved. ValueError for unknown ones."""

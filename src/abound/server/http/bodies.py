@@ -19,6 +19,17 @@ Sequences = (
 )
 
 
+Voters = (
+    Annotated[
+        list[str],
+        Meta(description="Who voted: `words`, `embeddings` and `second opinion`. Left out if only the words did."),
+    ]
+    | UnsetType
+)
+VotersOfEach = (
+    Annotated[list[list[str]], Meta(description="Who voted on each result. Left out if only the words did.")]
+    | UnsetType
+)
 Only = Annotated[
     Labels | None,
     Meta(
@@ -118,6 +129,7 @@ class Ranked(_Response):
     sequence: Sequence
     labels: list[RankedLabel]
     note: str | UnsetType = UNSET
+    voters: Voters = UNSET
 
 
 class BatchRanked(_Response):
@@ -126,6 +138,7 @@ class BatchRanked(_Response):
     sequence: Sequence
     results: list[list[RankedLabel]]
     sequences: Sequences = UNSET
+    voters: VotersOfEach = UNSET
 
 
 Share = Annotated[float, Meta(gt=0, le=1)]
@@ -151,6 +164,7 @@ class Assigned(_Response):
     results: list[list[RankedLabel]]
     note: str | UnsetType = UNSET
     sequences: Sequences = UNSET
+    voters: VotersOfEach = UNSET
 
 
 class ShownLabel(_Response):

@@ -1,6 +1,6 @@
 """Endpoints as rows of a table, which defines routing, limits, scopes and the OpenAPI document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -11,8 +11,10 @@ import msgspec
 from abound.server.http.allowances import Allowance, Learning
 from abound.server.http.limits import LEARN_BYTES
 from abound.server.http.service import Service
+from abound.server.opinions import Heard
 from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import Control, Record
+from abound.texts import Text, joined
 
 JSONL = b"application/x-ndjson"  # one object per line
 RequestT = TypeVar("RequestT")
@@ -56,7 +58,7 @@ ANYONE = Caller(Scope.ADMIN)
 class Call(Generic[RequestT]):
     """A validated request: the service, the parsed request, the idempotency key, the caller and its program."""
 
-    __slots__ = ("attached", "base", "caller", "endpoints", "key", "query", "request", "service", "source")
+    __slots__ = ("_heard", "attached", "base", "caller", "endpoints", "key", "query", "request", "service", "source")
 
     def __init__(
         self,
@@ -79,11 +81,33 @@ class Call(Generic[RequestT]):
         self.query: Any = query  # of an endpoint with a body and a query
         self.attached = attached  # what follows the JSON of the body
         self.base = base  # the address of the server as the client knows it
+        self._heard: Heard = {}
 
     @property
     def origin(self) -> Origin:
         """Who sends a record, and from where."""
         return Origin(self.caller.who, self.source)
+
+    async def hear(self, texts: Sequence[Text]) -> None:
+        """Ask the service for a second opinion on texts, if there is one; `state` then ranks with its scores."""
+        if self.service.opinions is not None:
+            self._heard = await self.service.opinions.hear(self.service.replica, texts)
+
+    def state(self, texts: Sequence[Text]) -> AbstractContextManager[int]:
+        """Return a context manager that locks the state, for a ranking of texts, and gives its sequence; see `hear`."""
+        replica = self.service.replica
+        if not self._heard:
+            return replica.reading()
+        return replica.hearing({key: self._heard[key] for key in map(joined, texts) if key in self._heard})
+
+    def voters(self, text: Text) -> list[str]:
+        """Return who votes on a text."""
+        voters = ["words"]
+        if self.service.replica.tagger.blends:
+            voters.append("embeddings")
+        if self._heard and joined(text) in self._heard:
+            voters.append("second opinion")
+        return voters
 
     def learning(self, n: int = 1) -> AbstractContextManager[Learning | None]:
         """Count records against the limit of the caller's key while they are written."""

@@ -20,6 +20,7 @@ class Counts(msgspec.Struct):
     answers: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)  # by "METHOD path", by status
     seconds: dict[str, Durations] = msgspec.field(default_factory=dict)
     refusals: dict[str, int] = msgspec.field(default_factory=dict)
+    opinions: dict[str, int] = msgspec.field(default_factory=dict)  # questions to a service, by result
 
     def add(self, endpoint: str, status: int, seconds: float) -> None:
         """Count one answer."""
@@ -43,6 +44,8 @@ class Counts(msgspec.Struct):
             self.seconds.setdefault(endpoint, Durations()).add_all(other.seconds[endpoint])
         for reason, count in other.refusals.items():
             self.refusals[reason] = self.refusals.get(reason, 0) + count
+        for result, count in other.opinions.items():
+            self.opinions[result] = self.opinions.get(result, 0) + count
 
 
 class WorkerState(msgspec.Struct):
@@ -54,6 +57,7 @@ class WorkerState(msgspec.Struct):
     counts: Counts
     unapplied: int = 0  # the record that it cannot apply, if there is one
     memory: int | None = None  # private bytes
+    opinion_fails: bool | None = None  # whether the service for a second opinion fails; None if there is none
 
 
 class SnapshotState(NamedTuple):
@@ -139,6 +143,7 @@ class _Collector:
         for model in self._models:
             restarts.add_metric(_labels(model), model.facts.restarts)
         yield restarts
+        yield from self._opinions()
         yield from self._writers()
         meaning = "The last record that a worker has applied."
         yield self._worker_gauge("abound_worker_sequence", meaning, lambda worker: worker.sequence)
@@ -174,6 +179,26 @@ class _Collector:
         yield answers
         yield seconds
         yield refusals
+
+    def _opinions(self) -> Iterator[Metric]:
+        """Yield the questions to a service for a second opinion, if there is one."""
+        meaning = "Questions to the service for a second opinion."
+        questions = CounterMetricFamily("abound_second_opinion_requests", meaning, labels=[*self._labels, "result"])
+        fails: list[tuple[list[str], float]] = []
+        for model in self._models:
+            counts = Counts()
+            counts.add_all(model.facts.past)
+            for worker in model.facts.workers:
+                counts.add_all(worker.counts)
+            for result, count in counts.opinions.items():
+                questions.add_metric([*_labels(model), result], count)
+            known = [worker.opinion_fails for worker in model.facts.workers if worker.opinion_fails is not None]
+            if known:
+                fails.append((_labels(model), float(any(known))))
+        if fails:
+            yield questions
+            meaning = "1 if the last request to the service for a second opinion failed, otherwise 0."
+            yield _gauge("abound_second_opinion_failing", meaning, fails, self._labels)
 
     def _writers(self) -> Iterator[Metric]:
         """Yield the figures of the writers and their homes."""

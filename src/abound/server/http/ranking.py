@@ -73,12 +73,7 @@ def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encod
     if isinstance(request.text, str | dict) and request.features is UNSET:
         check_text(request.text)
         check_fields(replica.tagger, request.text)
-        if request.explain:
-            return _rank_with_words(call, request.text)
-        if n_characters(request.text) > LONG_TEXT and not request.bands:
-            return _rank_long(call, request.text)
-        with replica.reading() as sequence:  # labels and sequence of one state
-            return _answer(call, sequence, _ranked(call, request.text))
+        return _rank_text(call, request.text) if call.service.opinions is None else _rank_heard(call, request.text)
     if isinstance(request.features, dict) and request.text is UNSET:
         if request.bands or request.explain or request.assign:
             raise Problem(422, "bands, assign and explain need a text, not features")
@@ -86,8 +81,25 @@ def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encod
     raise Problem(422, "send either text or features")
 
 
+def _rank_text(call: Call[RankRequest], text: Text) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
+    if call.request.explain:
+        return _rank_with_words(call, text)
+    if n_characters(text) > LONG_TEXT and not call.request.bands:
+        return _rank_long(call, text)
+    with call.state([text]) as sequence:  # labels and sequence of one state
+        return _answer(call, sequence, _ranked(call, text))
+
+
+async def _rank_heard(call: Call[RankRequest], text: Text) -> Ranked | Encoded:
+    """Rank a text with what a service says about it."""
+    await call.hear([text])
+    answer = _rank_text(call, text)
+    return answer if isinstance(answer, Ranked) else await answer
+
+
 async def _rank_long(call: Call[RankRequest], text: Text) -> Ranked:
-    row = TextRow(call.service.replica, text)
+    with call.state([text]):
+        row = TextRow(call.service.replica, text)
     await asyncio.sleep(0)
     return _rank_row(call, row)
 
@@ -133,7 +145,14 @@ def _marked(call: Call[RankRequest], ranked: Callable[[int], list[Entry]]) -> li
 
 def _answer(call: Call[RankRequest], sequence: int, labels: list[RankedLabel]) -> Ranked:
     shown = _with_paths(call, _above(labels, call.request.threshold))
-    return Ranked(sequence, shown, UNSET if labels else _why_empty(call))
+    return Ranked(sequence, shown, UNSET if labels else _why_empty(call), _voters(call))
+
+
+def _voters(call: Call[RankRequest]) -> list[str] | UnsetType:
+    """Return who voted on the text of a request, if it is not the words alone."""
+    text = call.request.text
+    voters = [] if text is UNSET else call.voters(text)
+    return voters if len(voters) > 1 else UNSET
 
 
 def _with_paths(
@@ -179,7 +198,7 @@ async def _rank_many_features(call: Call[RankRequest], row: FeatureRow, items: l
 
 def _rank_row(call: Call[RankRequest], row: FeatureRow | TextRow) -> Ranked:
     replica = call.service.replica
-    with replica.reading() as sequence:
+    with call.state([] if call.request.text is UNSET else [call.request.text]) as sequence:
         chooser = _chooser(call)
         if call.request.assign:
             return _answer(call, sequence, _marked(call, lambda k: row.rank(k, chooser)))
@@ -190,23 +209,25 @@ def _rank_row(call: Call[RankRequest], row: FeatureRow | TextRow) -> Ranked:
 def _rank_with_words(call: Call[RankRequest], text: Text) -> Ranked | Coroutine[Any, Any, Ranked | Encoded]:
     if len(joined(text).encode("utf-8", "surrogatepass")) > EXPLAIN_BYTES:
         raise Problem(413, f"only texts of at most {EXPLAIN_BYTES:,} bytes can be explained; leave out explain")
-    with call.service.replica.reading() as sequence:
+    with call.state([text]) as sequence:
         ranked = _ranked(call, text)
         if not ranked:
             return _answer(call, sequence, ranked)
         labels = _with_paths(call, _above(ranked, call.request.threshold))
         reasons = Reasons(call.service.replica, text, [label.label for label in labels], check_explained)
         if reasons.cost > PIECE_REASONS or n_characters(text) > SHORT_TEXT:
-            return _rank_in_steps(labels, reasons)
-        return Ranked(sequence, [_with_words(*both) for both in zip(labels, reasons.explain(), strict=True)])
+            return _rank_in_steps(labels, reasons, _voters(call))
+        explained = [_with_words(*both) for both in zip(labels, reasons.explain(), strict=True)]
+        return Ranked(sequence, explained, voters=_voters(call))
 
 
-async def _rank_in_steps(labels: list[RankedLabel], reasons: Reasons) -> Encoded:
+async def _rank_in_steps(labels: list[RankedLabel], reasons: Reasons, voters: list[str] | UnsetType) -> Encoded:
     """Return ranked labels with their explanations, which are computed in steps."""
     answer, ranked = _Answer(), iter(labels)
+    note = b"" if voters is UNSET else b',"voters":%b' % _ENCODER.encode(voters)
     async for explanations in _interleaved(reasons):
         answer.add([_with_words(next(ranked), explanation) for explanation in explanations])
-    return Encoded(reasons.sequence, answer.closed(b'{"sequence":%d,"labels":[' % reasons.sequence, b"]}"))
+    return Encoded(reasons.sequence, answer.closed(b'{"sequence":%d,"labels":[' % reasons.sequence, b"]%b}" % note))
 
 
 async def _interleaved(reasons: Reasons) -> AsyncIterator[list[TextExplanation]]:
@@ -228,16 +249,18 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
         check_text(text)
         check_fields(replica.tagger, text)
     async with call.service.batches():
+        await call.hear(request.texts)
         results = _Results(replica.sequence)
         # Many labels may have to be ranked to find the chosen ones, so each text is a piece of its own.
         for texts in _chunks(request.texts, PIECE_LABELS if _chooses(request) else request.k):
             await asyncio.sleep(0)
             row = None
             if n_characters(texts[0]) > LONG_TEXT and not request.bands:  # alone in its piece
-                row = TextRow(replica, texts[0])
+                with call.state(texts):
+                    row = TextRow(replica, texts[0])
                 await asyncio.sleep(0)
-            with replica.reading() as sequence:
-                results.add(sequence, _rank_piece(call, texts, row))
+            with call.state(texts) as sequence:
+                results.add(sequence, _rank_piece(call, texts, row), map(call.voters, texts))
         return results.encoded()
 
 
@@ -264,6 +287,7 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
     except ValueError as error:
         raise Problem(422, str(error)) from None
     async with call.service.batches():
+        await call.hear(texts)
         results, note = _Results(replica.sequence), b""
         with replica.reading():
             calibration = replica.tagger.calibration
@@ -274,10 +298,11 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
             note = b',"note":%b' % _ENCODER.encode(unreachable)
         for part in _chunks(texts, PIECE_LABELS if _chooses(request) else CONSIDERED):
             await asyncio.sleep(0)
-            with replica.reading() as sequence:
+            with call.state(part) as sequence:
                 names, keep = replica.tagger.label_names, bool(request.keep_parents)
                 rows = assign_labels(replica, part, decision, _chooser(call), keep_parents=keep)
-                results.add(sequence, [_with_paths(call, [_label(entry, names) for entry in row]) for row in rows])
+                shown = [_with_paths(call, [_label(entry, names) for entry in row]) for row in rows]
+                results.add(sequence, shown, map(call.voters, part))
         return results.encoded(note)
 
 
@@ -382,10 +407,12 @@ class _Results:
         self._answer = _Answer()
         self._otherwise = sequence
         self._sequences: list[int] = []
+        self._voters: list[list[str]] = []
 
-    def add(self, sequence: int, rows: list[list[RankedLabel]]) -> None:
-        """Add the results of a piece."""
+    def add(self, sequence: int, rows: list[list[RankedLabel]], voters: Iterable[list[str]]) -> None:
+        """Add the results of a piece, and who voted on each."""
         self._answer.add(rows)
+        self._voters += voters
         self._sequences += [sequence] * len(rows)
 
     def encoded(self, note: bytes = b"") -> Encoded:
@@ -393,6 +420,8 @@ class _Results:
         first = self._sequences[0] if self._sequences else self._otherwise
         if any(sequence != first for sequence in self._sequences):
             note += b',"sequences":%b' % _ENCODER.encode(self._sequences)
+        if any(len(voters) > 1 for voters in self._voters):
+            note += b',"voters":%b' % _ENCODER.encode(self._voters)
         return Encoded(first, self._answer.closed(b'{"sequence":%d,"results":[' % first, b"]%b}" % note))
 
 

@@ -19,7 +19,14 @@ from abound.server.http.listener import Drain, HttpServer
 from abound.server.http.models import ModelsApp
 from abound.server.http.service import LocalJournalClient, Service
 from abound.server.http.service_manager import notify, restart_program
-from abound.server.http.settings import LibrarySettings, Settings, administrator_of, authenticator_of, observers_of
+from abound.server.http.settings import (
+    LibrarySettings,
+    Settings,
+    administrator_of,
+    authenticator_of,
+    observers_of,
+    opinions_of,
+)
 from abound.server.http.signals import Signals
 from abound.server.http.sockets import Listeners, open_listeners
 from abound.server.http.starting import Gate, Opening, warm
@@ -273,7 +280,7 @@ async def _serve_alone(
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if opening.future.done():
             writer = opening.future.result()
-            service = Service(writer.replica, LocalJournalClient(writer), settings.name)
+            service = Service(writer.replica, LocalJournalClient(writer), settings.name, opinions=opinions_of(settings))
             gate.open(make_app(service, authenticator, settings.origins))
             _ready(report, f"serving {settings.home} on {_url(listeners)}")
         await serving

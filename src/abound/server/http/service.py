@@ -14,6 +14,7 @@ from typing import Protocol
 from abound.errors import ModelError
 from abound.server.home import SERVED_SUFFIX, Home
 from abound.server.http.metrics import Counts, Facts, SnapshotState, WorkerState, WriterState
+from abound.server.http.opinions import Opinions
 from abound.server.http.problems import Problem, busy
 from abound.server.http.settling import Settler
 from abound.server.memory import private_bytes
@@ -85,6 +86,8 @@ class Service:
         The name of the model; by default, that of the home.
     counts : Counts, optional
         The requests that were answered before.
+    opinions : Opinions, optional
+        A second opinion on texts.
     """
 
     def __init__(
@@ -93,8 +96,10 @@ class Service:
         journal_client: JournalClient,
         name: str | None = None,
         counts: Counts | None = None,
+        opinions: Opinions | None = None,
     ) -> None:
         self.replica = replica
+        self.opinions = opinions
         self.name = name or journal_client.path.parent.name.removesuffix(SERVED_SUFFIX)
         self._fitted: tuple[str, float | None] | None = None
         self.queues = Queues(journal_client.path.with_name(QUEUES))
@@ -129,13 +134,17 @@ class Service:
         """
         await self.settler.close()
         self.queues.close()
+        if self.opinions is not None:
+            self.opinions.close()
         self.replica.listeners.remove(self._notify)
 
     def state(self) -> WorkerState:
         """Return the state of this process."""
         sequence, is_stuck = self.replica.sequence, self.replica.unapplied is not None
-        unapplied = sequence + 1 if is_stuck else 0
-        return WorkerState(os.getpid(), sequence, self.waiting, self.counts, unapplied, private_bytes())
+        unapplied, fails = sequence + 1 if is_stuck else 0, None
+        if self.opinions is not None:
+            self.counts.opinions, fails = self.opinions.counts, self.opinions.is_failing
+        return WorkerState(os.getpid(), sequence, self.waiting, self.counts, unapplied, private_bytes(), fails)
 
     @property
     def refusal(self) -> str | None:

@@ -4,7 +4,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from abound.posting import address_of
+from abound.second_opinion.outside import KEY, SECONDS, OutsideOpinion
 from abound.server.home import SERVED_SUFFIX, UNDO_RECORDS
 from abound.server.http.access import AccessLog
 from abound.server.http.app import Authenticator
@@ -13,6 +16,7 @@ from abound.server.http.endpoints import Caller, Scope
 from abound.server.http.keys import KeyAuthenticator, KeyFile, LoopbackAuthenticator, UserHeader, is_loopback
 from abound.server.http.logs import LogSettings
 from abound.server.http.observing import Observer
+from abound.server.http.opinions import Opinions
 from abound.server.http.problems import Problem
 from abound.server.http.traces import Tracer
 from abound.server.snapshots import SNAPSHOT_EVERY
@@ -20,6 +24,18 @@ from abound.server.snapshots import SNAPSHOT_EVERY
 OPENREFINE = ("http://127.0.0.1:3333", "http://localhost:3333")  # where OpenRefine listens unless it is told otherwise
 ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9a-fA-F:]+\](:[0-9]{1,5})?")
 HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,100}")
+
+
+@dataclass(frozen=True)
+class OpinionSettings:
+    """A service for a second opinion: its address, how many seconds it has, and requests per minute of the server."""
+
+    url: str
+    timeout: float = SECONDS
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        address_of(self.url)  # ValueError if it cannot be used
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,7 @@ class Settings:
     traces: bool = False  # whether spans are sent to an OpenTelemetry collector
     journal: str | None = None
     snapshots: str | None = None
+    second_opinion: OpinionSettings | None = None
 
     def __post_init__(self) -> None:
         for origin in self.origins:
@@ -61,6 +78,14 @@ class Settings:
         if self.journal and self.keep_days is not None and self.snapshots is None:
             raise ValueError(
                 "--keep-days with --journal needs --snapshots, because a new machine cannot replay all records"
+            )
+
+        opinion = self.second_opinion
+        if opinion is not None and opinion.budget is not None and opinion.budget < self.workers:
+            raise ValueError(f"--second-opinion-budget must be at least the number of workers, got {opinion.budget}")
+        if opinion is not None and self.workers > 1 and urlsplit(opinion.url).username is not None:
+            raise ValueError(  # workers get their settings as arguments, which other users of the machine can see
+                f"with several workers, --second-opinion must not have a password; set {KEY} instead"
             )
 
     @property
@@ -93,6 +118,15 @@ class LibrarySettings:
     each: Settings
     folder: str | None = None
     memory: int | None = None
+
+
+def opinions_of(settings: Settings) -> Opinions | None:
+    """Return what asks for a second opinion in one of the processes, which share the budget."""
+    given = settings.second_opinion
+    if given is None:
+        return None
+    budget = None if given.budget is None else given.budget // settings.workers
+    return Opinions(OutsideOpinion(given.url, timeout=given.timeout, budget=budget), given.timeout)
 
 
 def observers_of(settings: Settings) -> list[Observer]:

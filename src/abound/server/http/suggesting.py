@@ -9,7 +9,7 @@ from abound.server.http.service import Service
 from abound.server.queries import TextRow
 from abound.store.names import Name
 from abound.tagger import Entry
-from abound.texts import Text
+from abound.texts import Text, joined
 
 
 class Suggestion(NamedTuple):
@@ -27,10 +27,13 @@ async def suggest(service: Service, texts: Sequence[Text], k: int, threshold: fl
         check_text(text)
     found = []
     async with service.batches():
+        heard = {} if service.opinions is None else await service.opinions.hear(service.replica, texts)
         for text in texts:
-            row = TextRow(service.replica, text)
+            known = {key: heard[key] for key in [joined(text)] if key in heard}
+            with service.replica.hearing(known):
+                row = TextRow(service.replica, text)
             await asyncio.sleep(0)
-            with service.replica.reading():
+            with service.replica.hearing(known):
                 names = service.replica.tagger.label_names
                 ranked = row.rank(k) if k else []
                 likely = zip(ranked, descending([likelihood(entry) for entry in ranked]), strict=True)

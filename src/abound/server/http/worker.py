@@ -29,7 +29,7 @@ from abound.server.http.logs import configure
 from abound.server.http.metrics import Facts, WorkerState
 from abound.server.http.problems import busy
 from abound.server.http.service import Service
-from abound.server.http.settings import Settings, authenticator_of, observers_of
+from abound.server.http.settings import Settings, authenticator_of, observers_of, opinions_of
 from abound.server.http.sockets import accept_connections
 from abound.server.http.starting import Gate, Opening, warm
 from abound.server.replay import Progress
@@ -273,7 +273,9 @@ class Worker:
         follower = self._follower = FollowerThread(await opening.future)
         last = await self._journal_client.wait_for_writer()
         follower.catch_up(last)
-        service = Service(follower.replica, self._journal_client, self._settings.name)
+        service = Service(
+            follower.replica, self._journal_client, self._settings.name, opinions=opinions_of(self._settings)
+        )
         app = make_app(service, authenticator_of(self._settings), self._settings.origins)
         while follower.replica.sequence < last and follower.replica.unapplied is None:
             self._gate.update(follower.replica.sequence, last)

@@ -1,0 +1,220 @@
+"""`abound serve --second-opinion`: a service is asked about the best labels of a text, and its scores are blended."""
+
+import contextlib
+import json
+import os
+import random
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.request import Request, urlopen
+
+import pytest
+
+from abound import Tagger
+from tests.server.http.running import Running
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="servers are stopped by a signal")
+LABELS = [f"l{number}" for number in range(12)]
+WORDS = [f"w{number}" for number in range(40)]
+NAMES = {label: f"Label {label}" for label in LABELS}
+TIMEOUT = 0.5
+
+
+def text_of(label, random):
+    """Return a text whose words often name its label."""
+    hints = [f"x{random.choice([label, label, random.choice(LABELS)])}" for _ in range(2)]
+    return " ".join(random.choices(WORDS, k=6) + hints)
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Answer with the scores of `score`, a function of the text and a label."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(question)
+        time.sleep(self.server.delay)
+        text = question["text"]
+        scores = {label["id"]: self.server.score(text, label["id"]) for label in question["labels"]}
+        raw = json.dumps({"scores": scores}).encode()
+        self.close_connection = True
+        with contextlib.suppress(OSError):  # nobody waits any longer
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+    def log_message(self, *_):
+        pass
+
+
+class Scoring(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Answers)
+        self.asked, self.delay, self.score = [], 0.0, lambda _text, _label: 0.0
+        self.url = f"http://127.0.0.1:{self.server_port}/score"
+
+
+@pytest.fixture
+def scoring():
+    with Scoring() as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    draw = random.Random(1)
+    labels = [draw.choice(LABELS) for _ in range(400)]
+    path = tmp_path_factory.mktemp("model") / "model"
+    texts = [text_of(label, draw) for label in labels]
+    Tagger().fit(texts, [[label] for label in labels], label_names={k: [v] for k, v in NAMES.items()}).save(path)
+    return path
+
+
+@pytest.fixture
+def serve(model, tmp_path):
+    @contextlib.contextmanager
+    def start(url, *arguments, state="state"):
+        given = ("--state", tmp_path / state, "--second-opinion", url, "--second-opinion-timeout", TIMEOUT, *arguments)
+        with Running(model, *given) as server:
+            yield server
+
+    return start
+
+
+def post(server, path, **body):
+    request = Request(server.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urlopen(request, timeout=60) as answer:  # noqa: S310  our own server
+        return json.load(answer)
+
+
+def metrics(server):
+    with urlopen(server.url + "/metrics") as answer:  # noqa: S310  our own server
+        lines = answer.read().decode().splitlines()
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
+
+
+def questions(server, result):
+    return metrics(server)[f'abound_second_opinion_requests_total{{result="{result}"}}']
+
+
+def first(answer):
+    return answer["labels"][0]["label"]
+
+
+TEXT = "w1 w2 w3 xl2 xl2"
+EXPECTED = "l2"
+
+
+def test_large_scores_lift_a_label_at_once(serve, scoring):
+    scoring.score = lambda _text, label: 40.0 if label == "l7" else 0.0
+    with serve(scoring.url) as server:
+        answer = post(server, "/v1/rank", text=TEXT)
+        assert first(answer) == "l7"
+        assert answer["voters"] == ["words", "second opinion"]
+        assert answer["labels"][1]["label"] == EXPECTED
+        likely = [label["probability"] for label in answer["labels"]]
+        assert likely[0] == max(likely)
+        [question] = scoring.asked
+        assert question["text"] == TEXT
+        assert {label["id"]: label["name"] for label in question["labels"]}.items() <= NAMES.items()
+        assert len(question["labels"]) > 5
+        for more in ({"explain": True}, {"assign": True}, {"k": 3}, {"only": ["l7", "l3"]}):
+            answer = post(server, "/v1/rank", text=TEXT, **more)
+            assert (first(answer), answer["voters"]) == ("l7", ["words", "second opinion"])
+        assert len(scoring.asked) == 1  # the others came from the cache
+        assert questions(server, "answered") == 1
+        assert questions(server, "cached") == 4
+        assert "voters" not in post(server, "/v1/rank", features={"xl2": 1.0})
+
+
+def test_batches_and_assignments_have_the_voters_of_each_text(serve, scoring):
+    scoring.score = lambda text, label: 40.0 if label == "l7" and "w1" in text else 0.0
+    texts = [TEXT, "w4 xl3 xl3", "unknown words only"]
+    with serve(scoring.url) as server:
+        found = post(server, "/v1/rank/batch", texts=texts)
+        assert [[label["label"] for label in row][:1] for row in found["results"]] == [["l7"], ["l3"], []]
+        assert found["voters"] == [["words", "second opinion"], ["words", "second opinion"], ["words"]]
+        found = post(server, "/v1/assign", texts=texts)
+        assert [[label["label"] for label in row] for row in found["results"]] == [["l7"], ["l3"], []]
+        assert len(found["voters"]) == 3
+
+
+def test_merged_and_renamed_labels_are_asked_about_under_their_current_names(serve, scoring):
+    scoring.score = lambda _text, label: 40.0 if label == "l7" else 0.0
+    with serve(scoring.url) as server:
+        post(server, "/v1/labels/merge", label="l3", into="l7")
+        answer = post(server, "/v1/rank", text=TEXT, k=12)
+        assert first(answer) == "l7"
+        assert "l3" not in [label["id"] for label in scoring.asked[0]["labels"]]
+
+
+def test_a_slow_service_costs_the_timeout_and_once_it_is_paused_nothing(serve, scoring):
+    scoring.delay = 60
+    with serve(scoring.url) as server:
+        for number in range(8):
+            began = time.monotonic()
+            answer = post(server, "/v1/rank", text=f"{TEXT} {number}")
+            assert time.monotonic() - began < TIMEOUT + 1.5
+            assert first(answer) == EXPECTED
+            assert "voters" not in answer
+        began = time.monotonic()
+        assert first(post(server, "/v1/rank/batch", texts=[TEXT, "w3 xl3"]) | {"labels": [{"label": EXPECTED}]})
+        for number in range(10):
+            post(server, "/v1/rank", text=f"{TEXT} again {number}")
+        assert time.monotonic() - began < 10 * TIMEOUT / 2
+        assert questions(server, "failed") == 5
+        assert questions(server, "paused") >= 10
+        assert metrics(server)["abound_second_opinion_failing"] == 1
+
+
+def test_a_batch_waits_for_the_timeout_in_total(serve, scoring):
+    scoring.delay, scoring.score = TIMEOUT / 4, lambda _text, label: 40.0 if label == "l7" else 0.0
+    with serve(scoring.url) as server:
+        began = time.monotonic()
+        found = post(server, "/v1/rank/batch", texts=[f"{TEXT} w{number}" for number in range(200)])
+        assert time.monotonic() - began < TIMEOUT + 3
+        voted = ["second opinion" in voters for voters in found["voters"]]
+        assert 0 < sum(voted) < 200
+        assert [row[0]["label"] == "l7" for row in found["results"]] == voted
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_budget_is_that_of_the_server(serve, scoring, workers):
+    with serve(scoring.url, "--second-opinion-budget", 4, "--workers", workers) as server:
+        for number in range(30):
+            assert first(post(server, "/v1/rank", text=f"{TEXT} w{number}")) == EXPECTED
+        assert len(scoring.asked) <= 4
+        assert scoring.asked
+        deadline = time.monotonic() + 30
+        while questions(server, "over_budget") < 26 and time.monotonic() < deadline:  # workers report now and then
+            time.sleep(0.2)
+        assert questions(server, "over_budget") + len(scoring.asked) >= 30
+
+
+def test_without_a_service_nothing_changes(model, tmp_path):
+    with Running(model, "--state", tmp_path / "state") as server:
+        assert "voters" not in post(server, "/v1/rank", text=TEXT)
+        assert not any("second_opinion" in name for name in metrics(server))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--second-opinion-budget", "3"], "--second-opinion-budget needs --second-opinion"),
+        (["--second-opinion", "http://h", "--second-opinion-budget", "1", "--workers", "2"], "number of workers"),
+        (["--second-opinion", "http://me:secret@h/", "--workers", "2"], "must not have a password"),
+        (["--second-opinion", "ftp://h/"], "http"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(model, tmp_path, arguments, message):
+    with pytest.raises(AssertionError, match=message), Running(model, "--state", tmp_path / "state", *arguments):
+        pass
