@@ -9,6 +9,8 @@ from abound.store.names import Name
 Scores: TypeAlias = Mapping[Name, float]
 Heard: TypeAlias = Mapping[str, Scores]  # by text; fields of a text are joined
 
+MOST = 100.0  # a score beyond it is clipped, because it would count for ever
+
 
 def by_number(labels: LabelTable, scores: Scores) -> dict[int, float]:
     """Return scores by the numbers of labels as they are now.
@@ -20,5 +22,6 @@ def by_number(labels: LabelTable, scores: Scores) -> dict[int, float]:
         for label in labels.members(labels.resolve(given)):
             if label in labels.book:
                 number = labels.book.id_of(label)
-                found[number] = max(score, found.get(number, score))
+                used = max(-MOST, min(MOST, score))
+                found[number] = max(used, found.get(number, used))
     return found

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ NOBODY = Origin()
 
 @dataclass(slots=True)
 class _Request:
-    record: Record  # as it was sent
+    record: Record  # as it was sent, without the opinion of a service
     key: str | None
     origin: Origin
     answer: "Future[Receipt]"
@@ -206,7 +206,10 @@ class Writer(Closing):
         JournalUnavailable
             If the writer is closed.
         """
-        request = _Request(record, key, origin, Future(), Resolved(record), record)
+        sent = record  # a retry may have another opinion
+        if isinstance(record, Learn) and record.opinion is not None:
+            sent = replace(record, opinion=None)
+        request = _Request(sent, key, origin, Future(), Resolved(record), record)
         with self._closing:
             if self._closed:
                 raise JournalUnavailable("the writer is closed")

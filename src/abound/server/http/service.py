@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -174,6 +175,9 @@ class Service:
         self.waiting += 1
         self.waiting_bytes += size
         try:
+            if isinstance(record, Learn) and self.opinions is not None:
+                scores = await self.opinions.hear_about(self.replica, record.text)
+                record = replace(record, opinion=tuple(scores.items()) if scores else None)
             message = f"nothing was written for {MAX_WRITE_SECONDS:g} seconds; send the same request and key again"
             async with _timeout(MAX_WRITE_SECONDS, message):
                 receipt = await self.journal_client.submit(record, key, origin)
