@@ -153,7 +153,7 @@ def metrics(tmp_path_factory):
         pytest.skip("the server is stopped by a signal")
     tagger = Tagger().fit(["a red apple", "a fast car"], [["fruit"], ["vehicle"]])
     home = Home.create(tmp_path_factory.mktemp("served") / "home", tagger)
-    with Running(home.path, "--workers", 2) as server:
+    with Running(home.path, "--workers", 2, "--second-opinion", "http://127.0.0.1:9/score") as server:
         text = fetch(server, "/metrics").decode()
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, flags=re.MULTILINE))
     parts = {"histogram": ("_bucket", "_sum", "_count")}

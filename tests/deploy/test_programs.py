@@ -177,6 +177,7 @@ SERIES = {
     'abound_request_seconds_bucket{instance="a", endpoint="POST /v1/rank", le="1.0"}': ("0+60x40", "0+60x40"),
     'abound_request_seconds_bucket{instance="a", endpoint="POST /v1/rank", le="+Inf"}': ("0+60x40", "0+60x40"),
     'abound_key_refusals_total{instance="a", reason="unknown"}': ("0+600x40", "0+6x40"),
+    'abound_second_opinion_failing{instance="a"}': ("1x40", "0x40"),
 }
 
 

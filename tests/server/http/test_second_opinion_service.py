@@ -178,7 +178,7 @@ def test_a_slow_service_costs_the_timeout_and_once_it_is_paused_nothing(serve, s
         for number in range(10):
             post(server, "/v1/rank", text=f"{TEXT} again {number}")
         assert time.monotonic() - began < 10 * TIMEOUT / 2
-        assert questions(server, "failed") == 5
+        assert 5 <= questions(server, "failed") <= 7  # one may begin before another has failed
         assert questions(server, "paused") >= 10
         assert metrics(server)["abound_second_opinion_failing"] == 1
 
