@@ -33,7 +33,7 @@ from abound.store.journal.records import Forget, Learn, Undo
 TOPICS, WORDS, DIMENSIONS = 40, 50, 64  # words of a topic
 FITTED = 400  # texts of the first model
 BATCH = 64  # records that wait for a commit
-CHANGED = 250  # records that one change undoes or forgets
+CHANGED = 500  # records that one change undoes or forgets
 NEAREST, QUERIES = 50, 200
 ROOT = Path(__file__).parents[1]
 
