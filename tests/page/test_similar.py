@@ -4,6 +4,7 @@ import pytest
 
 from abound import Tagger
 from benchmarks.page import stage
+from benchmarks.served_vectors import fitted, text_of, write_table
 from tests.page import accessible
 from tests.page.conftest import Stage
 from tests.second_opinion.test_similar_words import documents
@@ -131,4 +132,21 @@ def test_a_model_without_them_is_not_asked(open_visit, tmp_path):
         assert "rank" in asked
         assert "explain" not in asked
         assert visit.page.locator(".precedents").count() == 0
+        visit.problems[:] = [problem for problem in visit.problems if "asked another host" not in problem]
+
+
+def test_the_words_of_a_blend_add_up_to_their_own_sum(open_visit, tmp_path):
+    tagger = fitted(write_table(tmp_path / "table"))
+    assert tagger.blends
+    tagger.save(tmp_path / "model")
+    with stage.Server(tmp_path / "model") as server:
+        visit = open_visit()
+        visit.address = server.address
+        visit.open()
+        visit.type(text_of(3))
+        why = visit.page.locator(".why")
+        why.get_by_text("Similar texts count, too.").wait_for()
+        assert why.locator("tfoot th").text_content() == "Sum"
+        votes = [float(vote.replace("−", "-")) for vote in why.locator("tbody td.figure").all_text_contents()]
+        assert sum(votes) == pytest.approx(float(why.locator("tfoot tr").get_attribute("data-score")), abs=0.01)
         visit.problems[:] = [problem for problem in visit.problems if "asked another host" not in problem]

@@ -33,7 +33,7 @@ export class Reasons {
     this.asking = new AbortController();
     try {
       const answer = await explain(text, entry.label, this.asking.signal);
-      Object.assign(entry, { words: entry.words ?? place(text, answer.words), similar: answer.similar ?? [], isExplained: true });
+      Object.assign(entry, { words: entry.words ?? place(text, answer.words), prior: entry.prior ?? answer.prior, similar: answer.similar ?? [], isExplained: true });
     } catch (error) {
       if (error.name === "AbortError") return;
       if (entry.words) entry.similar = []; // the words are enough

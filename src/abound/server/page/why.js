@@ -86,19 +86,24 @@ export class Why {
     }
     const { words } = entry;
     const votes = words.map((word) => word.vote);
-    const rest = entry.score - votes.reduce((sum, vote) => sum + vote, 0);
+    const rest = entry.prior ?? 0;
+    const sum = votes.reduce((total, vote) => total + vote, rest);
+    // A blend with a second opinion has another score than the words alone.
+    const isBlended = Math.abs(entry.score - sum) > 1e-6 * Math.max(1, Math.abs(sum));
+    const score = isBlended ? sum : entry.score;
     const named = words.map(({ word, vote, fields = [] }) => ({ name: [wordLink(word), fieldsNote(fields)], vote }));
-    if (Math.abs(rest) > 1e-9 * Math.max(1, Math.abs(entry.score))) named.push({ name: "bias, the same for every text", vote: rest });
-    const shown = rounded(named.map(({ vote }) => vote), entry.score, DIGITS);
+    if (Math.abs(rest) > 1e-9 * Math.max(1, Math.abs(score))) named.push({ name: "bias, the same for every text", vote: rest });
+    const shown = rounded(named.map(({ vote }) => vote), score, DIGITS);
     const rows = named.map((row, i) => ({ ...row, shown: shown[i] })).sort((a, b) => Math.abs(b.vote) - Math.abs(a.vote));
     const most = Math.max(0, ...rows.map(({ vote }) => Math.abs(vote)));
     const note = entry.probability === undefined ? [] : [h("p", { class: "hint" }, `${likely(entry.probability)} to be right.`)];
+    if (isBlended) note.push(h("p", { class: "hint" }, "Similar texts count, too. These are the votes of the words:"));
     fill(this.body, ...note, h("table", { class: "votes" },
       h("caption", { class: "unseen" }, `Votes for ${nameOf(entry)}`),
       h("thead", { class: "unseen" }, h("tr", {}, h("th", { scope: "col" }, "Word"), h("td", {}), h("th", { scope: "col" }, "Vote"))),
       h("tbody", {}, rows.map(({ name, vote, shown: value }) => voteRow(name, vote, value, most))),
-      h("tfoot", {}, h("tr", { data: { score: String(entry.score) } },
-        h("th", { scope: "row", colspan: "2" }, "Score (sum)"),
-        h("td", { class: "figure", title: String(entry.score) }, figure(Math.round(entry.score * 10 ** DIGITS) / 10 ** DIGITS))))));
+      h("tfoot", {}, h("tr", { data: { score: String(score) } },
+        h("th", { scope: "row", colspan: "2" }, isBlended ? "Sum" : "Score (sum)"),
+        h("td", { class: "figure", title: String(score) }, figure(Math.round(score * 10 ** DIGITS) / 10 ** DIGITS))))));
   }
 }
