@@ -6,9 +6,7 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.request import Request, urlopen
 
 import pytest
@@ -18,6 +16,7 @@ from abound.loading import load_tagger
 from abound.second_opinion.blend import FEATURES, WEIGHTS
 from abound.store.journal import Journal
 from tests.server.http.running import Running
+from tests.server.http.scoring import scoring_service
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="servers are stopped by a signal")
 LABELS = [f"l{number}" for number in range(12)]
@@ -33,46 +32,10 @@ def text_of(label, random):
     return " ".join(random.choices(WORDS, k=6) + hints)
 
 
-class Answers(BaseHTTPRequestHandler):
-    """Answer with the scores of `score`, a function of the text and a label."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append(question)
-        time.sleep(self.server.delay)
-        text = question["text"]
-        scores = {label["id"]: self.server.score(text, label["id"]) for label in question["labels"]}
-        raw = json.dumps({"scores": scores}).encode()
-        self.close_connection = True
-        with contextlib.suppress(OSError):  # nobody waits any longer
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
-
-    def log_message(self, *_):
-        pass
-
-
-class Scoring(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Answers)
-        self.asked, self.delay, self.score = [], 0.0, lambda _text, _label: 0.0
-        self.url = f"http://127.0.0.1:{self.server_port}/score"
-
-
 @pytest.fixture
 def scoring():
-    with Scoring() as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with scoring_service() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")

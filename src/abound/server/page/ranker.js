@@ -53,7 +53,7 @@ export class Ranker {
     try {
       const answer = await rank(text, { k, bands, explained: isShort(text), signal: this.asking.signal });
       const labels = answer.labels.map((entry) => (entry.words ? { ...entry, isExplained: true, words: place(text, entry.words) } : entry));
-      this.onAnswer({ text, k, labels, sequence: answer.sequence, note: answer.note });
+      this.onAnswer({ text, k, labels, sequence: answer.sequence, note: answer.note, voters: answer.voters });
       requestAnimationFrame(() => setTimeout(() => measureLatency(pressed)));
     } catch (error) {
       if (error.name === "AbortError") return;

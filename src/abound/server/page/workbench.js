@@ -71,6 +71,7 @@ export class Workbench {
     this.waits = h("span", { class: "waits hint", hidden: true }, "Ranking…");
     this.fresh = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.showNew() }, "Show the new ranking");
     this.moreButton = h("button", { type: "button", class: "quiet more-labels", hidden: true, "aria-keyshortcuts": "m", onclick: () => this.more() }, "More labels ", h("kbd", {}, "m"));
+    this.voters = h("div", { class: "hint voters", hidden: true });
     this.length = h("span", { class: "hint" });
     this.clearButton = h("button", { type: "button", class: "quiet", onclick: () => this.clear() }, "Clear");
     this.doneButton = h("button", { type: "button", class: "button primary", "aria-keyshortcuts": "Enter", onclick: () => this.done() }, `${doneName} `, h("kbd", {}, "⏎"));
@@ -78,7 +79,7 @@ export class Workbench {
       this.editor.element, h("div", { class: "under" }, this.length, this.clearButton));
     this.listCard = h("section", { class: "card list-card", "aria-labelledby": "labels-title", tabindex: "-1" },
       h("div", { class: "card-head" }, h("h2", { id: "labels-title" }, "Labels"), this.waits, this.fresh, this.adding.element),
-      this.chips.element, this.state, this.list.element, this.moreButton);
+      this.chips.element, this.state, this.list.element, this.moreButton, this.voters);
     this.element = h("div", { class: "bench" }, this.textCard, this.listCard, this.why.element);
     this.editor.field.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.focusLabels();
@@ -258,6 +259,8 @@ export class Workbench {
     this.length.textContent = this.text.trim() ? plural(countWords(this.text), "word") : "";
     this.clearButton.hidden = !this.text;
     this.moreButton.hidden = labels.length < SHOWN || this.k >= MORE;
+    this.voters.hidden = !labels.length || !this.ranked.voters;
+    this.voters.textContent = this.ranked.voters ? `Ranked by ${this.ranked.voters.join(", ")}.` : "";
     fill(this.state, problem ? problem.message : labels.length ? "" : this.emptyMessage());
     this.state.classList.toggle("is-problem", Boolean(problem));
     if (labels.length) return;
