@@ -145,7 +145,7 @@ def test_the_words_of_a_blend_add_up_to_their_own_sum(open_visit, tmp_path):
         visit.open()
         visit.type(text_of(3))
         why = visit.page.locator(".why")
-        why.get_by_text("Similar texts count, too.").wait_for()
+        why.get_by_text("Not only words vote here.").wait_for()
         assert why.locator("tfoot th").text_content() == "Sum"
         votes = [float(vote.replace("−", "-")) for vote in why.locator("tbody td.figure").all_text_contents()]
         assert sum(votes) == pytest.approx(float(why.locator("tfoot tr").get_attribute("data-score")), abs=0.01)

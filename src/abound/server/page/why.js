@@ -97,7 +97,7 @@ export class Why {
     const rows = named.map((row, i) => ({ ...row, shown: shown[i] })).sort((a, b) => Math.abs(b.vote) - Math.abs(a.vote));
     const most = Math.max(0, ...rows.map(({ vote }) => Math.abs(vote)));
     const note = entry.probability === undefined ? [] : [h("p", { class: "hint" }, `${likely(entry.probability)} to be right.`)];
-    if (isBlended) note.push(h("p", { class: "hint" }, "Similar texts count, too. These are the votes of the words:"));
+    if (isBlended) note.push(h("p", { class: "hint" }, "Not only words vote here. These are their votes:"));
     fill(this.body, ...note, h("table", { class: "votes" },
       h("caption", { class: "unseen" }, `Votes for ${nameOf(entry)}`),
       h("thead", { class: "unseen" }, h("tr", {}, h("th", { scope: "col" }, "Word"), h("td", {}), h("th", { scope: "col" }, "Vote"))),
