@@ -21,6 +21,8 @@ class VectorEncoder(ABC):
         The length of a vector.
     encodes_texts : bool
         Whether it can encode a text. Otherwise, vectors must be given with the texts.
+    is_slow : bool
+        Whether a text takes so long that a server encodes it in a thread.
     opened_by : str or None
         What `abound.encoders.open_encoder` opens it by, which models save; None if it is the name.
     """
@@ -28,6 +30,7 @@ class VectorEncoder(ABC):
     name: str
     dimensions: int
     encodes_texts: bool = True
+    is_slow: bool = False
     opened_by: str | None = None
 
     def encode(self, texts: Sequence[str]) -> Vectors:

@@ -26,6 +26,8 @@ class RemoteEncoder(VectorEncoder):
         How long to wait for an answer.
     """
 
+    is_slow = True
+
     def __init__(self, url: str, model: str = "", *, seconds: float = SECONDS) -> None:
         try:
             key = read_key(KEY)

@@ -26,6 +26,8 @@ class SentenceTransformerEncoder(VectorEncoder):
         Whether a model that is not on this machine may be downloaded.
     """
 
+    is_slow = True
+
     def __init__(self, model: str, *, download: bool = False) -> None:
         try:
             from sentence_transformers import SentenceTransformer
@@ -55,6 +57,8 @@ class OnnxEncoder(VectorEncoder):
     path : path
         A directory with `tokenizer.json` (WordPiece) and `model.onnx`.
     """
+
+    is_slow = True
 
     def __init__(self, path: Path) -> None:
         try:

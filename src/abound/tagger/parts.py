@@ -14,6 +14,7 @@ from abound.encoders import VectorEncoder, open_encoder
 from abound.encoders.base import MAX_DIMENSIONS
 from abound.encoders.given import given_rows
 from abound.encoders.hashed import N_HASHED, WORDS
+from abound.encoders.remembering import RememberingEncoder
 from abound.errors import DamagedModel, ModelError
 from abound.hierarchy import Hierarchy
 from abound.hierarchy.links import Chooser, LabelLinks
@@ -138,7 +139,7 @@ class TaggerParts(Stored):
                     f"the model has vectors of the encoder {self._encoder_name}, which differ from those of "
                     f"{found.name}; fit the model again"
                 )
-            self._vector_encoder = found
+            self._vector_encoder = RememberingEncoder(found) if found.is_slow else found
         return self._vector_encoder
 
     @property

@@ -73,7 +73,7 @@ def rank(call: Call[RankRequest]) -> Ranked | Coroutine[Any, Any, Ranked | Encod
     if isinstance(request.text, str | dict) and request.features is UNSET:
         check_text(request.text)
         check_fields(replica.tagger, request.text)
-        return _rank_text(call, request.text) if call.service.opinions is None else _rank_heard(call, request.text)
+        return _rank_prepared(call, request.text) if call.service.prepares else _rank_text(call, request.text)
     if isinstance(request.features, dict) and request.text is UNSET:
         if request.bands or request.explain or request.assign:
             raise Problem(422, "bands, assign and explain need a text, not features")
@@ -90,9 +90,9 @@ def _rank_text(call: Call[RankRequest], text: Text) -> Ranked | Coroutine[Any, A
         return _answer(call, sequence, _ranked(call, text))
 
 
-async def _rank_heard(call: Call[RankRequest], text: Text) -> Ranked | Encoded:
-    """Rank a text with what a service says about it."""
-    await call.hear([text])
+async def _rank_prepared(call: Call[RankRequest], text: Text) -> Ranked | Encoded:
+    """Rank a text with its vector, and with what a service says about it."""
+    await call.prepare([text])
     answer = _rank_text(call, text)
     return answer if isinstance(answer, Ranked) else await answer
 
@@ -249,7 +249,7 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
         check_text(text)
         check_fields(replica.tagger, text)
     async with call.service.batches():
-        await call.hear(request.texts)
+        await call.prepare(request.texts)
         results = _Results(replica.sequence)
         # Many labels may have to be ranked to find the chosen ones, so each text is a piece of its own.
         for texts in _chunks(request.texts, PIECE_LABELS if _chooses(request) else request.k):
@@ -287,7 +287,7 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
     except ValueError as error:
         raise Problem(422, str(error)) from None
     async with call.service.batches():
-        await call.hear(texts)
+        await call.prepare(texts)
         results, note = _Results(replica.sequence), b""
         with replica.reading():
             calibration = replica.tagger.calibration
@@ -322,8 +322,18 @@ def _texts(request: AssignRequest) -> Sequence[Text]:
 
 def explain(call: Call[ExplainRequest]) -> Explained | Coroutine[Any, Any, Explained]:
     """Return the words of a text that vote for a label, and similar texts that have it."""
+    check_fields(call.service.replica.tagger, call.request.text)
+    return _explain_prepared(call) if call.service.encodes_slowly else _explain(call)
+
+
+async def _explain_prepared(call: Call[ExplainRequest]) -> Explained:
+    await call.service.encode([call.request.text])
+    answer = _explain(call)
+    return answer if isinstance(answer, Explained) else await answer
+
+
+def _explain(call: Call[ExplainRequest]) -> Explained | Coroutine[Any, Any, Explained]:
     replica, request = call.service.replica, call.request
-    check_fields(replica.tagger, request.text)
     with replica.reading(), _not_found():
         reasons = Reasons(replica, request.text, [request.label], check_explained)
         if reasons.cost > PIECE_REASONS or n_characters(request.text) > SHORT_TEXT:
@@ -342,10 +352,11 @@ def _explained(call: Call[ExplainRequest], sequence: int, explanation: TextExpla
     return Explained(sequence, explanation.label, explanation.score, words, explanation.prior, found)
 
 
-def similar(call: Call[SimilarRequest]) -> SimilarTexts:
+async def similar(call: Call[SimilarRequest]) -> SimilarTexts:
     """Return the learned texts that are most similar to a text."""
     replica, text = call.service.replica, call.request.text
     check_fields(replica.tagger, text)
+    await call.service.encode([text])
     with replica.reading() as sequence:
         if not replica.tagger.shows_similar:
             raise Problem(409, "the model has no similar texts; fit it with embeddings, such as `words`")

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -25,7 +25,7 @@ from abound.server.writer import Writer
 from abound.store.directory import MANIFEST, read_manifest
 from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import CONTROLS, Control, EditLabels, Learn, Record
-from abound.texts import n_characters
+from abound.texts import Text, joined, n_characters
 from abound.version import __version__
 
 MAX_WAITING = 1000  # requests of a process that wait for the journal
@@ -138,6 +138,23 @@ class Service:
         if self.opinions is not None:
             self.opinions.close()
         self.replica.listeners.remove(self._notify)
+
+    @property
+    def encodes_slowly(self) -> bool:
+        """Whether the vector of a text takes so long that other requests must be answered meanwhile."""
+        encoder = self.replica.tagger.opened_encoder
+        return encoder is not None and encoder.is_slow
+
+    @property
+    def prepares(self) -> bool:
+        """Whether texts are prepared before they are ranked: encoded, or shown to a service."""
+        return self.opinions is not None or self.encodes_slowly
+
+    async def encode(self, texts: Sequence[Text]) -> None:
+        """Encode texts in a thread if that takes long; rankings then find their vectors."""
+        encoder = self.replica.tagger.opened_encoder
+        if encoder is not None and encoder.is_slow:
+            await asyncio.to_thread(encoder.encode, [joined(text) for text in texts])
 
     def state(self) -> WorkerState:
         """Return the state of this process."""
