@@ -195,6 +195,21 @@ def test_a_forgotten_text_leaves_no_trace():
     assert again.search(rows[20], 1)[0].tolist() == [49]
 
 
+def test_many_texts_are_added_as_single_ones_are():
+    one, many = Neighbours(40), Neighbours(40)
+    given = [codes(30), np.zeros((1, 40), np.int8), codes(20, seed=2)]
+    rows = np.concatenate(given)
+    labels = [np.arange(number % 4, dtype=np.int32) for number in range(51)]
+    for number, code in enumerate(rows):
+        if len(labels[number]):
+            one.add(code, labels[number], f"text {number}")
+    for part in (slice(0, 20), slice(20, 20), slice(20, 51)):
+        many.add_many(rows[part], labels[part], [f"text {number}" for number in range(51)][part])
+    for name, array in one.state().items():
+        assert array.tobytes() == many.state()[name].tobytes(), name
+    assert one.search(rows[3], 5)[0].tolist() == many.search(rows[3], 5)[0].tolist()
+
+
 def test_a_text_without_a_direction_is_left_out():
     made, _ = neighbours(3)
     made.add(np.zeros(40, np.int8), [1], "nothing")

@@ -1,5 +1,6 @@
 """Arrays that grow: rows are appended in constant time on average."""
 
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -91,6 +92,12 @@ class LabelLists:
         """Append a list."""
         self._ids.extend(ids)
         self._indptr.extend([len(self._ids)])
+
+    def extend(self, lists: Sequence[NDArray[np.int32]]) -> None:
+        """Append lists."""
+        ends = len(self._ids) + np.cumsum([len(ids) for ids in lists], dtype=np.int64)
+        self._ids.extend(np.concatenate([np.zeros(0, np.int32), *lists]))
+        self._indptr.extend(ends)
 
     def __getitem__(self, row: int) -> NDArray[np.int32]:
         indptr, ids = self.arrays

@@ -270,9 +270,7 @@ class SecondOpinion:
     def _add(self, codes: Codes, labels: Sequence[NDArray[np.int32]], texts: Sequence[str]) -> None:
         if self.votes:
             self.prototypes.add(codes, labels)
-        for code, own, text in zip(codes, labels, texts, strict=True):
-            if len(own):
-                self.neighbours.add(code, own, text if self.keeps_texts else None)
+        self.neighbours.add_many(codes, labels, texts if self.keeps_texts else None)
 
     def _fit_blend(
         self,
