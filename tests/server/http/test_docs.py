@@ -50,7 +50,9 @@ def test_every_metric_is_named_and_exists(tmp_path):
     documented = set(re.findall(r"`(abound_\w+)`", section))
     Home.create(tmp_path / "library" / "m.served", base())
     exposed = set()
-    for arguments in ((tmp_path / "library" / "m.served", "--workers", 2), (f"--library={tmp_path / 'library'}",)):
+    opinion = ("--second-opinion", "http://127.0.0.1:9", "--second-opinion-timeout", 1)  # no service answers there
+    one = (tmp_path / "library" / "m.served", "--workers", 2, *opinion)
+    for arguments in (one, (f"--library={tmp_path / 'library'}",)):
         with Running(*arguments) as server:
             place = "/v1/models/m" if len(arguments) == 1 else "/v1"
             learned = httpx.post(f"{server.url}{place}/learn", json={"text": "apple", "added": ["fruit"]}, timeout=60)
