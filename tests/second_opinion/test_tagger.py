@@ -108,6 +108,16 @@ def test_a_correction_counts_at_once_and_a_rejected_label_is_not_first(tagger):
     assert tagger.rank(text, 1)[0].label == first
 
 
+def test_a_correction_counts_though_the_text_was_learned_often():
+    texts, labels = rows(1500)
+    often = texts[0]
+    tagger = Tagger(embeddings=ENCODER).fit(texts + [often] * 150, labels + [["often"]] * 150)
+    tagger.second_opinion.blend.is_used = True
+    assert tagger.rank(often, 1)[0].label == "often"
+    tagger.learn(often, ["corrected"], wrong=["often"])
+    assert tagger.rank(often, 1)[0].label == "corrected"
+
+
 def test_similar_texts_have_their_labels(tagger):
     text = "x4 y9 w150"
     found = tagger.similar(text)

@@ -219,11 +219,14 @@ def test_a_text_without_a_direction_is_left_out():
 
 def test_the_last_correction_of_a_text_counts():
     made, rows = neighbours(10)
-    assert [len(part) for part in made.corrections(rows[2], *made.search(rows[2]))] == [0, 0]
+    assert [len(part) for part in made.correction(rows[2])] == [0, 0]
     made.add(rows[2], [5], "text 2", wrong=[2], corrected=True)
     made.add(rows[2], [6], "text 2", corrected=True)
-    right, wrong = made.corrections(rows[2], *made.search(rows[2]))
-    assert (right.tolist(), wrong.tolist()) == ([6], [])
+    loaded = Neighbours.from_state(made.state(), 40, 7)
+    for one in (made, loaded):
+        assert [part.tolist() for part in one.correction(rows[2])] == [[6], []]
+        one.forget(rows[2])
+        assert [len(part) for part in one.correction(rows[2])] == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ class Neighbours:
         self._right, self._wrong = LabelLists(), LabelLists()
         self._texts = Texts()
         self._bits: Growing[np.uint64] | None = None
+        self._by_key: dict[int, int] | None = None  # the last correction of each text; found when it is needed
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._factors.rows))
@@ -86,6 +87,8 @@ class Neighbours:
         self._corrected.extend([corrected])
         self._right.append(right)
         self._wrong.append(wrong)
+        if corrected:
+            self._last_corrections()[key_of(code)] = len(self._right) - 1
         self._texts.append("" if text is None else text[:LONGEST_TEXT])
         if self._bits is not None:
             self._bits.extend(sign_bits(code[None]))
@@ -111,6 +114,7 @@ class Neighbours:
         found = np.flatnonzero((self._keys.rows == key_of(code)) & (self._factors.rows > 0))
         if len(found):
             self._factors.own()[found] = 0.0
+            self._last_corrections().pop(key_of(code), None)
             for row in found.tolist():
                 self._texts.erase(row)
                 if row >= len(self._loaded):
@@ -168,16 +172,19 @@ class Neighbours:
         np.maximum.at(nearest, places, np.repeat(similarities, counts))
         return NeighbourVotes(labels, sums / sums.sum(), nearest)
 
-    def corrections(
-        self, code: Codes, rows: NDArray[np.int64], similarities: Floats
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def correction(self, code: Codes) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the right and wrong labels of the last correction of this very text; both empty if there is none."""
-        same = rows[(similarities > 1.0 - 1e-9) & (self._corrected.rows[rows] > 0)]
-        same = same[self._keys.rows[same] == key_of(code)]
-        if not len(same):
+        row = self._last_corrections().get(key_of(code))
+        if row is None:
             return np.zeros(0, np.int32), np.zeros(0, np.int32)
-        last = int(same.max())
-        return self._right[last], self._wrong[last]
+        return self._right[row], self._wrong[row]
+
+    def _last_corrections(self) -> dict[int, int]:
+        """Return the row of the last correction of each text, by the key of its vector."""
+        if self._by_key is None:
+            rows = np.flatnonzero((self._corrected.rows > 0) & (self._factors.rows > 0))
+            self._by_key = dict(zip(self._keys.rows[rows].tolist(), rows.tolist(), strict=True))
+        return self._by_key
 
     def shown(self, row: int) -> tuple[str, NDArray[np.int32]]:
         """Return the beginning of a text, and its labels."""

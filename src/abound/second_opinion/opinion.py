@@ -119,7 +119,8 @@ class SecondOpinion:
         votes = self.neighbours.votes(rows, similarities)
         query = self.prototypes.query(code)
         strongest = votes.labels[np.lexsort((votes.labels, -votes.shares))[:N_NEIGHBOURS]]
-        found = (words.labels, self.prototypes.best(query, N_PROTOTYPES), strongest)
+        right, wrong = self.neighbours.correction(code)
+        found = (words.labels, self.prototypes.best(query, N_PROTOTYPES), strongest, right)
         labels = np.unique(np.concatenate([part.astype(np.int64) for part in found]))
         labels = labels[labels < len(counts)]
         features = np.zeros((len(labels), len(FEATURES)))
@@ -146,7 +147,7 @@ class SecondOpinion:
             scored = np.array([label in outside for label in labels.tolist()])
             features[:, 13] = [outside.get(label, 0.0) for label in labels.tolist()]
             features[:, 14] = scored
-        return Candidates(labels, features, *self.neighbours.corrections(code, rows, similarities))
+        return Candidates(labels, features, right, wrong)
 
     def rank(
         self, words: WordVotes, code: Codes, counts: NDArray[np.int64], outside: Mapping[int, float] | None = None

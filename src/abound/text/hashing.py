@@ -32,8 +32,7 @@ class HashedTerms:
     ) -> NDArray[np.float64]:
         """Return one vector per row: the weights of terms that have the same place are added.
 
-        The tf-idf weights are squared. A rare word then counts much more than several common ones: of 1,000 library
-        titles, the nearest of 20,000 others shares a label with 14.6% instead of 12.4%.
+        The tf-idf weights are squared. A rare word then counts much more than several common ones.
         """
         places, n = self._places_of(vocabulary, terms), len(indptr) - 1
         rows = np.repeat(np.arange(n), np.diff(indptr))

@@ -97,3 +97,28 @@ def test_a_failing_encoder_is_said_in_the_answer(served):
     assert "500" in answer.json()["detail"]
     handler.status = 200
     assert httpx.post(f"{server.url}/v1/rank", json={"text": "a text that can"}, timeout=30).status_code == 200
+
+
+def test_a_large_batch_does_not_keep_others_waiting(served):
+    handler, server = served
+    handler.delay = 0.05
+    done = []
+
+    def rank_batch():
+        texts = [f"text number {number} of a batch" for number in range(60)]
+        done.append(httpx.post(f"{server.url}/v1/rank/batch", json={"texts": texts}, timeout=120).status_code)
+
+    batch = threading.Thread(target=rank_batch)
+    batch.start()
+    before = handler.asked
+    while handler.asked < before + 3:
+        time.sleep(0.01)
+    waited = []
+    for number in range(5):
+        begin = time.monotonic()
+        assert httpx.post(f"{server.url}/v1/rank", json={"text": f"single {number}"}, timeout=60).status_code == 200
+        waited.append(time.monotonic() - begin)
+    assert batch.is_alive()
+    assert sorted(waited)[2] < 1.0
+    batch.join()
+    assert done == [200]

@@ -88,14 +88,13 @@ class Call(Generic[RequestT]):
         """Who sends a record, and from where."""
         return Origin(self.caller.who, self.source)
 
-    async def prepare(self, texts: Sequence[Text]) -> None:
-        """Encode texts if that takes long, and ask for a second opinion if there is one, which `state` then uses."""
-        await self.service.encode(texts)
+    async def hear(self, texts: Sequence[Text]) -> None:
+        """Ask the service for a second opinion on texts, if there is one; `state` then ranks with its scores."""
         if self.service.opinions is not None:
             self._heard = await self.service.opinions.hear(self.service.replica, texts)
 
     def state(self, texts: Sequence[Text]) -> AbstractContextManager[int]:
-        """Return a context manager that locks the state to rank texts, and gives its sequence; see `prepare`."""
+        """Return a context manager that locks the state to rank texts, and gives its sequence; see `hear`."""
         replica = self.service.replica
         if not self._heard:
             return replica.reading()

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from abound.errors import AboundError
 from abound.second_opinion.outside import OutsideOpinion
+from abound.server.http.encoding import encode
 from abound.server.opinions import Heard, Scores
 from abound.server.queries import TextRow
 from abound.server.replica import Replica
@@ -107,6 +108,7 @@ class _Round:
 
 async def _best_labels(replica: Replica, text: Text) -> list[tuple[Name, str]]:
     """Return the best labels of a text with their names; other requests are answered between the steps."""
+    await encode(replica, [text])
     row = TextRow(replica, text)
     await asyncio.sleep(0)
     with replica.reading():

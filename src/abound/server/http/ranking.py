@@ -92,7 +92,8 @@ def _rank_text(call: Call[RankRequest], text: Text) -> Ranked | Coroutine[Any, A
 
 async def _rank_prepared(call: Call[RankRequest], text: Text) -> Ranked | Encoded:
     """Rank a text with its vector, and with what a service says about it."""
-    await call.prepare([text])
+    await call.service.encode([text])
+    await call.hear([text])
     answer = _rank_text(call, text)
     return answer if isinstance(answer, Ranked) else await answer
 
@@ -120,6 +121,11 @@ def _ranked(call: Call[RankRequest], text: Text) -> list[RankedLabel]:
 def _chooses(request: RankRequest | BatchRequest | AssignRequest) -> bool:
     """Return whether some labels may not be ranked."""
     return request.only is not None or bool(request.without) or request.keep_parents is False
+
+
+def _takes_long(call: Call[BatchRequest] | Call[AssignRequest]) -> bool:
+    """Return whether each text is a piece of its own: it is compared with vectors, or many labels are ranked."""
+    return call.service.replica.tagger.blends or _chooses(call.request)
 
 
 def _chooser(call: Call[RankRequest] | Call[BatchRequest] | Call[AssignRequest]) -> Chooser | None:
@@ -249,11 +255,11 @@ async def rank_batch(call: Call[BatchRequest]) -> Encoded:
         check_text(text)
         check_fields(replica.tagger, text)
     async with call.service.batches():
-        await call.prepare(request.texts)
+        await call.hear(request.texts)
         results = _Results(replica.sequence)
-        # Many labels may have to be ranked to find the chosen ones, so each text is a piece of its own.
-        for texts in _chunks(request.texts, PIECE_LABELS if _chooses(request) else request.k):
+        for texts in _chunks(request.texts, PIECE_LABELS if _takes_long(call) else request.k):
             await asyncio.sleep(0)
+            await call.service.encode(texts)
             row = None
             if n_characters(texts[0]) > LONG_TEXT and not request.bands:  # alone in its piece
                 with call.state(texts):
@@ -287,7 +293,7 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
     except ValueError as error:
         raise Problem(422, str(error)) from None
     async with call.service.batches():
-        await call.prepare(texts)
+        await call.hear(texts)
         results, note = _Results(replica.sequence), b""
         with replica.reading():
             calibration = replica.tagger.calibration
@@ -296,8 +302,9 @@ async def assign(call: Call[AssignRequest]) -> Encoded:
             unreachable = decision.warning(calibration)
         if unreachable is not None:
             note = b',"note":%b' % _ENCODER.encode(unreachable)
-        for part in _chunks(texts, PIECE_LABELS if _chooses(request) else CONSIDERED):
+        for part in _chunks(texts, PIECE_LABELS if _takes_long(call) else CONSIDERED):
             await asyncio.sleep(0)
+            await call.service.encode(part)
             with call.state(part) as sequence:
                 names, keep = replica.tagger.label_names, bool(request.keep_parents)
                 rows = assign_labels(replica, part, decision, _chooser(call), keep_parents=keep)

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from abound.errors import ModelError
 from abound.server.home import SERVED_SUFFIX, Home
+from abound.server.http.encoding import encode
 from abound.server.http.metrics import Counts, Facts, SnapshotState, WorkerState, WriterState
 from abound.server.http.opinions import Opinions
 from abound.server.http.problems import Problem, busy
@@ -25,7 +26,7 @@ from abound.server.writer import Writer
 from abound.store.directory import MANIFEST, read_manifest
 from abound.store.journal import Origin, Receipt
 from abound.store.journal.records import CONTROLS, Control, EditLabels, Learn, Record
-from abound.texts import Text, joined, n_characters
+from abound.texts import Text, n_characters
 from abound.version import __version__
 
 MAX_WAITING = 1000  # requests of a process that wait for the journal
@@ -151,10 +152,8 @@ class Service:
         return self.opinions is not None or self.encodes_slowly
 
     async def encode(self, texts: Sequence[Text]) -> None:
-        """Encode texts in a thread if that takes long; rankings then find their vectors."""
-        encoder = self.replica.tagger.opened_encoder
-        if encoder is not None and encoder.is_slow:
-            await asyncio.to_thread(encoder.encode, [joined(text) for text in texts])
+        """Encode one piece of a request."""
+        await encode(self.replica, texts)
 
     def state(self) -> WorkerState:
         """Return the state of this process."""

@@ -27,10 +27,10 @@ async def suggest(service: Service, texts: Sequence[Text], k: int, threshold: fl
         check_text(text)
     found = []
     async with service.batches():
-        await service.encode(texts)
         heard = {} if service.opinions is None else await service.opinions.hear(service.replica, texts)
         for text in texts:
             known = {key: heard[key] for key in [joined(text)] if key in heard}
+            await service.encode([text])
             with service.replica.hearing(known):
                 row = TextRow(service.replica, text)
             await asyncio.sleep(0)
