@@ -248,10 +248,15 @@ def development(name: str) -> LabelSet:
 def load(name: str) -> LabelSet:
     """Build a data set with its test rows, or read the matrices that an earlier call built."""
     found = recipe(name)
+    return stored(name, lambda: found.final(name))
+
+
+def stored(name: str, build: Callable[[], LabelSet]) -> LabelSet:
+    """Return the matrices and texts in the cache under a name, which are built on first use."""
     folder = CACHE / name
     matrices = ("X_train", "Y_train", "X_test", "Y_test")
     if not (folder / "texts.json").exists():
-        built = found.final(name)
+        built = build()
         folder.mkdir(parents=True, exist_ok=True)
         for matrix in matrices:
             sp.save_npz(folder / f"{matrix}.npz", getattr(built, matrix), compressed=False)
