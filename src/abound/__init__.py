@@ -6,7 +6,7 @@ from abound.errors import AboundError, DamagedModel, DataError, ModelError, Unkn
 from abound.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from abound.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
+    from abound.estimators import MMP, Cascade, FeatureFocus, Frequency, Independent, KernelMMP, Perceptron, Rocchio
     from abound.estimators.selection import RocchioSelector
     from abound.loading import load
     from abound.merging import merge
@@ -31,7 +31,7 @@ _LAZY = {
     "ordinal.bands": ("Bands",),
     "ordinal.baselines": ("MulticlassPerceptron", "WidrowHoff"),
     "ordinal.prank": ("PRank",),
-    "estimators": ("Cascade", "FeatureFocus", "Frequency", "Independent", "MMP", "Perceptron", "Rocchio"),
+    "estimators": ("Cascade", "FeatureFocus", "Frequency", "Independent", "KernelMMP", "MMP", "Perceptron", "Rocchio"),
     "rankers.ranking": ("Explanation", "Ranking"),
     "estimators.selection": ("RocchioSelector",),
     "retrieval.export": ("export_ranking",),
@@ -57,6 +57,7 @@ __all__ = [
     "FeatureFocus",
     "Frequency",
     "Independent",
+    "KernelMMP",
     "ModelError",
     "MulticlassPerceptron",
     "PRank",

@@ -1,11 +1,12 @@
 """MMP, one perceptron a label and Rocchio in plain Python, to read beside the paper (SIGIR 2002), sections 3 and 4.3.
 
 It imports nothing of the package, works in doubles, and compares all pairs of labels. Labels and features are numbers;
-a feature of a row is active when its value is positive. With `single`, weights are kept in single precision, as the
+a feature of a row is active when its value is not 0. With `single`, weights are kept in single precision, as the
 kernels keep them, so that states can be compared bit for bit.
 """
 
 import math
+import struct
 from collections.abc import Iterable
 
 import numpy as np
@@ -17,7 +18,7 @@ Weights = dict[int, dict[int, float]]
 
 def active(row: Row) -> Row:
     """Return the features that are on, ascending."""
-    return {f: float(row[f]) for f in sorted(row) if row[f] >= SMALLEST}
+    return {f: float(row[f]) for f in sorted(row) if abs(row[f]) >= SMALLEST}
 
 
 class Prototypes:
@@ -93,8 +94,14 @@ class MMPReference(Prototypes):
 
     Parameters
     ----------
-    loss : {1, 2, 3}
-        What c is: |E|, 1, or |y| (k - |y|), where k is the number of labels known, whichever take part.
+    loss : {1, 2, 3, "avgp"}
+        What c is: |E|, 1, or |y| (k - |y|), where k is the number of labels known, whichever take part. With "avgp" the
+        step is 1 - the average precision, so that c is |E| divided by it.
+    update : {"uniform", "max", "proportional", "random"}
+        The share of each wrong pair in the step: all alike; all to the lowest relevant label and the highest other one;
+        by how far the relevant label is below; by random numbers. See `shares`.
+    seed : int
+        For the random numbers.
     margin : float
         A pair is an error unless the relevant label scores higher by more than this.
     rivals : int or None
@@ -104,10 +111,17 @@ class MMPReference(Prototypes):
     """
 
     def __init__(
-        self, loss: int = 1, candidates: str = "all", margin: float = 0.0, rivals: int | None = None, **options
+        self,
+        loss: int | str = 1,
+        candidates: str = "all",
+        margin: float = 0.0,
+        rivals: int | None = None,
+        update: str = "uniform",
+        seed: int = 0,
+        **options,
     ) -> None:
         super().__init__(candidates=candidates, **options)
-        self.loss, self.margin, self.rivals = loss, margin, rivals
+        self.loss, self.margin, self.rivals, self.update, self.seed = loss, margin, rivals, update, seed
 
     def error_set(self, row: Row, labels: Iterable[int]) -> list[tuple[int, int]]:
         """Return all pairs of a relevant and another label of which the relevant one does not score higher."""
@@ -123,9 +137,54 @@ class MMPReference(Prototypes):
         n_relevant = len(set(labels))
         return {1: len(errors), 2: 1, 3: n_relevant * (self.n_labels - n_relevant)}[self.loss]
 
+    def size(self, row: Row, labels: Iterable[int]) -> float:
+        """Return the loss that the step of a row is as large as."""
+        errors = self.error_set(row, labels)
+        if self.loss != "avgp":
+            return len(errors) / self.divisor(errors, labels)
+        relevant, scores = sorted(set(labels)), self.scores(row)
+        relevant.sort(key=lambda label: -scores[label])
+        precisions = []
+        for place, r in enumerate(relevant, 1):
+            above = sum(pair[0] == r for pair in errors)
+            precisions.append(place / (place + above))
+        return 1 - sum(precisions) / len(relevant)
+
+    def shares(self, row: Row, labels: Iterable[int]) -> dict[tuple[int, int], float]:
+        """Return the share of each wrong pair in the step of a row; they sum to 1."""
+        errors, scores = self.error_set(row, labels), self.scores(row)
+        if self.update == "max":
+            lowest = max({r for r, _ in errors}, key=lambda r: (-scores[r], r))
+            highest = max({s for _, s in errors}, key=lambda s: (scores[s], -s))
+            return {(lowest, highest): 1.0}
+        weights = dict.fromkeys(errors, 1.0)
+        if self.update == "proportional":
+            weights = {(r, s): scores[s] - (scores[r] - self.margin) for r, s in errors}
+        if self.update == "random":
+            weights = {pair: self.random(row, sorted(set(labels)), scores, pair) for pair in errors}
+        if not any(weights.values()):
+            weights = dict.fromkeys(errors, 1.0)
+        return {pair: weight / sum(weights.values()) for pair, weight in weights.items()}
+
+    def random(self, row: Row, relevant: list[int], scores: dict[int, float], pair: tuple[int, int]) -> float:
+        """Return a number between 0 and 1 that depends on the seed, the row, its labels' scores and the pair."""
+        h = self.seed
+        for f in sorted(row):
+            h = mixed(mixed(h ^ f) ^ bits(row[f]))
+        for label in relevant:
+            h = mixed(h ^ bits(scores[label]))
+        return ((mixed(mixed(h ^ pair[0]) ^ pair[1]) >> 11) + 0.5) * 2.0**-53
+
     def amounts(self, row: Row, labels: Iterable[int]) -> dict[int, float]:
         """Return by what multiple of the row each prototype moves: n_r / c, and -n_s / c."""
         errors = self.error_set(row, labels)
+        if errors and (self.update != "uniform" or self.loss == "avgp"):
+            moved: dict[int, float] = {}
+            size = self.size(row, labels)
+            for (r, s), share in self.shares(row, labels).items():
+                moved[r] = moved.get(r, 0.0) + share * size
+                moved[s] = moved.get(s, 0.0) - share * size
+            return moved
         count: dict[int, int] = {}
         for r, s in errors:
             count[r] = count.get(r, 0) + 1
@@ -147,6 +206,19 @@ class MMPReference(Prototypes):
             self.add(label, amount, row)
         self.hold(labels, row)
         return losses
+
+
+def mixed(z: int) -> int:
+    """Return 64 bits scrambled (SplitMix64)."""
+    z = (z + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
+def bits(value: float) -> int:
+    """Return the bits of a double as a number."""
+    return int(struct.unpack("<Q", struct.pack("<d", value))[0])
 
 
 class PerceptronReference(Prototypes):

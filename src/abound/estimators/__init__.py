@@ -11,6 +11,7 @@ from abound.rankers.cascade import CascadeRanker
 from abound.rankers.feature_focus import FeatureFocusRanker
 from abound.rankers.frequency import FrequencyRanker
 from abound.rankers.independent import IndependentRanker
+from abound.rankers.kernel_mmp import KernelMMPRanker
 from abound.rankers.mmp import MMPRanker
 from abound.rankers.perceptron import PerceptronRanker
 from abound.rankers.rocchio import RocchioRanker
@@ -87,6 +88,10 @@ class Frequency(FrequencyRanker, Estimator):
 
 class Independent(IndependentRanker, Estimator):
     __doc__ = IndependentRanker.__doc__
+
+
+class KernelMMP(KernelMMPRanker, Estimator):
+    __doc__ = KernelMMPRanker.__doc__
 
 
 class MMP(MMPRanker, Estimator):

@@ -4,9 +4,10 @@ Crammer and Singer, "A new family of online algorithms for category ranking", SI
 Rows are the three arrays of a CSR matrix.
 """
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t
+from libc.math cimport fabs
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from abound.kernels.batch cimport Batch, scale_of_row
 from abound.kernels.lists cimport FLOAT_MIN
@@ -23,8 +24,20 @@ cdef enum:
     PERCEPTRON = 4
     SUM = 5
     HINGE = 6
+    MMP_AVGP = 7
 
-RULES = {"mmp1": MMP1, "mmp2": MMP2, "mmp3": MMP3, "perceptron": PERCEPTRON, "sum": SUM, "hinge": HINGE}
+cdef double TWO_M53 = 2.0 ** -53           # random bits become a fraction
+
+cdef enum:
+    UNIFORM = 0
+    MAX = 1
+    PROPORTIONAL = 2
+    RANDOM = 3
+
+RULES = {
+    "mmp1": MMP1, "mmp2": MMP2, "mmp3": MMP3, "mmpavgp": MMP_AVGP, "perceptron": PERCEPTRON, "sum": SUM, "hinge": HINGE
+}
+UPDATES = {"uniform": UNIFORM, "max": MAX, "proportional": PROPORTIONAL, "random": RANDOM}
 
 
 cdef class PrototypeSettings:
@@ -35,20 +48,24 @@ cdef class PrototypeSettings:
     `margin`; the hinge may compare more. AdaGrad uses the learning rate `step` and the initial sum of squares
     `step_start`; with a `step` of 0, whole rows are added. If `bias_value` is above 0, every row has one more feature
     of that value. It is feature 0 of the store, and the other features follow it. With `known_only`, a row is not
-    ranked if none of its own features has weights.
+    ranked if none of its own features has weights. `update` is one of UPDATES: how MMP divides a step among the wrong
+    pairs; `seed` is for the random one.
     """
 
-    cdef readonly int rule
+    cdef readonly int rule, update
     cdef readonly bint all_labels, known_only
     cdef readonly double margin, step, step_start, bias_value
     cdef readonly int64_t rivals
+    cdef readonly uint64_t seed
 
     def __init__(self, *, str rule, bint all_labels, double margin=0.0, int64_t rivals=INT64_MAX, double step=0.0,
-                 double step_start=0.0, double bias_value=0.0, bint known_only=False):
+                 double step_start=0.0, double bias_value=0.0, bint known_only=False, str update="uniform",
+                 uint64_t seed=0):
         if bias_value > 0.0 and not all_labels:
             raise ValueError("bias_value needs all_labels: a bias gives every label a score")
         self.rule, self.all_labels, self.margin, self.rivals = RULES[rule], all_labels, margin, rivals
         self.step, self.step_start, self.bias_value, self.known_only = step, step_start, bias_value, known_only
+        self.update, self.seed = UPDATES[update], seed
 
 
 cdef class RowScores:
@@ -66,6 +83,7 @@ cdef class RowScores:
     cdef int64_t key_capacity
     cdef Vote* best
     cdef int64_t best_capacity
+    cdef int64_t n_rivals                   # entries of `best` after find_errors
 
     def __dealloc__(self):
         free(self.score)
@@ -159,7 +177,7 @@ cdef int score_all(Prototypes store, RowScores scores, const int32_t[::1] indice
     if shift and store.n_features:
         vote_all(&store.columns[0], bias_value, scores.score, scores.capacity)
     for p in range(start, stop):
-        if indices[p] + shift < store.n_features and data[p] >= FLOAT_MIN:
+        if indices[p] + shift < store.n_features and fabs(data[p]) >= FLOAT_MIN:
             vote_all(&store.columns[indices[p] + shift], data[p], scores.score, scores.capacity)
     return 0
 
@@ -177,7 +195,7 @@ cdef int score_touched(Prototypes store, RowScores scores, const int32_t[::1] in
     cdef Column* c
     for p in range(start, stop):
         value = data[p]
-        if indices[p] >= store.n_features or value < FLOAT_MIN:
+        if indices[p] >= store.n_features or fabs(value) < FLOAT_MIN:
             continue
         c = &store.columns[indices[p]]
         labels, weights = labels_of(c), weights_of(c)
@@ -210,7 +228,7 @@ cdef bint has_weights(Prototypes store, const int32_t[::1] indices, const double
     """Tell whether any feature of a row has weights."""
     cdef int64_t p
     for p in range(start, stop):
-        if (indices[p] + shift < store.n_features and data[p] >= FLOAT_MIN
+        if (indices[p] + shift < store.n_features and fabs(data[p]) >= FLOAT_MIN
                 and store.columns[indices[p] + shift].length):
             return True
     return False
@@ -330,6 +348,7 @@ cdef int64_t find_errors(RowScores scores, bint all_labels, double margin, int64
         qsort(keys, n, sizeof(double), by_value)
     scores.n_changes = 0
     n_rivals = find_rivals(scores, all_labels, keys[0], rivals, labels, first, last, n_labels)
+    scores.n_rivals = n_rivals
     for i in range(n_rivals):
         score = scores.best[i].score
         low = first_key_above(keys, 1, n, score)  # keys[0] is at most the score
@@ -421,7 +440,7 @@ cdef int find_changes(RowScores scores, PrototypeSettings s, Batch batch, int64_
     """Compute the change of each label from the scores of a row."""
     cdef const int32_t[::1] labels = batch.labels
     cdef int64_t i, n_errors, first = batch.label_indptr[row], last = batch.label_indptr[row + 1]
-    cdef double divisor = 1.0
+    cdef double divisor = 1.0, size
     if s.rule == HINGE:
         if first < last:
             find_violations(scores, s.all_labels, s.margin, s.rivals, labels, first, last, n_known)
@@ -432,13 +451,147 @@ cdef int find_changes(RowScores scores, PrototypeSettings s, Batch batch, int64_
     if s.rule == PERCEPTRON:
         return find_mistakes(scores, s.all_labels, labels, first, last, n_known)
     n_errors = find_errors(scores, s.all_labels, s.margin, s.rivals, labels, first, last, n_known)
+    if n_errors == 0:
+        return 0
+    if s.update != UNIFORM:
+        size = loss_of_row(scores, s.rule, n_errors, last - first, n_known)
+        return divide_step(scores, s, batch, row, size)
     if s.rule == MMP1:
         divisor = <double> n_errors
     elif s.rule == MMP3:
         divisor = <double> ((last - first) * (n_known - (last - first)))
+    elif s.rule == MMP_AVGP:
+        divisor = n_errors / loss_of_row(scores, s.rule, n_errors, last - first, n_known)
     for i in range(scores.n_changes):
         scores.changes[i].amount /= divisor
     return 0
+
+
+cdef double loss_of_row(RowScores scores, int rule, int64_t n_errors, int64_t n, int64_t n_labels) noexcept nogil:
+    """Return the loss of a row with n relevant labels after find_errors: the size of MMP's step."""
+    cdef int64_t i
+    cdef double precision = 0.0
+    if rule == MMP2:
+        return <double> n_errors
+    if rule == MMP3:
+        return n_errors / <double> (n * (n_labels - n))
+    if rule == MMP_AVGP:
+        for i in range(n):                  # n - i relevant labels and tally[i + 1] others have at least the i-th key
+            precision += (n - i) / <double> (n - i + scores.tally[i + 1])
+        return 1.0 - precision / n
+    return 1.0
+
+
+cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
+    """Return a number scrambled (SplitMix64)."""
+    z += <uint64_t> 0x9E3779B97F4A7C15
+    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+cdef inline uint64_t bits_of(double value) noexcept nogil:
+    cdef uint64_t bits
+    memcpy(&bits, &value, sizeof(double))
+    return bits
+
+
+cdef inline double fraction_of(uint64_t h) noexcept nogil:
+    """Return random bits as a number between 0 and 1."""
+    return (<double> (h >> 11) + 0.5) * TWO_M53
+
+
+cdef uint64_t hash_of_row(RowScores scores, uint64_t seed, Batch batch, int64_t row) noexcept nogil:
+    """Return a hash of a row and of the scores of its labels, from which random numbers are drawn.
+
+    So a row draws the same numbers in whatever batch it comes, and others in each pass.
+    """
+    cdef int64_t p
+    cdef uint64_t h = seed
+    for p in range(batch.indptr[row], batch.indptr[row + 1]):
+        h = mixed(h ^ <uint64_t> batch.indices[p])
+        h = mixed(h ^ bits_of(batch.data[p]))
+    for p in range(batch.label_indptr[row], batch.label_indptr[row + 1]):
+        h = mixed(h ^ bits_of(scores.score[batch.labels[p]]))
+    return h
+
+
+cdef int divide_step(RowScores scores, PrototypeSettings s, Batch batch, int64_t row, double size) except -1 nogil:
+    """Replace the changes of a row: divide a step of `size` among its wrong pairs by the settings' update.
+
+    The relevant label of each pair gets the share of the pair, and the other label loses it.
+    """
+    cdef const int32_t[::1] labels = batch.labels
+    cdef int64_t first = batch.label_indptr[row], last = batch.label_indptr[row + 1]
+    cdef int64_t i, p, n = scores.n_rivals, lowest = first, highest = 0
+    cdef double key, share, total = 0.0
+    cdef uint64_t h = hash_of_row(scores, s.seed, batch, row) if s.update == RANDOM else 0
+    scores.n_changes = 0
+    if s.update == MAX:                     # of equals, those that a ranking has last and first
+        for p in range(first, last):
+            if scores.score[labels[p]] <= scores.score[labels[lowest]]:
+                lowest = p
+        for i in range(n):
+            if (scores.best[i].score > scores.best[highest].score
+                    or (scores.best[i].score == scores.best[highest].score
+                        and scores.best[i].label < scores.best[highest].label)):
+                highest = i
+        add_change(scores, labels[lowest], size)
+        add_change(scores, scores.best[highest].label, -size)
+        return 0
+    for i in range(n):
+        add_change(scores, scores.best[i].label, 0.0)
+    for p in range(first, last):
+        key = scores.score[labels[p]] - s.margin
+        add_change(scores, labels[p], 0.0)
+        for i in range(n):
+            if scores.best[i].score < key:
+                continue
+            share = scores.best[i].score - key
+            if s.update == RANDOM:
+                share = fraction_of(mixed(mixed(h ^ <uint64_t> labels[p]) ^ <uint64_t> scores.best[i].label))
+            scores.changes[i].amount -= share
+            scores.changes[scores.n_changes - 1].amount += share
+            total += share
+    return scale_changes(scores, s, labels, first, last, size, total)
+
+
+cdef int scale_changes(RowScores scores, PrototypeSettings s, const int32_t[::1] labels, int64_t first, int64_t last,
+                       double size, double total) except -1 nogil:
+    """Scale shares that sum to `total` to a step of `size`, and drop changes of 0.
+
+    If all shares are 0, because all wrong pairs are ties, each pair gets the same.
+    """
+    cdef int64_t i, p, n = 0
+    if total == 0.0:
+        for p in range(first, last):
+            for i in range(scores.n_rivals):
+                if scores.best[i].score >= scores.score[labels[p]] - s.margin:
+                    scores.changes[i].amount -= 1.0
+                    scores.changes[scores.n_rivals + p - first].amount += 1.0
+                    total += 1.0
+    for i in range(scores.n_changes):
+        if scores.changes[i].amount != 0.0:
+            scores.changes[n] = scores.changes[i]
+            scores.changes[n].amount *= size / total
+            n += 1
+    scores.n_changes = n
+    return 0
+
+
+def row_changes(PrototypeSettings s, const double[::1] values, Batch batch):
+    """Return the labels that the only row of a batch changes and by how much, given the scores of all labels."""
+    cdef RowScores scores = RowScores()
+    cdef int64_t i, n = values.shape[0]
+    scores.ensure(n, batch.label_indptr[1])
+    for i in range(n):
+        scores.score[i] = values[i]
+    scores.n_changes = 0
+    if batch.label_indptr[1]:
+        find_changes(scores, s, batch, 0, n)
+    qsort(scores.changes, scores.n_changes, sizeof(Change), by_label)
+    labels = np.array([scores.changes[i].label for i in range(scores.n_changes)], np.int32)
+    return labels, np.array([scores.changes[i].amount for i in range(scores.n_changes)], np.float64)
 
 
 cdef int apply_changes(Prototypes store, RowScores scores, PrototypeSettings s, Batch batch, int64_t row,
@@ -452,7 +605,7 @@ cdef int apply_changes(Prototypes store, RowScores scores, PrototypeSettings s, 
     if shift:
         store.apply(0, s.bias_value, scores.changes, scores.n_changes, &step, n_known)
     for p in range(batch.indptr[row], batch.indptr[row + 1]):
-        if batch.data[p] >= FLOAT_MIN:
+        if fabs(batch.data[p]) >= FLOAT_MIN:
             store.apply(batch.indices[p] + shift, batch.data[p], scores.changes, scores.n_changes, &step, n_known)
     return 0
 
@@ -476,7 +629,7 @@ def prototypes_learn(Prototypes store, RowScores scores, PrototypeSettings s, Ba
             first, last = batch.label_indptr[row], batch.label_indptr[row + 1]
             if last > first and labels[last - 1] >= n_known:
                 n_known = labels[last - 1] + 1
-            if first == last and (s.rule <= MMP3 or (s.rule == HINGE and not rejects)):
+            if first == last and (s.rule <= MMP3 or s.rule == MMP_AVGP or (s.rule == HINGE and not rejects)):
                 continue
             scores.ensure(n_labels, last - first)
             scores.n_changes = 0
@@ -521,7 +674,7 @@ def prototypes_explain(Prototypes store, const int32_t[::1] indices, const doubl
         prior = bias_value * weight_for(&store.columns[0], label)
     positions, votes = [], []
     for p in range(indices.shape[0]):
-        if indices[p] + shift >= store.n_features or data[p] < FLOAT_MIN:
+        if indices[p] + shift >= store.n_features or fabs(data[p]) < FLOAT_MIN:
             continue
         weight = weight_for(&store.columns[indices[p] + shift], label)
         if weight != 0.0:

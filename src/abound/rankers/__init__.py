@@ -10,6 +10,7 @@ _KINDS = {
     "feature-focus": ("abound.rankers.feature_focus", "FeatureFocusRanker"),
     "frequency": ("abound.rankers.frequency", "FrequencyRanker"),
     "independent": ("abound.rankers.independent", "IndependentRanker"),
+    "kernel-mmp": ("abound.rankers.kernel_mmp", "KernelMMPRanker"),
     "mmp": ("abound.rankers.mmp", "MMPRanker"),
     "perceptron": ("abound.rankers.perceptron", "PerceptronRanker"),
     "rocchio": ("abound.rankers.rocchio", "RocchioRanker"),

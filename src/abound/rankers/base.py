@@ -45,13 +45,15 @@ class Ranker(Predicting):
 
     A subclass defines its components; labels, validation, training, merging and saving are here. `abound.estimators`
     adds the scikit-learn interface. Rows may be dense or sparse. A column with negative values is learned as two
-    features, its positive and its negative part. Labels are one name per row, a list of names per row, or an indicator
-    matrix. New labels and columns may appear in any call of `partial_fit`.
+    features, its positive and its negative part, unless a subclass sets `splits_signs` to False. Labels are one name
+    per row, a list of names per row, or an indicator matrix. New labels and columns may appear in any call of
+    `partial_fit`.
     """
 
     feature_names_in_: NDArray[np.object_]
     learns_wrong: ClassVar[bool] = False  # whether it can learn from wrong labels
     takes_fractions: ClassVar[bool] = False  # whether its components scale the update of a row by its weight
+    splits_signs: bool = True  # whether a column with negative values is learned as two features
     class_weight: Literal["balanced"] | None = None
     passes_: int | None = None  # passes of `fit` over the rows
     has_signs_: bool = False  # whether a negative value was learned; see `abound.rankers.signs`
@@ -324,10 +326,12 @@ class Ranker(Predicting):
             has_negative = bool(rows.data.min(initial=0.0) < 0)
         if learn:
             self.n_features_in_ = max(self.n_features_in_, X.shape[1])
-            self.has_signs_ = self.has_signs_ or has_negative
+            self.has_signs_ = self.has_signs_ or (has_negative and self.splits_signs)
         if self.has_signs_:
             return split_signs(rows)
-        return without_negative(rows) if has_negative else rows  # a part of a column that was never learned is unknown
+        if has_negative and self.splits_signs:
+            return without_negative(rows)  # a part of a column that was never learned is unknown
+        return rows
 
     # -- ranking -----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """MMP category ranking: prototypes that are updated until every relevant label ranks above every other."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,23 @@ from abound.rankers.validation import LARGEST_VALUE, UNLIMITED, check_number, ch
 from abound.rankers.weighting import check_class_weight
 from abound.training.source import RowSource
 
+LOSSES = (1, 2, 3, "avgp")
+UPDATE_NAMES = ("uniform", "max", "proportional", "random")
+SIGNS = ("split", "linear")
+
+
+def check_loss_and_update(loss: Any, update: Any) -> None:
+    """Raise if a loss of MMP or its update is invalid."""
+    if isinstance(loss, bool | float) or loss not in LOSSES:
+        raise ValueError(f"loss must be 1, 2, 3 or 'avgp', got {loss!r}")
+    if update not in UPDATE_NAMES:
+        raise ValueError(f"update must be one of {', '.join(map(repr, UPDATE_NAMES))}, got {update!r}")
+
+
+def seed_of(random_state: int | None) -> int:
+    """Return the seed of the random update."""
+    return int(np.random.default_rng(random_state).integers(2**63))
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MMPRanker(PrototypeRanker):
@@ -24,9 +41,14 @@ class MMPRanker(PrototypeRanker):
 
     Parameters
     ----------
-    loss : {1, 2, 3}
-        The divisor of a row's update. 1: the number of wrong pairs, which aims at perfect rankings; 2: no divisor,
-        which aims at few wrong pairs; 3: the number of all pairs, which aims at a small share of wrong pairs.
+    loss : {1, 2, 3, "avgp"}
+        The size of a row's update, if any pair is wrong. 1: always 1, which aims at perfect rankings; 2: the number of
+        wrong pairs; 3: their share in all pairs; "avgp": 1 - the average precision of the row's ranking. A wrong pair
+        counts as such in the average precision, too: ties are errors.
+    update : {"uniform", "max", "proportional", "random"}
+        How an update is divided among the wrong pairs. "uniform", the paper's: equally. "max": the lowest relevant
+        label and the highest other one get all. "proportional": by the differences of the scores (equally, if all are
+        0). "random": by random numbers between 0 and 1.
     margin : float
         A relevant label must beat the others by more than this; 0 is the paper's.
     rivals : int or None
@@ -36,7 +58,7 @@ class MMPRanker(PrototypeRanker):
         The maximum number of passes of `fit` over the rows; from the second pass on, in random order.
     averaged : bool
         Whether `fit` averages the weights over the rows of its last pass. Rows learned later are added to the average
-        at full step.
+        at full step. `KernelMMP` also has voted prediction.
     candidates : {"all", "touched"}
         "all" scores every known label, as in the paper. "touched" leaves out labels without a weight on any feature of
         the row, unless they are relevant, and scales to many labels.
@@ -44,9 +66,12 @@ class MMPRanker(PrototypeRanker):
         A share of the rows that `fit` holds out; it stops when another pass ranks them no better and keeps the best
         weights. None learns all rows in all passes.
     random_state : int or None
-        The seed of the order of later passes, and of the choice of held-out rows.
+        The seed of the order of later passes, of the choice of held-out rows, and of `update="random"`.
     class_weight : None or "balanced"
         "balanced" weights the rows of `fit` so that every label counts the same; each row must have one label.
+    negative_values : {"split", "linear"}
+        "split" learns a column with negative values as two features, its positive and its negative part. "linear"
+        multiplies them with the weight, as in the paper. Once a column has been split, it stays so.
 
     Attributes
     ----------
@@ -57,7 +82,8 @@ class MMPRanker(PrototypeRanker):
 
     References
     ----------
-    K. Crammer, Y. Singer, "A new family of online algorithms for category ranking", SIGIR 2002.
+    K. Crammer, Y. Singer, "A new family of online algorithms for category ranking", SIGIR 2002. The updates are of its
+    journal version, "A family of additive online algorithms for category ranking", JMLR 3 (2003).
 
     Examples
     --------
@@ -70,7 +96,7 @@ class MMPRanker(PrototypeRanker):
     kind = "mmp"
     takes_fractions = True
 
-    loss: Literal[1, 2, 3] = 1
+    loss: Literal[1, 2, 3, "avgp"] = 1
     margin: float = 1.0
     rivals: int | None = 5
     passes: int = 3
@@ -79,12 +105,20 @@ class MMPRanker(PrototypeRanker):
     early_stopping: float | None = None
     random_state: int | None = 0
     class_weight: Literal["balanced"] | None = None
+    update: Literal["uniform", "max", "proportional", "random"] = "uniform"
+    negative_values: Literal["split", "linear"] = "split"
+
+    @property
+    def splits_signs(self) -> bool:  # type: ignore[override]
+        """Whether a column with negative values is learned as two features."""
+        return self.negative_values == "split"
 
     def check_params(self) -> None:
         """Raise on an invalid parameter."""
         self.check_candidates()
-        if isinstance(self.loss, bool | float) or self.loss not in (1, 2, 3):
-            raise ValueError(f"loss must be 1, 2 or 3, got {self.loss!r}")
+        check_loss_and_update(self.loss, self.update)
+        if self.negative_values not in SIGNS:
+            raise ValueError(f"negative_values must be 'split' or 'linear', got {self.negative_values!r}")
         check_number("margin", self.margin, 0.0, LARGEST_VALUE)
         if self.rivals is not None:
             check_whole("rivals", self.rivals, 1)
@@ -97,7 +131,12 @@ class MMPRanker(PrototypeRanker):
         """Return the settings of the kernels."""
         rivals = UNLIMITED if self.rivals is None else self.rivals
         return PrototypeSettings(
-            rule=f"mmp{self.loss}", all_labels=self.candidates == "all", margin=self.margin, rivals=rivals
+            rule=f"mmp{self.loss}",
+            all_labels=self.candidates == "all",
+            margin=self.margin,
+            rivals=rivals,
+            update=self.update,
+            seed=seed_of(self.random_state) if self.update == "random" else 0,
         )
 
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
