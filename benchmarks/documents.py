@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 from sklearn.model_selection import train_test_split
 
+from benchmarks.locked import files as locked
+
 MOST_HELD = 10_000  # held-out rows of a development split
 ORDERS = ("recipe", "filed", "reversed", "by-label", "shuffled")
 
@@ -141,7 +143,7 @@ def shuffled(rows: Iterable[Row]) -> Rows:
     return sorted(rows, key=lambda row: (hashlib.md5(row[0].encode(), usedforsecurity=False).digest(), row))
 
 
-def _every_tenth(rows: Iterable[tuple[str, list[str]]], n_train: int | None = None, n_test: int | None = None) -> Parts:
+def every_tenth(rows: Iterable[tuple[str, list[str]]], n_train: int | None = None, n_test: int | None = None) -> Parts:
     """Hold out every tenth of the shuffled rows; equal texts become one row with all their labels."""
     merged: dict[str, dict[str, None]] = {}
     places: dict[str, int] = {}
@@ -160,7 +162,7 @@ def _gutenberg(n_train: int | None = None, n_test: int | None = None) -> Parts:
         for book in json_lines("gutenberg-lcsh/gutenberg.jsonl.xz")
         if book["lcsh"]
     )
-    return _every_tenth(rows, n_train, n_test)
+    return every_tenth(rows, n_train, n_test)
 
 
 def _wordnet() -> Parts:
@@ -170,7 +172,7 @@ def _wordnet() -> Parts:
         for synset in json_lines("wordnet-hypernym/wordnet31.jsonl.xz")
         if synset["hyper"]
     )
-    return _every_tenth(rows)
+    return every_tenth(rows)
 
 
 def _wordnet_names() -> dict[str, list[str]]:
@@ -219,9 +221,19 @@ def _ohsumed() -> Parts:
     return shuffled(train), test
 
 
+def _locked(name: str) -> Source:
+    """Return a data set of the final comparison, which `python -m benchmarks.locked fetch` extracts."""
+
+    def parts() -> Parts:
+        train, test = ([Row(*row) for row in locked.read(name, part)] for part in ("train", "test"))
+        return train, test
+
+    return Source(parts, every_nth_row)
+
+
 SOURCES: dict[str, Source] = {
     "20news": Source(_newsgroups, last_of_each_label),
-    "debian-depends": Source(lambda: _every_tenth(_packages("depends")), every_nth_row),
+    "debian-depends": Source(lambda: every_tenth(_packages("depends")), every_nth_row),
     "debian-tags": Source(_debian_tags, last_rows),
     "finna-100k": _finna_source("en", 100_000, 10_000),
     "finna-10k": _finna_source("en", 10_000, 2_000),
@@ -230,6 +242,7 @@ SOURCES: dict[str, Source] = {
     "finna-fi-100k": _finna_source("fi", 100_000, 10_000),
     "gutenberg-5k": Source(lambda: _gutenberg(5_000, 1_000), every_nth_row),
     "gutenberg-lcsh": Source(_gutenberg, every_nth_row),
+    **{name: _locked(name) for name in locked.NAMES},  # for the final comparison: choose nothing on them
     "ohsumed23": Source(_ohsumed, every_nth_row),
     "reuters-90": Source(_reuters_90, last_rows),
     "wordnet-hypernym": Source(_wordnet, every_nth_row, _wordnet_names),
