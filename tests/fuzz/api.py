@@ -80,6 +80,7 @@ ORDINAL = {
         "kernel": ("linear", "rbf", "poly"),
         "budget": (None, 2),
         "average": (False, True),
+        "voting": (False, True),
         "ranks": (None, [0, 1, 2, 3]),
     },
     abound.WidrowHoff: {"rate": (0.0, 0.1), "intercept": (True, False), "ranks": (None, [0, 1, 2, 3])},

@@ -16,7 +16,7 @@ from abound.ordinal import KINDS, ordinal_class
 
 ONE_SCORE = "the decision function is one score a row, to be held against thresholds_, not one a class"
 EXPECTED_FAILURES = {"PRank": {"check_classifiers_train": ONE_SCORE, "check_classifiers_classes": ONE_SCORE}}
-LEARNERS = [ordinal_class(kind)() for kind in KINDS] + [PRank(kernel="poly", budget=150)]
+LEARNERS = [ordinal_class(kind)() for kind in KINDS] + [PRank(kernel="poly", budget=150), PRank(voting=True)]
 
 
 @parametrize_with_checks(

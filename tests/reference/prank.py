@@ -18,6 +18,7 @@ class PRankOracle:
         self.n = 0
         self.n_updates = 0
         self.low, self.high = math.inf, -math.inf  # of the scores seen so far
+        self.past = []  # the score function and the thresholds after each row
 
     @property
     def k(self):
@@ -55,6 +56,20 @@ class PRankOracle:
         for f, weight in self.w.items():
             self.w_sum[f] = self.w_sum.get(f, 0.0) + weight
         self.b_sum = [total + b for total, b in zip(self.b_sum, self.b, strict=True)]
+        self.past.append((self.frozen(), list(self.b)))
+
+    def frozen(self):
+        """Return the score function of this moment."""
+        w = dict(self.w)
+        return lambda x: sum_in_order(w.get(f, 0.0) * v for f, v in sorted(x.items()))
+
+    def vote(self, x):
+        """Return the lower median of the ranks that the hypotheses after each row predict."""
+        ranks = []
+        for score, thresholds in self.past:
+            s = score(x)
+            ranks.append(next((r for r, b in enumerate(thresholds, 1) if s < b), self.k))
+        return sorted(ranks)[(len(ranks) - 1) // 2]
 
     def mean(self):
         """Return the means of w and b over the hypotheses after each row."""
@@ -71,9 +86,13 @@ class PRankOracle:
         """
         if 1 < r <= self.k:
             at, value, total = r - 2, self.b[r - 2], self.b_sum[r - 2]
+            for _, thresholds in self.past:
+                thresholds.insert(at, thresholds[at])
         else:
             at, value = (0, self.beyond_low()) if r == 1 else (len(self.b), self.beyond_high())
             total = self.n * value
+            for _, thresholds in self.past:
+                thresholds.insert(at, value)
         self.b.insert(at, value)
         self.b_sum.insert(at, total)
 
@@ -94,6 +113,10 @@ class KernelPRankOracle(PRankOracle):
 
     def score(self, x):
         return sum_in_order(step * self.kernel(z, x) for z, step, _ in self.support)
+
+    def frozen(self):
+        support = list(self.support)
+        return lambda x: sum_in_order(step * self.kernel(z, x) for z, step, _ in support)
 
     def mean_score(self, x):
         """Score by the mean over all hypotheses, of what is still supported."""
