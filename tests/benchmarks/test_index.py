@@ -54,7 +54,8 @@ def test_the_paper_freezes_on_a_drifting_stream_and_a_horizon_does_not():
 
 @pytest.mark.data
 def test_the_kernel_costs_little_more_than_a_bare_loop(data_folder):
-    assert index.bare("finna-10k", rounds=10)["ratio"] < 20  # the other worker may take the cache
+    # It is 1.7 on a quiet machine. The lowest of three, because another process may take the cache.
+    assert min(index.bare("finna-10k", rounds=10)["ratio"] for _ in range(3)) < 4
 
 
 @pytest.mark.data

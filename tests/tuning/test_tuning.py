@@ -129,6 +129,15 @@ def test_the_best_is_chosen_among_the_largest_trials_or_by_its_gain():
     assert runner.best(seconds=2.0) == Setting()  # and not what there is no time for
 
 
+def test_a_gain_on_few_rows_that_is_gone_on_more_does_not_count():
+    runner = make_runner(make_rows(100))
+    trial, a = trials_module.Trial, Setting({"passes": 2})
+    runner.trials += [trial(Setting(), 10, 0.3, 1), trial(Setting(), 30, 0.4, 1), trial(a, 10, 0.5, 1)]
+    assert runner.best() == a
+    runner.trials += [trial(a, 30, 0.39, 1)]
+    assert runner.best() == Setting()
+
+
 def test_rows_that_cannot_be_measured_are_told():
     with pytest.raises(ValueError, match="no held-out row has a label"):
         tune(make_rows(100), Rows(["a"], [[]]), seconds=1)

@@ -149,12 +149,14 @@ class TrialRunner:
         """Return the best setting of the largest trials; of equal ones, the first.
 
         If there was no time for largest trials, return the setting with the largest gain over the defaults on the same
-        number of rows. Settings that would need more than `seconds` to learn all rows are left out.
+        number of rows; of a setting, the trial on most rows counts. Settings that would need more than `seconds` to
+        learn all rows are left out.
         """
         defaults = {trial.n_rows: trial.value for trial in self.trials if trial.setting == Setting()}
         known = [trial for trial in self.trials if self.expected_seconds(trial.setting, self.n_all) <= seconds]
         largest = [trial for trial in known if trial.n_rows == self.n_rows]
-        compared = largest if len(largest) > 1 else [trial for trial in known if trial.n_rows in defaults]
+        most = {trial.setting.words(): trial for trial in sorted(known, key=lambda trial: trial.n_rows)}
+        compared = largest if len(largest) > 1 else [trial for trial in most.values() if trial.n_rows in defaults]
         gains = [(trial.value - defaults.get(trial.n_rows, 0.0), trial.setting) for trial in compared]
         return max(gains, key=lambda gain: gain[0])[1] if gains else Setting()
 
