@@ -18,6 +18,7 @@ from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
 from benchmarks.papers.feature_focus import tables as feature_focus_tables
+from benchmarks.papers.svm_map import tables as svm_map_tables
 from benchmarks.peers import tables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -180,58 +181,24 @@ def calibration_table(table: Callable[[dict[str, Any]], list[str]]) -> list[str]
     return [*table(result), "", f"{result['machine']}, shared with others."]
 
 
+def svm_map(part: str) -> list[str]:
+    return svm_map_tables.PARTS[part](read("svm-map-paper"))
+
+
 def queries() -> list[str]:
-    letor, trec, growth = (read(f"svm-map-{name}") for name in ("letor", "trec", "growth"))
-    whole = trec["all runs"]
-    lines = [
-        f"| MAP (wins / losses of SVM-map, p) | letor-agg, {letor['queries']:,} queries "
-        f"| trec-web-2012, {trec['trials']} trials |",
-        "|---|---|---|",
-        f"| SVM-map | {letor['SVM-map']:.3f} | {whole['SVM-map']:.3f} |",
-    ]
-
-    def cell(result: dict[str, Any], name: str) -> str:
-        row = result["against"][name]
-        return f"{row['MAP']:.3f} ({row['wins']} / {row['losses']}, {row['p']:.2g})"
-
-    names = [name for name in letor["against"] if not name.startswith("ranker")]
-    lines += [f"| {name} | {cell(letor, name)} | {cell(whole, name)} |" for name in names]
-    singles = [
-        max((n for n in r["against"] if n not in names), key=lambda n, r=r: r["against"][n]["MAP"])
-        for r in (letor, whole)
-    ]
-    lines.append(f"| best single ranking | {cell(letor, singles[0])} | {cell(whole, singles[1])} |")
-    first, last, learner = growth["sizes"][0], growth["sizes"][-1], letor["learners"]["SVM-map"]
+    growth = read("svm-map-growth")
+    first, last = growth["sizes"][0], growth["sizes"][-1]
     return [
-        *lines,
+        *svm_map("methods"),
         "",
-        " ".join(
-            compared(name, result, other)
-            for name, result in (("letor-agg", letor), ("trec-web-2012", whole))
-            for other in ("SVM-roc", "reciprocal rank fusion")
-        ),
+        *svm_map("setting"),
         "",
-        f"Five folds of letor-agg with {letor['bits']:,} bits and five values of C take {learner['seconds']:.0f} s on "
-        f"two threads of a busy machine. On one thread, one fit of {first['queries']} queries takes "
-        f"{first['seconds']:.2f} s, and one of {last['queries']:,} queries {last['seconds']:.2f} s, "
-        f"{last['kernel_share']:.0%} of it in the kernel. {growth['machine']}.",
+        f"On one thread, one fit of {first['queries']} queries of letor-agg takes {first['seconds']:.2f} s, and one of "
+        f"{last['queries']:,} queries {last['seconds']:.2f} s, {last['kernel_share']:.0%} of it in the kernel. "
+        f"{growth['machine']}.",
         "",
         *beside_trees(),
     ]
-
-
-def compared(name: str, result: dict[str, Any], other: str) -> str:
-    """Describe how SVM-map and another system compare: whose mean is higher, who wins more queries, significance."""
-    row = result["against"][other]
-    higher = "SVM-map" if result["SVM-map"] > row["MAP"] else other
-    more = "SVM-map" if row["wins"] > row["losses"] else other
-    significance = "significantly" if row["p"] < 0.05 else "not significantly"
-    difference = abs(result["SVM-map"] - row["MAP"])
-    rest = "it is" if more == higher else f"{more} is"
-    return (
-        f"SVM-map and {other} on {name}: the mean of {higher} is higher by {difference:.4f}, and {rest} better on more "
-        f"queries, {significance} so (p = {row['p']:.2g})."
-    )
 
 
 def beside_trees() -> list[str]:
@@ -283,6 +250,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "peers-short": peers_short,
     "queries": queries,
     "sizing": sizing.section,
+    **{f"svm-map-{name}": functools.partial(svm_map, name) for name in svm_map_tables.PARTS},
     "texts": texts,
 }
 

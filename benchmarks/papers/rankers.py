@@ -20,21 +20,32 @@ class Learner:
 
     loss: str
     grid: tuple[float, ...]
+    patience: int | None = None  # go up the grid until so many values in a row are worse on the validation queries
     per_query: str | None = None
     class_weight: str | None = None
     pooled: bool = False  # one classification problem over all documents, as in a conventional SVM
+    tol: float = 1e-3
 
 
-RANKING_GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
-ACCURACY_GRID = (1.0, 10.0, 100.0, 1000.0, 10_000.0)  # divided by the number of documents, this is the usual C
+# From a weight so small that a smaller one ranks the same, up to where the rounds take too long.
+RANKING_GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+RANKING_PATIENCE = 2
+ACCURACY_GRID = tuple(10.0**power for power in range(-2, 6))  # divided by the number of documents, this is the usual C
+ACCURACY_PATIENCE, ACCURACY_TOL = 2, 0.01  # a smaller gap takes up to 20 times as long, and ranks no better
 MOST_ROUNDS = 10_000
 LEARNERS = {
-    "SVM-map": Learner("map", RANKING_GRID),
-    "SVM-roc": Learner("roc", RANKING_GRID),
-    "SVM-acc": Learner("accuracy", ACCURACY_GRID, pooled=True),
-    "SVM-acc2": Learner("accuracy", ACCURACY_GRID, pooled=True, class_weight="balanced"),
-    "SVM-acc3": Learner("accuracy", ACCURACY_GRID, pooled=True, per_query="percentile"),
-    "SVM-acc4": Learner("accuracy", ACCURACY_GRID, pooled=True, per_query="minmax"),
+    "SVM-map": Learner("map", RANKING_GRID, RANKING_PATIENCE),
+    "SVM-roc": Learner("roc", RANKING_GRID, RANKING_PATIENCE),
+    "SVM-acc": Learner("accuracy", ACCURACY_GRID, ACCURACY_PATIENCE, tol=ACCURACY_TOL, pooled=True),
+    "SVM-acc2": Learner(
+        "accuracy", ACCURACY_GRID, ACCURACY_PATIENCE, tol=ACCURACY_TOL, pooled=True, class_weight="balanced"
+    ),
+    "SVM-acc3": Learner(
+        "accuracy", ACCURACY_GRID, ACCURACY_PATIENCE, tol=ACCURACY_TOL, pooled=True, per_query="percentile"
+    ),
+    "SVM-acc4": Learner(
+        "accuracy", ACCURACY_GRID, ACCURACY_PATIENCE, tol=ACCURACY_TOL, pooled=True, per_query="minmax"
+    ),
 }
 
 
@@ -45,6 +56,7 @@ class Outcome:
     scores: Any
     C: float
     validation: float
+    tried: list[float]
     gaps: list[float]
     rounds: list[int]
     seconds: list[float]
@@ -82,17 +94,21 @@ def run_learner(
     models = []
     for C in learner.grid:
         model = SVMMap(
-            C=C, loss=learner.loss, class_weight=learner.class_weight, max_rounds=MOST_ROUNDS, n_jobs=threads
+            C, learner.tol, learner.loss, class_weight=learner.class_weight, max_rounds=MOST_ROUNDS, n_jobs=threads
         )
         model.fit(X, known.y, None if learner.pooled else known.qid)
         scores = np.where(valid.retrieved, model.decision_function(X_valid), np.nan)
         models.append((mean(average_precisions(valid, scores)), model))
+        maps = [found for found, _ in models]
+        if learner.patience is not None and maps[::-1].index(max(maps)) >= learner.patience:
+            break
     best, model = max(models, key=lambda pair: pair[0])
     certificates = [fitted.certificate_ for _, fitted in models]
     return Outcome(
         np.where(test.retrieved, model.decision_function(X_test), np.nan),
         float(model.C),
         best,
+        [float(fitted.C) for _, fitted in models],
         [c.relative_gap for c in certificates],
         [c.rounds for c in certificates],
         [c.seconds for c in certificates],

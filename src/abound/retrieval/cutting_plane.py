@@ -6,16 +6,18 @@ per plane. Its value is a lower bound of the optimum, and the objective at any w
 
 With few planes, the minimum is far from the optimum, and tangents there say little about the risk near the optimum. So
 the next tangent is taken on the line from the best w so far to that minimum; both bounds hold at any point.
+
+`minimize_n_slack` is Algorithm 1 of Yue et al. (2007) as printed: one slack per query, and one constraint at a time.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from abound.retrieval.quadratic import solve_simplex_qp
+from abound.retrieval.quadratic import ACCURACY, solve_grouped_qp, solve_simplex_qp
 
 Floats = NDArray[np.float64]
 # The tangent of the risk at w: (loss, g), where the risk is at least loss - w . g, with equality at w.
@@ -40,12 +42,15 @@ class Certificate:
         The number of searches for the most violated rankings.
     seconds : float
         The total time.
+    constraints : int or None
+        The number of constraints in the working sets of Algorithm 1; None if another solver was used.
     """
 
     primal: float
     dual: float
     rounds: int
     seconds: float
+    constraints: int | None = None
 
     @property
     def gap(self) -> float:
@@ -120,3 +125,77 @@ def minimize(tangent: Tangent, n_features: int, C: float, tol: float, max_rounds
         w = best + STEP * (w - best)
         planes.drop_idle()
     return best, Certificate(primal, dual, rounds, time.perf_counter() - begin)
+
+
+class _WorkingSets:
+    """The constraints of Algorithm 1: a loss, a difference of Psi, and a query for each."""
+
+    def __init__(self, n_features: int) -> None:
+        self.losses = np.zeros(0)
+        self.slopes = np.zeros((0, n_features))
+        self.queries = np.zeros(0, np.int64)
+        self._shares = np.zeros(0)
+
+    def add(self, query: int, loss: float, slope: Floats) -> None:
+        self.losses = np.append(self.losses, loss)
+        self.slopes = np.vstack([self.slopes, slope])
+        self.queries = np.append(self.queries, query)
+        self._shares = np.append(self._shares, 1.0)  # the new constraint takes part in the next program
+
+    def slack(self, query: int, w: Floats) -> float:
+        """Return the largest violation of a constraint of the query, at least 0."""
+        mine = self.queries == query
+        return float(np.max(self.losses[mine] - self.slopes[mine] @ w, initial=0.0))
+
+    def solve(self, cap: float) -> tuple[Floats, float]:
+        """Return the w that is optimal for all constraints, and the value of the dual program there.
+
+        Few constraints have a share of the solution. So a program of those that had one is solved, and constraints
+        that its solution violates are added until there are none: the result is that of the program of all.
+        """
+        active = self._shares > IDLE_WEIGHT
+        while True:
+            slopes, losses, queries = self.slopes[active], self.losses[active], self.queries[active]
+            shares = np.maximum(solve_grouped_qp(cap * (slopes @ slopes.T), losses, queries), 0.0)
+            shares /= np.maximum(1.0, np.bincount(queries, shares))[queries]
+            w = cap * (shares @ slopes)
+            violations = self.losses - self.slopes @ w
+            slacks = np.zeros(int(self.queries.max()) + 1)
+            np.maximum.at(slacks, queries, violations[active])
+            missing = ~active & (violations > slacks[self.queries] + ACCURACY)
+            if not missing.any():
+                self._shares = np.zeros(len(self.losses))
+                self._shares[active] = shares
+                return w, cap * float(shares @ losses) - 0.5 * float(w @ w)
+            active |= missing
+
+
+def minimize_n_slack(
+    tangents: Sequence[Tangent], n_features: int, C: float, epsilon: float, max_rounds: int
+) -> tuple[Floats, Certificate]:
+    """Minimise 1/2 |w|^2 + C / n times the sum of the slacks, until no ranking violates by more than `epsilon`.
+
+    Algorithm 1: visit the queries in turn. If the most violated ranking of a query violates by more than its slack
+    and epsilon, add it to the query's working set, and solve the program of all working sets. End after a round
+    that adds nothing. The gap is then at most C times epsilon.
+
+    Returns
+    -------
+    w : ndarray of shape (n_features,)
+    certificate : Certificate
+        `rounds` counts visits of all queries.
+    """
+    begin = time.perf_counter()
+    sets, w, dual, cap = _WorkingSets(n_features), np.zeros(n_features), 0.0, C / max(len(tangents), 1)
+    rounds, changed = 0, True
+    while changed and rounds < max_rounds:
+        rounds, changed = rounds + 1, False
+        for query, tangent in enumerate(tangents):
+            loss, slope = tangent(w)
+            if loss - float(w @ slope) > sets.slack(query, w) + epsilon:
+                sets.add(query, loss, slope)
+                w, dual = sets.solve(cap)
+                changed = True
+    hinges = [loss - float(w @ slope) for loss, slope in (tangent(w) for tangent in tangents)]
+    primal = 0.5 * float(w @ w) + cap * sum(max(0.0, hinge) for hinge in hinges)
+    return w, Certificate(primal, min(dual, primal), rounds, time.perf_counter() - begin, len(sets.losses))

@@ -1,4 +1,4 @@
-"""The quadratic program of the cutting plane, solved by daqp."""
+"""The quadratic programs of the cutting planes, solved by daqp."""
 
 from typing import Any
 
@@ -25,13 +25,26 @@ def solve_simplex_qp(P: NDArray[np.float64], gain: NDArray[np.float64]) -> NDArr
     >>> solve_simplex_qp(np.eye(2), np.array([3.0, 0.0])).tolist()
     [1.0, 0.0]
     """
+    return solve_grouped_qp(P, gain, np.zeros(len(gain), np.int64))
+
+
+def solve_grouped_qp(
+    P: NDArray[np.float64], gain: NDArray[np.float64], groups: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the x >= 0 that maximises gain . x - 1/2 x' P x, where x sums to at most 1 in each group.
+
+    Examples
+    --------
+    >>> solve_grouped_qp(np.eye(3), np.array([3.0, 0.0, 0.5]), np.array([7, 7, 8])).tolist()
+    [1.0, 0.0, 0.5]
+    """
     n = len(gain)
-    # The first n bounds are those of x, the last is that of its sum.
-    upper, lower = np.append(np.full(n, NO_BOUND), 1.0), np.append(np.zeros(n), -NO_BOUND)
-    kinds = np.zeros(n + 1, np.int32)
-    x, _, flag, _ = _solver().solve(
-        np.ascontiguousarray(P), -gain, np.ones((1, n)), upper, lower, kinds, primal_tol=ACCURACY
-    )
+    members = (np.unique(groups)[:, None] == groups[None, :]).astype(np.float64)
+    # The first n bounds are those of x, the others are those of the sums.
+    upper = np.append(np.full(n, NO_BOUND), np.ones(len(members)))
+    lower = np.append(np.zeros(n), np.full(len(members), -NO_BOUND))
+    kinds = np.zeros(len(upper), np.int32)
+    x, _, flag, _ = _solver().solve(np.ascontiguousarray(P), -gain, members, upper, lower, kinds, primal_tol=ACCURACY)
     if flag <= 0:
         raise ValueError(
             f"the quadratic program of {n} planes was not solved (daqp ended with {flag}): values of X and C are too "

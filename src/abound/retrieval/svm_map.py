@@ -14,12 +14,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from abound.errors import DamagedModel
 from abound.matrices import check_sparse, check_width
 from abound.metrics import evaluate_queries
-from abound.retrieval.cutting_plane import Certificate, Floats, minimize
+from abound.retrieval.cutting_plane import Certificate, Floats, minimize, minimize_n_slack
 from abound.retrieval.design import ThermometerTable, make_block
 from abound.retrieval.queries import group_queries
 from abound.retrieval.tangents import LOSSES, Tangents
 from abound.store import Model, Stored, state_hash
 from abound.store.model import column_names
+
+SOLVERS = ("one-slack", "n-slack")
+ROUNDING = 1e-6  # of the objective: what the solver of the programs may add to the gap of Algorithm 1
 
 
 class RankedQuery(NamedTuple):
@@ -43,7 +46,9 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     C : float
         The weight of the loss relative to the regularisation.
     tol : float
-        Stop when the gap between objective and lower bound is at most this share of the objective.
+        Stop when the gap between objective and lower bound is at most this share of the objective. With
+        solver="n-slack": stop when no ranking violates its constraint by more than this; it is epsilon of the paper,
+        and the gap is then at most C times it.
     loss : {"map", "roc", "accuracy"}
         1 - average precision, 1 - ROC area, or the share of documents on the wrong side of a threshold, which is the
         ordinary SVM. Only "accuracy" has an intercept. Accuracy is averaged over queries, too; without qid, it is
@@ -52,17 +57,20 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         The smallest grade of a relevant document.
     class_weight : None or "balanced"
         With loss="accuracy": whether relevant documents are weighted by the ratio of irrelevant to relevant ones.
+    solver : {"one-slack", "n-slack"}
+        How the objective is minimised: with one averaged cutting plane per round, or with Algorithm 1 of the paper,
+        which has a working set of rankings per query and is slower.
     max_rounds : int
         The maximum number of rounds, whatever the gap.
     n_jobs : int, optional
-        The number of threads, as in joblib. The result does not depend on it.
+        The number of threads, as in joblib. The result does not depend on it. Algorithm 1 uses one.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
     intercept_ : float
     certificate_ : Certificate
-        primal, dual, gap, rounds and seconds.
+        primal, dual, gap, rounds, seconds, and the number of constraints of Algorithm 1.
     n_queries_ : int
         Queries that have a relevant and an irrelevant document; the others have no constraint.
 
@@ -84,6 +92,7 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     _: KW_ONLY
     relevant_from: float = 1.0
     class_weight: str | None = None
+    solver: str = "one-slack"
     max_rounds: int = 2000
     n_jobs: int | None = None
 
@@ -106,6 +115,8 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             raise ValueError(f"class_weight must be None or 'balanced', got {self.class_weight!r}")
         if self.class_weight is not None and self.loss != "accuracy":
             raise ValueError(f"class_weight needs loss='accuracy', got loss={self.loss!r}")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {self.solver!r}")
         if not isinstance(self.max_rounds, int | np.integer) or self.max_rounds < 1:
             raise ValueError(f"max_rounds must be a whole number of at least 1, got {self.max_rounds!r}")
 
@@ -150,18 +161,30 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             loss=self.loss,
             n_active=self.n_queries_,
             relevant_weight=relevant_weight,
-            n_threads=effective_n_jobs(self.n_jobs),
+            n_threads=effective_n_jobs(self.n_jobs) if self.solver == "one-slack" else 1,
+            by_query=self.solver == "n-slack",
         ) as tangents:
-            w, self.certificate_ = minimize(tangents, tangents.n_weights, self.C, self.tol, self.max_rounds)
-        if self.certificate_.relative_gap > self.tol:
-            warnings.warn(
-                f"the gap is {self.certificate_.relative_gap:.2g} of the objective after max_rounds={self.max_rounds}; "
-                "allow more rounds, a larger tol or a smaller C",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            w = self._minimize(tangents)
         self.coef_, self.intercept_ = w[: X.shape[1]].copy(), float(w[X.shape[1] :].sum())
         return self
+
+    def _minimize(self, tangents: Tangents) -> Floats:
+        n_weights = tangents.n_weights
+        if self.solver == "n-slack":
+            w, done = minimize_n_slack(tangents.each_query(), n_weights, self.C, self.tol, self.max_rounds)
+            reached = done.gap <= self.C * self.tol + ROUNDING * done.primal
+        else:
+            w, done = minimize(tangents, n_weights, self.C, self.tol, self.max_rounds)
+            reached = done.relative_gap <= self.tol
+        self.certificate_ = done
+        if not reached:
+            warnings.warn(
+                f"the gap is {done.relative_gap:.2g} of the objective after max_rounds={self.max_rounds}; allow more "
+                "rounds, a larger tol or a smaller C",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return w
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
         if isinstance(X, ThermometerTable):
@@ -217,7 +240,9 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         """Return what was learned, by name, as stored in a model directory."""
         check_is_fitted(self, "coef_")
         certificate = self.certificate_
+        counted = {} if certificate.constraints is None else {"constraints": np.array([certificate.constraints])}
         return {
+            **counted,
             "coef": self.coef_,
             "intercept": np.array([self.intercept_]),
             "bounds": np.array([certificate.primal, certificate.dual, certificate.seconds]),
@@ -245,13 +270,14 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
             coef, (intercept,) = model.take("coef", np.float64, None), model.take("intercept", np.float64, 1).tolist()
             primal, dual, seconds = model.take("bounds", np.float64, 3, finite=False).tolist()
             rounds, n_queries = model.take_counts("counts", 2)
+            constraints = model.take_counts("constraints", 1)[0] if "constraints" in model.arrays else None
             names = column_names(model.content.get("feature_names"), len(coef))
             if names is not None:
                 ranker.feature_names_in_ = names
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedModel(f"the model does not hold what an SVMMap needs: {error}") from None
         ranker.coef_, ranker.intercept_, ranker.n_features_in_ = coef, intercept, len(coef)
-        ranker.certificate_, ranker.n_queries_ = Certificate(primal, dual, rounds, seconds), n_queries
+        ranker.certificate_, ranker.n_queries_ = Certificate(primal, dual, rounds, seconds, constraints), n_queries
         return ranker
 
 

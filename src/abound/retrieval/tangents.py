@@ -1,6 +1,8 @@
 """The tangent of SVM-map's risk: blocks of whole queries, their most violated rankings, and their sum."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -30,6 +32,8 @@ class Tangents:
     relevant_weight : float
         The weight of a relevant document in accuracy.
     n_threads : int
+    by_query : bool
+        Whether each query is a block of its own, as `each_query` needs.
     """
 
     def __init__(
@@ -42,13 +46,14 @@ class Tangents:
         n_active: int,
         relevant_weight: float,
         n_threads: int,
+        by_query: bool = False,
     ) -> None:
         self._loss = LOSSES[loss]
         self._relevant_weight = relevant_weight
         self._has_intercept = loss == "accuracy"
         self.n_weights = X.shape[1] + self._has_intercept
         self._n_active = max(n_active, 1)
-        self._blocks = cut(X, relevant, queries)
+        self._blocks = cut(X, relevant, queries, 1 if by_query else BLOCK_ROWS, None if by_query else MAX_BLOCKS)
         n_threads = min(n_threads, len(self._blocks))
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
@@ -65,6 +70,11 @@ class Tangents:
         losses, slopes = zip(*each(lambda block: self._violate(block, w), self._blocks), strict=True)
         # Added in the order of the blocks, whichever thread ends first.
         return sum(losses) / self._n_active, np.asarray(sum(slopes) / self._n_active, np.float64)
+
+    def each_query(self) -> list[Callable[[Floats], tuple[float, Floats]]]:
+        """Return the tangent of each query that has a relevant and an irrelevant document; needs `by_query`."""
+        both = [block for block in self._blocks if 0 < block.relevant.sum() < len(block.relevant)]
+        return [partial(self._violate, block) for block in both]
 
     def _violate(self, block: "QueryBlock", w: Floats) -> tuple[float, Floats]:
         n = len(block.relevant)
@@ -88,10 +98,13 @@ class QueryBlock(NamedTuple):
     indptr: NDArray[np.int64]
 
 
-def cut(X: Any, relevant: NDArray[np.uint8], queries: Queries) -> list[QueryBlock]:
-    """Divide rows into blocks of whole queries, independently of the number of threads."""
+def cut(
+    X: Any, relevant: NDArray[np.uint8], queries: Queries, at_least: int = BLOCK_ROWS, at_most: int | None = MAX_BLOCKS
+) -> list[QueryBlock]:
+    """Divide rows into at most so many blocks of at least so many rows, each of whole queries."""
     order, indptr = queries.order, queries.indptr
-    at_least = max(BLOCK_ROWS, -(-len(order) // MAX_BLOCKS))
+    if at_most is not None:
+        at_least = max(at_least, -(-len(order) // at_most))
     blocks, first = [], 0
     for q in range(1, len(indptr)):
         if indptr[q] - indptr[first] >= at_least or q == len(indptr) - 1:
