@@ -255,5 +255,5 @@ def test_saving_does_not_copy_the_vocabulary_or_the_index(tmp_path):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 9e6  # the arrays of vocabulary and index have 24 MB
+    assert peak < 13e6  # a block of 8 MB at a time; the arrays of vocabulary and index have 24 MB
     assert Tagger.load(tmp_path / "model").state_hash() == tagger.state_hash()
