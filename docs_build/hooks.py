@@ -22,6 +22,7 @@ FROM_THE_TOP = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
 }
 IMAGE = re.compile(r'(<img [^>]*src=")((?!data:|https?:|/)[^"]+")')
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")
