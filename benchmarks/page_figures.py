@@ -120,13 +120,13 @@ def ordinal() -> list[str]:
                 f"{row['MAE']:.3f}, {row['train_seconds']:.2f}" if "MAE" in row else row.get("failed", "not run")
             )
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    synthetic = read("prank-synthetic")["rank_loss"]
+    synthetic = read("prank-paper")["online"]["synthetic"]["loss"]
     losses = ", ".join(f"{name} {row['mean']:.3f}" for name, row in synthetic.items())
     return [
         *lines,
         "",
         f"`python -m benchmarks.papers.ordinal_peers`. Mean rank loss on the paper's synthetic sequences: "
-        f"{losses} (`python -m benchmarks.papers.prank synthetic`). {result['machine']}.",
+        f"{losses} (`python -m benchmarks.papers.prank`). {result['machine']}.",
     ]
 
 

@@ -18,6 +18,7 @@ from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
 from benchmarks.papers.feature_focus import tables as feature_focus_tables
+from benchmarks.papers.prank import tables as prank_tables
 from benchmarks.papers.svm_map import tables as svm_map_tables
 from benchmarks.peers import tables
 
@@ -163,6 +164,10 @@ def feature_focus(part: str) -> list[str]:
     return feature_focus_tables.PARTS[part](read("feature-focus-paper"))
 
 
+def prank_paper(part: str) -> list[str]:
+    return prank_tables.PARTS[part](read("prank-paper"))
+
+
 def text_defaults(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
     result = read("defaults")
     return [*table(result), "", f"Development rows. {result['machine']}, shared with others."]
@@ -248,6 +253,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "names": names,
     "page": page,
     "peers-short": peers_short,
+    **{f"prank-{name}": functools.partial(prank_paper, name) for name in prank_tables.PARTS},
     "queries": queries,
     "sizing": sizing.section,
     **{f"svm-map-{name}": functools.partial(svm_map, name) for name in svm_map_tables.PARTS},

@@ -5,7 +5,7 @@ Jester is one of the data sets. MovieLens files are read from the path to which 
 """
 
 import lzma
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +20,9 @@ JESTER_CUTS = (-6.0, -2.0, 2.0, 6.0)  # five ranks of equal width on the scale f
 class Ratings:
     """Known ratings of a table, and how they are converted to features and ranks.
 
-    A feature is (rating - `centre`) / `spread`, so that 0 means not rated and rows have a norm of at most about 1.
-    `cuts` divide ratings into ranks starting at 1.
+    A feature is (rating - `centre`) / `width`, where the scale of ratings is so wide: it is between about -0.5 and
+    0.5, as in the paper, and 0 means not rated. `shrink` makes the norm of a row 1 at most. `cuts` divide ratings into
+    ranks starting at 1.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Ratings:
     values: np.ndarray
     centre: float
     cuts: tuple[float, ...]
+    width: float
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -42,16 +44,20 @@ class Ratings:
     def column_counts(self) -> np.ndarray:
         return np.bincount(self.columns, minlength=self.shape[1])
 
-    def whole_rows(self) -> "Ratings":
-        """Return the rows that have every column."""
-        full = np.bincount(self.rows, minlength=self.shape[0]) == self.shape[1]
-        kept = full[self.rows]
-        return Ratings(self.name, self.rows[kept], self.columns[kept], self.values[kept], self.centre, self.cuts)
+    def transposed(self) -> "Ratings":
+        """Return the table with rows and columns exchanged."""
+        return replace(self, rows=self.columns, columns=self.rows)
 
-    def features(self) -> "sp.csr_array":
-        spread = np.abs(self.values - self.centre).max() * np.sqrt(self.shape[1])
-        data = (self.values - self.centre) / spread
-        return sp.csr_array((data, (self.rows, self.columns)), shape=self.shape)
+    def with_columns(self, kept: np.ndarray) -> "Ratings":
+        """Return the table with some of the columns only."""
+        here = np.isin(self.columns, kept)
+        columns, rows = (np.unique(ids[here], return_inverse=True)[1] for ids in (self.columns, self.rows))
+        return replace(self, rows=rows, columns=columns, values=self.values[here])
+
+    def features(self, *, shrink: bool = True) -> "sp.csr_array":
+        data = self.values - self.centre
+        spread = np.abs(data).max() * np.sqrt(self.shape[1]) if shrink else self.width
+        return sp.csr_array((data / spread, (self.rows, self.columns)), shape=self.shape)
 
     def stream(
         self, target: int, rng: np.random.Generator, features: "sp.csr_array | None" = None
@@ -70,7 +76,7 @@ def jester() -> Ratings:
     with lzma.open(data_folder() / "jester5k" / "ratings.tsv.xz", "rt") as lines:
         table = np.loadtxt(lines, delimiter="\t")
     people, jokes = table[:, 0].astype(int), table[:, 1].astype(int)
-    return Ratings("jester", people, jokes, table[:, 2], 0.0, JESTER_CUTS)
+    return Ratings("jester", people, jokes, table[:, 2], 0.0, JESTER_CUTS, 20.0)
 
 
 def movielens(path: Path) -> Ratings:
@@ -95,4 +101,4 @@ def movielens(path: Path) -> Ratings:
             films.append(film)
             stars.append(rating)
     columns, rows = (np.unique(ids, return_inverse=True)[1] for ids in (viewers, films))
-    return Ratings(path.stem, rows, columns, np.array(stars), 3.0, (1.25, 2.25, 3.25, 4.25))
+    return Ratings(path.stem, rows, columns, np.array(stars), 3.0, (1.25, 2.25, 3.25, 4.25), 4.0)
