@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import calibration, defaults, fitting, sizing
+from benchmarks import calibration, constants, defaults, fitting, sizing
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
@@ -173,6 +173,15 @@ def text_defaults(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
     return [*table(result), "", f"Development rows. {result['machine']}, shared with others."]
 
 
+def constants_table(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
+    result = read("constants")
+    return [
+        *table(result),
+        "",
+        f"Development rows (`python -m benchmarks.constants`). {result['machine']}, shared with others.",
+    ]
+
+
 def fitting_table(table: Callable[[dict[str, Any]], list[str]]) -> list[str]:
     result = read("fitting")
     return [*table(result), "", f"{result['machine']}, shared with others."]
@@ -243,6 +252,8 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     **{f"calibration-{name}": functools.partial(calibration_table, one) for name, one in calibration.TABLES.items()},
     "category-paper": category_paper,
     **{f"feature-focus-{name}": functools.partial(feature_focus, name) for name in feature_focus_tables.PARTS},
+    "constants": functools.partial(constants_table, constants.overview),
+    "constants-all": functools.partial(constants_table, constants.tables),
     "defaults": functools.partial(text_defaults, defaults.beside_best),
     "defaults-all": functools.partial(text_defaults, defaults.all_tables),
     "few-labels": few_labels,
