@@ -37,7 +37,8 @@ def setting(result: dict[str, Any]) -> Lines:
     return [
         f"These figures are of the {kind} run: {trials}. It took {result['seconds'] / 60:.0f} minutes, of which "
         f"{fits / 60:.1f} were spent in fits, on a machine that others used: {result['machine']}. "
-        f"Fifty trials of each group would take about {full / 60:.0f} minutes of fits at the same speed."
+        f"Fifty trials of each group would take about {full / 60:.0f} minutes of fits at the same speed; the five "
+        "folds of the full run come on top."
     ]
 
 
