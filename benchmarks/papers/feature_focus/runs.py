@@ -2,30 +2,26 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
-from scipy.stats import binomtest
 
 from abound import FeatureFocus, Frequency, Independent
 from abound.metrics import judge
-from benchmarks.papers.feature_focus import peers
+from benchmarks.papers.feature_focus import connections, peers, unweighted
+from benchmarks.papers.feature_focus.cells import Cells
 from benchmarks.papers.feature_focus.corpora import Corpus, Part
 from benchmarks.papers.feature_focus.peers import Outcome
 
-JOBS = 2
 DEEPEST = 50  # a true label that is not among this many counts as missed, here and in training
 PAPERS_OWN = {"w_min": 0.01, "d_max": 25, "rating": "seen", "leak": True, "candidates": DEEPEST}
 CHOICES = (0.0, 0.1, 0.5)  # the margins that the paper chooses from
 MARGINS = (0.0, 0.1, 0.2, 0.5, 1.0)  # with the additional margins of figures 14 and 19
 BOOLEAN_MARGINS = (1.0, 7.0, None)
 DEGREES = (1, 2, 3, 5, 10, 25)
-ABLATION_PASSES = 2
-FEW_ROWS = 1000  # up to this size, starting other processes costs more than it saves
-FEW_TRIALS = 3  # of slow systems that are not compared trial by trial
+ABLATION_PASSES = 5  # as in the paper's figures 11 and 13
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "no constraints": {"w_min": 0.0, "d_max": 1000},
@@ -34,8 +30,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "no leak": {"leak": False},
     "no rating": {"rating": "none"},
 }
+SVMS = tuple(f"SVM C={C}" for C in peers.C_GRID)
 MEASURES = ("R1", "R5", "HR", "d", "W", "seconds")
-ELSEWHERE: list[float] = []  # CPU seconds that other processes spent on trials
+Figures = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -44,25 +41,37 @@ class Plan:
 
     Attributes
     ----------
-    flat : tuple of (learner, trials)
-        One-vs-rest learners, and the number of trials.
-    tree : tuple of (learner, fitted, trials)
-        Top-down learners, whether their sigmoids are fitted, and the number of trials.
-    bounded_only : bool
-        Whether "no constraints" has one trial with one pass, as in the paper where it takes too long.
+    flat : tuple of str
+        One-vs-rest learners.
+    tree : tuple of (learner, sigmoid trials)
+        Top-down learners, and how many splits fit their sigmoids.
+    choose : bool
+        Whether C of the SVMs is also chosen on development rows, as the settings of the index always are.
+    cost_labels : int
+        If there are too many labels for classifiers: on how many of them the time of all is estimated.
+    one_pass_unbounded : bool
+        Whether "no constraints" has only one pass, as in the paper where it takes too long.
     """
 
     make: Callable[[], Corpus]
-    trials: int = 10
-    passes: int = 5
+    trials: int | None = None
+    passes: int = 10
     margins: tuple[float, ...] = CHOICES
-    flat: tuple[tuple[str, int], ...] = ()
-    tree: tuple[tuple[str, bool, int], ...] = ()
+    flat: tuple[str, ...] = ()
+    tree: tuple[tuple[str, int], ...] = ()
+    choose: bool = False
     options: tuple[str, ...] = tuple(OPTIONS)
-    bounded_only: bool = False
+    one_pass_unbounded: bool = False
     boolean: bool = False
     degrees: tuple[int, ...] = ()
     watch_training: bool = False
+    class_f1: bool = False
+    cost_labels: int = 0
+    tolerances: tuple[int, ...] = ()
+
+    def without(self, **params: Any) -> "Plan":
+        """Return a smaller plan."""
+        return replace(self, **params)
 
 
 # -- one trial ---------------------------------------------------------------------------------------
@@ -82,13 +91,13 @@ def ranks_of(ranker: Any, X: sp.csr_matrix, Y: sp.csr_matrix) -> np.ndarray:
     return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, np.inf)
 
 
-def figures_of(ranks: np.ndarray, touched: float, weights: int, seconds: float) -> dict[str, float]:
+def figures_of(ranks: np.ndarray, touched: float, weights: int, seconds: float) -> Figures:
     """Return the paper's columns; HR is the harmonic mean of the ranks."""
     mean = float(np.mean(1 / ranks))
     return {
         "R1": float(np.mean(ranks <= 1)),
         "R5": float(np.mean(ranks <= 5)),
-        "HR": 1 / mean if mean else float("inf"),
+        "HR": 1 / mean if mean else float(len(ranks)),
         "d": touched,
         "W": float(weights),
         "seconds": seconds,
@@ -103,9 +112,9 @@ def edges_touched(ranker: FeatureFocus, X: sp.csr_matrix) -> float:
     return float(np.minimum(lengths[known], most).sum() / max(1, X.nnz))
 
 
-def index_passes(part: Part, passes: int, *, watch_training: bool = False, **params: Any) -> list[dict[str, float]]:
+def index_passes(part: Part, passes: int, *, watch_training: bool = False, **params: Any) -> list[Figures]:
     """Train, and return the figures after each pass; the time of the evaluations does not count."""
-    found: list[dict[str, float]] = []
+    found: list[Figures] = []
     clock = {"spent": 0.0, "since": time.process_time()}
 
     def watch(ranker: FeatureFocus) -> None:
@@ -122,193 +131,259 @@ def index_passes(part: Part, passes: int, *, watch_training: bool = False, **par
     return found
 
 
-def peer(outcome: Outcome) -> dict[str, float]:
-    return figures_of(outcome.ranks, outcome.touched, outcome.weights, outcome.seconds)
+def peer(outcome: Outcome) -> Figures:
+    figures = figures_of(outcome.ranks, outcome.touched, outcome.weights, outcome.seconds)
+    return figures if outcome.class_f1 is None else {**figures, "class F1": outcome.class_f1}
 
 
-def frequency(part: Part) -> dict[str, float]:
+def peers_of(outcomes: dict[str, Outcome]) -> dict[str, Figures]:
+    return {way: peer(outcome) for way, outcome in outcomes.items()}
+
+
+def frequency(part: Part) -> Figures:
     start = time.process_time()
     ranker = Frequency().fit(part.X_train, part.Y_train)
     seconds = time.process_time() - start
     return figures_of(ranks_of(ranker, part.X_test, part.Y_test), 0.0, 0, seconds)
 
 
-def independent(part: Part) -> dict[str, float]:
+def independent(part: Part) -> Figures:
     """Return the figures of the index that counts each feature independently, and the threshold that it chose."""
     start = time.process_time()
     ranker = Independent().fit(part.X_train, part.Y_train)
     seconds = time.process_time() - start
     figures = figures_of(ranks_of(ranker, part.X_test, part.Y_test), 0.0, ranker.n_edges_, seconds)
-    return {**figures, "p_ind": ranker.p_ind_}
+    uncut = Independent(p_ind=0.0).fit(part.X_train, part.Y_train)
+    kept = float(np.mean(ranks_of(uncut, part.X_test, part.Y_test) <= 1))
+    return {**figures, "p_ind": ranker.p_ind_, "R1 without threshold": kept}
+
+
+def hours_of_svms(part: Part, n_labels: int) -> float:
+    """Return the estimated training time of one SVM per label, in hours, from some labels of typical frequencies."""
+    counts = np.asarray(part.Y_train.sum(axis=0)).ravel()
+    by_count = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    some = by_count[np.linspace(0, len(by_count) - 1, n_labels).astype(int)]
+    start = time.process_time()
+    for label in some:
+        peers.Svms(1).fit(part.X_train, np.asarray(part.Y_train[:, [label]].todense()) > 0)
+    return (time.process_time() - start) / n_labels * len(by_count) / 3600
+
+
+def class_prototypes(part: Part, margin: float, passes: int) -> float:
+    """Return the mean best F1 of labels when rows are ranked by the index's scores for a label (section 6.4.3)."""
+    ranker = FeatureFocus(margin=margin, passes=passes, **PAPERS_OWN).fit(part.X_train, part.Y_train)
+    ranking = ranker.rank(part.X_test, part.Y_test.shape[1])
+    names, scores = np.asarray(ranking.names, int), np.zeros(part.Y_test.shape)
+    for row, (labels, values) in enumerate(zip(ranking.indices, ranking.scores, strict=True)):
+        scores[row, names[labels[labels >= 0]]] = values[labels >= 0]
+    return peers.class_f1(scores, part.Y_test)
 
 
 # -- all trials --------------------------------------------------------------------------------------
 
 
-def in_trials(corpus: Corpus, trials: int, function: Callable[[Part], Any]) -> list[Any]:
-    """Call a function with the part of each trial; run two trials concurrently if there are many rows."""
-
-    def one(number: int) -> tuple[Any, float]:
-        start = time.process_time()
-        found = function(corpus.trial(number))
-        return found, time.process_time() - start
-
-    jobs = min(JOBS, trials) if corpus.rows[0][0].shape[0] > FEW_ROWS else 1
-    found = Parallel(n_jobs=jobs)(delayed(one)(number) for number in range(trials))
-    if jobs > 1:
-        ELSEWHERE.append(sum(seconds for _, seconds in found))
-    return [value for value, _ in found]
-
-
-def summary(rows: list[dict[str, float]]) -> dict[str, Any]:
+def summary(rows: list[Figures]) -> dict[str, Any]:
     """Return means over trials, the deviation of R1 and the R1 and R5 of each trial."""
     result: dict[str, Any] = {name: float(np.mean([row[name] for row in rows])) for name in MEASURES}
     deviation = float(np.std([row["R1"] for row in rows], ddof=1)) if len(rows) > 1 else 0.0
     by_trial = {f"{name} of trials": [round(row[name], 6) for row in rows] for name in ("R1", "R5")}
+    if all("class F1" in row for row in rows):
+        by_trial["class F1 of trials"] = [round(row["class F1"], 6) for row in rows]
     return {**result, "deviation": deviation, "trials": len(rows), **by_trial}
 
 
-def best_pass(trials: list[list[dict[str, float]]], most: int | None = None) -> tuple[int, dict[str, Any]]:
+def best_pass(trials: list[list[Figures]], most: int | None = None) -> tuple[int, dict[str, Any]]:
     """Return the number of passes with the highest mean R1, and the figures after them."""
     by_pass = [summary(list(rows)) for rows in zip(*trials, strict=True)][:most]
     best = max(range(len(by_pass)), key=lambda done: by_pass[done]["R1"])
     return best + 1, {**by_pass[best], "passes": best + 1}
 
 
-def grid(corpus: Corpus, plan: Plan) -> dict[str, Any]:
-    """Train with each margin, and return the curves over passes, both of the paper's rows, and the chosen margin."""
+def one_pass(trials: list[list[Figures]]) -> dict[str, Any]:
+    """Return the figures after the first pass."""
+    return summary([trial[0] for trial in trials])
 
-    def one(part: Part, **watched: bool) -> dict[float, list[dict[str, float]]]:
-        return {margin: index_passes(part, plan.passes, margin=margin, **watched) for margin in plan.margins}
 
-    trials = in_trials(corpus, plan.trials, one)
-    by_margin = {margin: [trial[margin] for trial in trials] for margin in plan.margins}
-    curves: dict[str, Any] = {}
-    for margin, found in by_margin.items():
+def grid(cells: Cells, plan: Plan, n_trials: int) -> dict[str, Any]:
+    """Train with each margin; return the curves over passes, the paper's rows, and the index with its own choice."""
+    by_margin, curves = {}, {}
+    for margin in plan.margins:
+        key = f"FF margin {margin:g}, {plan.passes} passes"
+        watched = plan.watch_training
+        found = cells.trials(
+            key + (", watched" if watched else ""),
+            n_trials,
+            lambda part, m=margin, w=watched: index_passes(part, plan.passes, margin=m, watch_training=w),
+        )
+        by_margin[margin] = found
         values = np.array([[row["R1"] for row in trial] for trial in found])
-        curves[str(margin)] = {"R1": values.mean(axis=0).tolist(), "deviation": values.std(axis=0, ddof=1).tolist()}
-    if plan.watch_training:
-        watched = in_trials(corpus, min(FEW_TRIALS, plan.trials), lambda part: one(part, watch_training=True))
-        for margin in plan.margins:
-            values = np.array([[row["training"] for row in trial[margin]] for trial in watched])
-            curves[str(margin)]["training"] = values.mean(axis=0).tolist()
+        spread = values.std(axis=0, ddof=1) if n_trials > 1 else np.zeros(values.shape[1])
+        first = one_pass(found)
+        curves[str(margin)] = {"R1": values.mean(axis=0).tolist(), "deviation": spread.tolist()}
+        curves[str(margin)] |= {name: first[name] for name in ("W", "d")}
+        if watched:
+            training = np.array([[row["training"] for row in trial] for trial in found])
+            curves[str(margin)]["training"] = training.mean(axis=0).tolist()
+            curves[str(margin)]["gap of trials"] = (training[:, -1] - values[:, -1]).tolist()
     found_best = {margin: best_pass(by_margin[margin])[1] for margin in plan.margins if margin in CHOICES}
     chosen = max(found_best, key=lambda margin: found_best[margin]["R1"])
-    first = summary([trial[0.0][0] for trial in trials])
+    peaks = {str(margin): best_pass(found)[1]["R1 of trials"] for margin, found in by_margin.items()}
     return {
         "curves": curves,
-        "first": {**first, "margin": 0.0, "passes": 1},
+        "peaks": peaks,
+        "first": {**one_pass(by_margin[0.0]), "margin": 0.0, "passes": 1},
         "best": {**found_best[chosen], "margin": chosen},
+        "own": own_choice(cells, plan, n_trials, by_margin),
         "default": {**best_pass(by_margin[chosen], ABLATION_PASSES)[1], "one_pass": one_pass(by_margin[chosen])},
     }
 
 
-def one_pass(trials: list[list[dict[str, float]]]) -> dict[str, float]:
-    """Return the figures after the first pass."""
-    return {name: float(np.mean([trial[0][name] for trial in trials])) for name in MEASURES}
+def own_choice(cells: Cells, plan: Plan, n_trials: int, by_margin: dict[float, list[list[Figures]]]) -> dict[str, Any]:
+    """Return the figures with the margin and passes that are best on development rows of each trial."""
+
+    def tried(part: Part) -> dict[str, list[float]]:
+        inner = part.development()
+        found = {m: index_passes(inner, plan.passes, margin=m) for m in plan.margins if m in CHOICES}
+        return {str(margin): [row["R1"] for row in rows] for margin, rows in found.items()}
+
+    chosen, settings = [], []
+    for number, by in enumerate(cells.trials(f"FF development, {plan.passes} passes", n_trials, tried)):
+        margin = max(by, key=lambda m, by=by: max(by[m]))
+        passes = int(np.argmax(by[margin])) + 1
+        chosen.append(by_margin[float(margin)][number][passes - 1])
+        settings.append([float(margin), passes])
+    return {**summary(chosen), "settings": settings}
 
 
-def compared(corpus: Corpus, plan: Plan) -> dict[str, Any]:
+def compared(cells: Cells, plan: Plan, n_trials: int) -> dict[str, Any]:
     """Return the figures of the frequency baseline and of each learner, flat and in the tree."""
     result: dict[str, Any] = {}
-    for learner, trials in plan.flat:
-        rows = in_trials(corpus, trials, lambda part, n=learner: peers.one_versus_rest(part, n))
-        result[learner if corpus.parents is None else f"{learner}, flat"] = summary([peer(row) for row in rows])
-    for learner, fitted, trials in plan.tree:
+    for learner in (name for name in plan.flat if cells.has(name, n_trials)):
+        rows = cells.trials(learner, n_trials, lambda part, n=learner: peers_of(peers.one_versus_rest(part, n)))
+        for way in rows[0]:
+            result[learner if way == "scores" else f"{learner}, votes"] = summary([row[way] for row in rows])
+    if plan.choose and all(cells.has(f"{name}, development", n_trials) for name in SVMS):
+        result["SVM chosen"] = chosen_svm(cells, n_trials, result)
+    above = cells.corpus.parents
+    parents = np.full(cells.corpus.rows[0][1].shape[1], -1) if above is None else above
+    for learner, fits in plan.tree:
+        name = f"{learner}{'' if above is None else ', tree'}" + (f", {fits} sigmoid trials" if fits else "")
 
-        def run_tree(part: Part, n: str = learner, f: bool = fitted) -> Outcome:
-            return peers.top_down(part, corpus.parents, n, fitted=f)
+        def run_tree(part: Part, n: str = learner, f: int = fits) -> dict[str, Figures]:
+            return peers_of(peers.top_down(part, parents, n, f))
 
-        rows = in_trials(corpus, trials, run_tree)
-        result[f"{learner}, tree{', fitted' if fitted else ''}"] = summary([peer(row) for row in rows])
-    result["frequency"] = summary(in_trials(corpus, plan.trials, frequency))
+        if not cells.has(name, n_trials):
+            continue
+        rows = cells.trials(name, n_trials, run_tree)
+        by = {least: summary([row[least] for row in rows]) for least in rows[0]}
+        least = max(by, key=lambda name, by=by: by[name]["R1"])
+        result[name] = {**by[least], "least probability": float(least)}
+    result["frequency"] = summary(cells.trials("frequency", n_trials, frequency))
     return result
 
 
-def ablations(corpus: Corpus, plan: Plan, margin: float) -> dict[str, Any]:
-    """Return, for each option, the best R1 within two passes at the chosen margin; the default is in the grid."""
+def chosen_svm(cells: Cells, n_trials: int, by_name: dict[str, Any]) -> dict[str, Any]:
+    """Return R1 and R5 of the flat SVM with the C that is best on development rows of each trial."""
+    tried = {
+        name: cells.trials(
+            f"{name}, development",
+            n_trials,
+            lambda part, n=name: peer(peers.one_versus_rest(part.development(), n)["scores"])["R1"],
+        )
+        for name in SVMS
+    }
+    best = [max(SVMS, key=lambda name, t=trial: tried[name][t]) for trial in range(n_trials)]
+    found = {f"{m} of trials": [by_name[n][f"{m} of trials"][t] for t, n in enumerate(best)] for m in ("R1", "R5")}
+    means = {name: float(np.mean([by_name[n][name] for n in best])) for name in ("HR", "d", "W", "seconds")}
+    means |= {name: float(np.mean(found[f"{name} of trials"])) for name in ("R1", "R5")}
+    deviation = float(np.std(found["R1 of trials"], ddof=1)) if n_trials > 1 else 0.0
+    return {**means, "deviation": deviation, "trials": n_trials, **found, "settings": best}
+
+
+def ablations(cells: Cells, plan: Plan, n_trials: int, margin: float) -> dict[str, Any]:
+    """Return, for each option, the best R1 within five passes at the chosen margin; the default is in the grid."""
     result: dict[str, Any] = {}
-    passes = min(plan.passes, ABLATION_PASSES)
     for name in plan.options:
         if name == "default":
             continue
-        whole = not plan.bounded_only or name != "no constraints"
-        params = {"margin": margin, **OPTIONS[name]}
-        n, p = (plan.trials, passes) if whole else (1, 1)
-        trials = in_trials(corpus, n, lambda part, p=p, q=params: index_passes(part, p, **q))
-        result[name] = {**best_pass(trials)[1], "one_pass": one_pass(trials)}
+        whole = not plan.one_pass_unbounded or name != "no constraints"
+        passes, params = (min(plan.passes, ABLATION_PASSES) if whole else 1), {"margin": margin, **OPTIONS[name]}
+        key = f"FF {name}, margin {margin:g}, {passes} passes"
+        if not cells.has(key, n_trials):
+            continue
+        trials = cells.trials(key, n_trials, lambda part, p=passes, q=params: index_passes(part, p, **q))
+        result[name] = {**best_pass(trials)[1], "one_pass": one_pass(trials), "tried passes": passes}
     return result
 
 
-def boolean_forms(corpus: Corpus, plan: Plan) -> dict[str, Any]:
+def boolean_forms(cells: Cells, plan: Plan, n_trials: int) -> dict[str, Any]:
     """Return IND, and the index on values of 1 with margins that suit such scores."""
     passes = min(plan.passes, ABLATION_PASSES)
 
-    def one(part: Part) -> list[list[dict[str, float]]]:
+    def one(part: Part) -> list[list[Figures]]:
         return [index_passes(part, passes, margin=margin, boolean=True) for margin in BOOLEAN_MARGINS]
 
-    trials = in_trials(corpus, plan.trials, one)
+    trials = cells.trials(f"FF boolean, {passes} passes", n_trials, one)
     by_margin = {str(m): [trial[i] for trial in trials] for i, m in enumerate(BOOLEAN_MARGINS)}
     found = {
         kind: {margin: best_pass(rows, most)[1] for margin, rows in by_margin.items()}
         for kind, most in (("one pass", 1), ("best", None))
     }
     chosen = {kind: max(rows, key=lambda margin, r=rows: r[margin]["R1"]) for kind, rows in found.items()}
-    counted = in_trials(corpus, min(FEW_TRIALS, plan.trials), independent)
+    counted = cells.trials("IND", n_trials, independent)
     p_ind = float(np.median([row["p_ind"] for row in counted]))
+    uncut = [row["R1 without threshold"] for row in counted]
     return {
-        "IND": {**summary(counted), "p_ind": p_ind},
+        "IND": {**summary(counted), "p_ind": p_ind, "R1 without threshold": uncut},
         **{kind: {**found[kind][margin], "margin": margin} for kind, margin in chosen.items()},
         "margins": {margin: row["R1"] for margin, row in found["best"].items()},
     }
 
 
-def degrees(corpus: Corpus, plan: Plan, margin: float) -> dict[str, Any]:
+def degrees(cells: Cells, plan: Plan, n_trials: int, margin: float) -> dict[str, Any]:
     """Return the figures after one pass for each limit of edges per feature."""
     result = {}
     for most in plan.degrees:
-        rows = in_trials(corpus, plan.trials, lambda p, d=most: index_passes(p, 1, margin=margin, d_max=d)[0])
+        key = f"FF d_max {most}, margin {margin:g}"
+        if not cells.has(key, n_trials):
+            continue
+        rows = cells.trials(key, n_trials, lambda p, d=most: index_passes(p, 1, margin=margin, d_max=d)[0])
         result[str(most)] = summary(rows)
     return result
 
 
-def sign_test(ours: dict[str, Any], others: dict[str, Any]) -> dict[str, Any] | None:
-    """Count the trials in which the index is better than the best other system, with the sign test."""
-    rivals = {name: row for name, row in others.items() if name != "frequency"}
-    if not rivals:
-        return None
-    best = max(rivals, key=lambda name: rivals[name]["R1"])
-    result: dict[str, Any] = {"against": best}
-    for name in ("R1", "R5"):
-        pairs = list(zip(ours[f"{name} of trials"], rivals[best][f"{name} of trials"], strict=False))
-        wins, losses = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
-        p = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-        result[name] = {"wins": wins, "losses": losses, "p": p}
-    return result
-
-
-def processor_seconds() -> float:
-    """Return the CPU time of this process and of the processes of its trials."""
-    return time.process_time() + sum(ELSEWHERE)
-
-
-def run(corpus: Corpus, plan: Plan) -> dict[str, Any]:
+def run(cells: Cells, plan: Plan, n_trials: int) -> dict[str, Any]:
     """Run a plan on its data set."""
-    found = grid(corpus, plan)
-    margin = found["best"]["margin"]
-    others = compared(corpus, plan)
+    n_trials, corpus = plan.trials or n_trials, cells.corpus
+    found = grid(cells, plan, n_trials)
+    best = found["best"]
+    others = compared(cells, plan, n_trials)
     result = {
         "about": corpus.about,
         "data": corpus.figures(),
-        "trials": plan.trials,
+        "trials": n_trials,
         "held_out": corpus.held_out,
         "curves": found["curves"],
-        "systems": {"FF first": found["first"], "FF best": found["best"], **others},
-        "sign": sign_test(found["best"], others),
-        "options": {"default": found["default"], **ablations(corpus, plan, margin)},
+        "peaks": found["peaks"],
+        "systems": {"FF first": found["first"], "FF best": best, "FF own choice": found["own"], **others},
+        "options": {"default": found["default"], **ablations(cells, plan, n_trials, best["margin"])},
+        "inside": connections.summary(cells, n_trials, best["margin"]),
     }
-    if plan.boolean:
-        result["boolean"] = boolean_forms(corpus, plan)
+    if plan.boolean and cells.has("IND", n_trials):
+        result["boolean"] = boolean_forms(cells, plan, n_trials)
     if plan.degrees:
-        result["degrees"] = degrees(corpus, plan, margin)
+        result["degrees"] = degrees(cells, plan, n_trials, best["margin"])
+    key = f"FF class F1, margin {best['margin']:g}, {best['passes']} passes"
+    if plan.class_f1 and cells.has(key, n_trials):
+        ours = cells.trials(key, n_trials, lambda part: class_prototypes(part, best["margin"], best["passes"]))
+        result["class F1"] = {
+            "FF": ours,
+            **{name: row["class F1 of trials"] for name, row in others.items() if "class F1 of trials" in row},
+        }
+    if plan.cost_labels and cells.has("hours of SVMs", 1):
+        hours = cells.trials("hours of SVMs", 1, lambda part: hours_of_svms(part, plan.cost_labels))
+        result["hours of SVMs"] = {"hours": hours[0], "labels": plan.cost_labels}
+    tolerances = tuple(t for t in plan.tolerances if cells.has(unweighted.system(t), n_trials))
+    if tolerances:
+        result["unweighted"] = unweighted.summary(cells, n_trials, tolerances)
     return result

@@ -11,6 +11,7 @@ LENGTH = 1000
 W_MINS = (0.0, 0.001, 0.01, 0.05, 0.1)
 HIGHEST = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3, 0.5, 0.7, 0.9)
 MANY = 100
+LOST = (0.01, 0.02, 0.03, 0.05, 0.08)
 
 
 def shares(draws: np.ndarray, n_labels: int, w_min: float) -> np.ndarray:
@@ -50,6 +51,17 @@ def deviations(trials: int, seed: int = 0) -> dict[str, Any]:
                 off = [abs(shares(draws, n_labels, w_min).max() - p) / p for draws in streams]
                 curves[str(w_min)].append(float(np.mean(off)))
         result[regime] = curves
+    return result
+
+
+def losses(trials: int, seed: int = 0) -> dict[str, Any]:
+    """Return how often a label of share p has no edge after the stream, beside the chance to miss 1 / w_min draws."""
+    result: dict[str, Any] = {"shares": list(LOST), "w_min": 0.01, "trials": trials, "lost": [], "formula": []}
+    for p in LOST:
+        truth, random = one_high(p, MANY), np.random.default_rng(seed)
+        streams = (random.choice(MANY, LENGTH, p=truth) for _ in range(trials))
+        result["lost"].append(float(np.mean([shares(draws, MANY, 0.01)[0] == 0 for draws in streams])))
+        result["formula"].append((1 - p) ** 100)
     return result
 
 

@@ -1,16 +1,17 @@
 """Explain differences: what the paper leaves open about the vectors of 20 Newsgroups and the labels of Reuters."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.papers.feature_focus import corpora
+from benchmarks.papers.feature_focus.cells import Cells
 from benchmarks.papers.feature_focus.corpora import Corpus, Part
 from benchmarks.papers.feature_focus.peers import one_versus_rest
-from benchmarks.papers.feature_focus.runs import frequency, in_trials, index_passes, peer
+from benchmarks.papers.feature_focus.runs import frequency, index_passes, peer
 
-TRIALS = 2
 HEAD = ("from", "subject")
 NEWSGROUPS: dict[str, Callable[[], Corpus]] = {
     "body, counts": lambda: corpora.newsgroups(),
@@ -27,21 +28,22 @@ def both(part: Part) -> dict[str, float]:
     return {
         "FF margin 0": index_passes(part, 1, margin=0.0)[0]["R1"],
         "FF margin 0.5": index_passes(part, 1, margin=0.5)[0]["R1"],
-        "SVM C=1": peer(one_versus_rest(part, "SVM C=1"))["R1"],
+        "SVM C=1": peer(one_versus_rest(part, "SVM C=1")["scores"])["R1"],
         "frequency R5": frequency(part)["R5"],
     }
 
 
-def readings(quick: bool = False) -> dict[str, Any]:
-    """Return the figures of each interpretation, means over two trials; in quick mode, of a few stories only."""
-    limit, trials = (900, 1) if quick else (None, TRIALS)
+def readings(folder: Path | None, n_trials: int, jobs: int = 1, *, quick: bool = False) -> dict[str, Any]:
+    """Return the figures of each interpretation, means over trials; in quick mode, of a few stories only."""
+    limit = 900 if quick else None
     reuters = {f"{pick} topic": lambda p=pick: corpora.reuters_10(limit, p) for pick in PICKS}
-    result: dict[str, Any] = {"trials": trials}
+    result: dict[str, Any] = {"trials": n_trials}
     for name, makers in {"20news": {} if quick else NEWSGROUPS, "reuters-10": reuters}.items():
         result[name] = {}
         for reading, make in makers.items():
             corpus = make()
-            rows = in_trials(corpus, trials, both)
+            corpus.name = f"{name}, {reading}"
+            rows = Cells(corpus, folder, jobs).trials("both", n_trials, both)
             figures = {measure: float(np.mean([row[measure] for row in rows])) for measure in rows[0]}
             data = corpus.figures()
             result[name][reading] = {**figures, **{k: data[k] for k in ("features", "features_a_row")}}
