@@ -178,6 +178,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
             except LookupError as error:
                 print(error)
         result |= {"machine": machine_line(), "versions": versions()}
+        result["not run"] = [name for name in PLANS if name not in result["corpora"]]
         result["corpora"] = {name: result["corpora"][name] for name in PLANS if name in result["corpora"]}
         if json_path is not None:
             json_path.write_text(json.dumps(rounded(result), indent=1) + "\n")

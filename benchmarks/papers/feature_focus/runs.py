@@ -255,6 +255,10 @@ def own_choice(cells: Cells, plan: Plan, n_trials: int, by_margin: dict[float, l
     return {**summary(chosen), "settings": settings}
 
 
+def tree_name(learner: str, fits: int, *, flat: bool) -> str:
+    return f"{learner}{'' if flat else ', tree'}" + (f", {fits} sigmoid trials" if fits else "")
+
+
 def compared(cells: Cells, plan: Plan, n_trials: int) -> dict[str, Any]:
     """Return the figures of the frequency baseline and of each learner, flat and in the tree."""
     result: dict[str, Any] = {}
@@ -264,10 +268,10 @@ def compared(cells: Cells, plan: Plan, n_trials: int) -> dict[str, Any]:
             result[learner if way == "scores" else f"{learner}, votes"] = summary([row[way] for row in rows])
     if plan.choose and all(cells.has(f"{name}, development", n_trials) for name in SVMS):
         result["SVM chosen"] = chosen_svm(cells, n_trials, result)
-    above = cells.corpus.parents
+    above = cells.corpus.parents  # without a tree, every label is a child of the root
     parents = np.full(cells.corpus.rows[0][1].shape[1], -1) if above is None else above
     for learner, fits in plan.tree:
-        name = f"{learner}{'' if above is None else ', tree'}" + (f", {fits} sigmoid trials" if fits else "")
+        name = tree_name(learner, fits, flat=above is None)
 
         def run_tree(part: Part, n: str = learner, f: int = fits) -> dict[str, Figures]:
             return peers_of(peers.top_down(part, parents, n, f))
@@ -369,6 +373,8 @@ def run(cells: Cells, plan: Plan, n_trials: int) -> dict[str, Any]:
         "options": {"default": found["default"], **ablations(cells, plan, n_trials, best["margin"])},
         "inside": connections.summary(cells, n_trials, best["margin"]),
     }
+    planned = [*plan.flat, *(tree_name(*one, flat=corpus.parents is None) for one in plan.tree)]
+    result["not run"] = [name for name in planned if name not in others]
     if plan.boolean and cells.has("IND", n_trials):
         result["boolean"] = boolean_forms(cells, plan, n_trials)
     if plan.degrees:

@@ -133,9 +133,12 @@ def costs(result: Result) -> Lines:
         f"{row['labels']} labels."
         for name, row in found.items()
     ]
-    left = [n for n, c in result["corpora"].items() if rival(c) is None and n not in found]
-    if left:
-        lines.append(f"{', '.join(left)}: classifiers are not run, because there are too many labels.")
+    missing = {name: corpus.get("not run", []) for name, corpus in result["corpora"].items()}
+    parts = [name + " (" + " and ".join(f'"{one}"' for one in found) + ")" for name, found in missing.items() if found]
+    if parts:
+        lines.append(f"Systems of the full run that this result file does not have yet: {'; '.join(parts)}.")
+    if result.get("not run"):
+        lines.append(f"Data sets that it does not have yet: {', '.join(result['not run'])}.")
     return [" ".join(lines)]
 
 
@@ -392,7 +395,8 @@ def brief(result: Result) -> Lines:
         theirs = paper.COMPARISONS.get(name, {})
         mine = beside(accuracy(systems["FF best"]), theirs.get("FF best", {}).get("R1"))
         if other is None:
-            rows.append([name, mine, "too many labels", "-"])
+            hours = corpus.get("hours of SVMs", {}).get("hours")
+            rows.append([name, mine, "not run" + (f": {hours:.1f} hours per trial" if hours else ""), "-"])
             continue
         best = f"{other}: " + beside(accuracy(systems[other]), theirs.get(other, {}).get("R1"))
         ratio = systems[other]["seconds"] / max(systems["FF best"]["seconds"], 1e-9)
