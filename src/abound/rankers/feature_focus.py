@@ -47,6 +47,8 @@ class FeatureFocusRanker(Ranker):
         feature that scales its votes; then every row is learned, whatever the margin.
     leak : bool
         Whether the weight of dropped edges stays in a feature's total, which damps words that occur with every label.
+        With False, the lightest edge is dropped first, and the next is compared with the lower total. The paper does
+        not give this order.
     boolean : bool
         Whether every positive value counts as 1.
     candidates : int or None
