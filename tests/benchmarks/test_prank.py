@@ -66,12 +66,13 @@ def test_figure_1():
 
 
 def test_moves_are_counted_by_what_they_do():
-    # A long row overshoots: it is ranked first too high, then too low.
+    # By hand: the third row is ranked 3 before and after its update if it is long, and 2, which is right, if it is not.
     X, y = np.array([[1.0], [100.0], [100.0]]), np.array([1, 3, 2])
-    counts = experiments.moves(X, y, [1, 2, 3])
-    assert sum(counts.values()) >= 2
-    short = experiments.moves(X / 1e3, y, [1, 2, 3])
-    assert counts != short
+    assert experiments.moves(X, y, [1, 2, 3]) == {"right": 2, "nearer": 0, "as far": 1, "farther": 0}
+    assert experiments.moves(X / 1e3, y, [1, 2, 3]) == {"right": 3, "nearer": 0, "as far": 0, "farther": 0}
+    # The third row is ranked 4 instead of 3, and 1 after its update, because it is long.
+    X, y = np.array([[1.0], [2.0], [3.0]]), np.array([4, 4, 3])
+    assert experiments.moves(X, y, [1, 2, 3, 4, 5]) == {"right": 1, "nearer": 0, "as far": 1, "farther": 1}
 
 
 def test_the_bound_is_that_of_the_rule_that_made_the_rows():

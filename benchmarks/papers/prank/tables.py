@@ -42,9 +42,11 @@ def bold(found: str) -> str:
 
 def setting(result: Result) -> Lines:
     """Return how the figures were computed."""
+    options = {"short": "", "full": " --full"}.get(result["run"], f" --seeds {result['seeds']}")
     return [
-        f"The figures on this page are of {result['seeds']} seeds, which took {result['processor_seconds'] / 60:.0f} "
-        f"minutes of processor time on one core. {result['machine']}, shared with others."
+        f"The figures on this page are of {result['seeds']} seeds (`python -m benchmarks.papers.prank{options}`), "
+        f"which took {result['processor_seconds'] / 60:.0f} minutes of processor time on one core. "
+        f"{result['machine']}, shared with others."
     ]
 
 
