@@ -11,12 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks import calibration, constants, defaults, fitting, sizing
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
+from benchmarks.papers import mmp_tables
 from benchmarks.papers.feature_focus import tables as feature_focus_tables
 from benchmarks.papers.prank import tables as prank_tables
 from benchmarks.papers.svm_map import tables as svm_map_tables
@@ -121,43 +120,8 @@ def texts() -> list[str]:
     ]
 
 
-def category_paper() -> list[str]:
-    result = read("mmp-paper")
-    reuters = result["corpora"]["reuters-21578"]
-    measures = {"OneErr": 100, "Coverage": 1, "AvgP": 1, "loss1": 100, "loss2": 1, "loss3": 100}
-    lines = [
-        "| ours (paper) | OneErr % | Coverage | AvgP | loss 1 % | loss 2 | loss 3 % |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name, figures in reuters["figures"].items():
-        cells = []
-        for measure, scale in measures.items():
-            paper = reuters["paper"].get(name, {}).get(measure)
-            beside = "" if paper is None else f" ({scale * paper:.2f})"
-            cells.append(f"{scale * figures[measure]:.2f}{beside}")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    held = sum(check["holds"] for check in reuters["checks"])
-    orders = {name: protocol["orders"] for name, protocol in result["differences"]["protocols"].items()}
-    runs, whole = orders["runs"], orders["all words"]
-    others = []
-    for name, corpus in result["corpora"].items():
-        if name != "reuters-21578":
-            coverage = {system: figures["Coverage"] for system, figures in corpus["figures"].items()}
-            first = min(coverage, key=coverage.__getitem__)
-            others.append(
-                f"{sum(check['holds'] for check in corpus['checks'])} of {len(corpus['checks'])} hold on {name}, where "
-                f"{first} has the best Coverage ({coverage[first]:.2f}, MMP l.3 {coverage['MMP l.3']:.2f})"
-            )
-    return [
-        *lines,
-        "",
-        f"{held} of {len(reuters['checks'])} checked orderings and figures of the paper hold on Reuters-21578, which "
-        f"the paper also uses. On other data sets only the orderings are checked: {'; '.join(others)}. Random folds "
-        f"give better figures than folds of neighbouring documents: with the latter, Perceptron has OneErr "
-        f"{100 * np.mean(runs['Perceptron']['OneErr']):.2f}% and MMP l.3 has Coverage "
-        f"{np.mean(runs['MMP l.3']['Coverage']):.2f}. Rocchio is worse than in the paper unless it keeps all words "
-        f"(OneErr {100 * np.mean(whole['Rocchio']['OneErr']):.2f}%).",
-    ]
+def category_paper(part: str) -> list[str]:
+    return mmp_tables.PARTS[part](read("mmp-paper"))
 
 
 def feature_focus(part: str) -> list[str]:
@@ -250,7 +214,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     **PAGE_SECTIONS,
     **HARDENING_SECTIONS,
     **{f"calibration-{name}": functools.partial(calibration_table, one) for name, one in calibration.TABLES.items()},
-    "category-paper": category_paper,
+    **{f"mmp-{name}": functools.partial(category_paper, name) for name in mmp_tables.PARTS},
     **{f"feature-focus-{name}": functools.partial(feature_focus, name) for name in feature_focus_tables.PARTS},
     "constants": functools.partial(constants_table, constants.overview),
     "constants-all": functools.partial(constants_table, constants.tables),

@@ -1,136 +1,151 @@
 """Reproduce "A new family of online algorithms for category ranking" (Crammer and Singer, SIGIR 2002).
 
-python -m benchmarks.papers.mmp            tables 1 and 2, figures 3, 4 and 6, in a few minutes
+python -m benchmarks.papers.mmp            tables 1 to 4, figures 3 to 6, theorem 1, all claims: ten seeds
+python -m benchmarks.papers.mmp --short    the same with six seeds, without the other ways to divide Reuters-21578
 python -m benchmarks.papers.mmp --quick    a small part in seconds, to check that it runs
+python -m benchmarks.readme                then put the tables into docs/papers/mmp.md
 
 As in the paper, documents are counts of words without stop words, weighted by pivoted normalisation (slope 0.3) and
 restricted to the words that Rocchio selects; both use the training documents only. Online algorithms make one pass and
-keep their last weights. Our own rows, below the paper's, average the weights over three passes.
+keep their last weights, unless their name says otherwise. A seed chooses folds and order. Each corpus and seed is a
+cell; cells are kept in `.cache/mmp-paper`, so that an interrupted run goes on where it stopped, and the full run uses
+the cells of the short one.
 """
 
 import argparse
 import json
 import math
 import platform
-import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
+import scipy.sparse as sp
 import sklearn
 
 from benchmarks.machine import machine_line
+from benchmarks.papers import mmp_cells as cells
+from benchmarks.papers import mmp_claims as claims
 from benchmarks.papers import mmp_corpora as corpora
-from benchmarks.papers import mmp_runs as runs
 from benchmarks.papers import mmp_tables as tables
+from benchmarks.papers.mmp_claims import Rows
+from benchmarks.papers.mmp_paper import PAPER, PAPER_DATA
+from benchmarks.papers.mmp_runs import LOSSES, OF_THE_PAPER, ONLINE
 
 ROOT = Path(__file__).resolve().parents[2]
-PROTOCOLS = {
-    "chance": "random folds, learned in random order",
-    "corpus order": "the same folds, learned oldest first",
-    "runs": "each fold a run of neighbouring documents, learned in random order",
-    "all words": "as by chance, but without selecting words",
-}
+Found = dict[str, cells.Cell]
 
 
-def report(corpus: corpora.Corpus, found: runs.Run, resamples: int) -> dict[str, Any]:
-    """Print the tables of a corpus and whether the paper's orderings hold on it; return the results."""
-    figures = tables.figures_of(found)
-    beside = tables.BESIDE.get(corpus.name, {})
-    print(f"\n== {corpus.name}: {corpus.about}")
-    print(
-        f"{found.words:,.0f} words in training, {found.selected:,.0f} selected; {found.distinct[0]:.1f} distinct words "
-        f"a document, {found.distinct[1]:.1f} after selection"
-    )
-    if corpus.name == "rcv1-subsets":
-        print("In parentheses: the paper's figures on another corpus, all of Reuters-2000, 521,439 training documents.")
-    elif beside:
-        print("In parentheses: the paper's figures; those marked - are missing from our copy of the paper.")
-    for title, measures in tables.TABLES.items():
-        print(f"\n{title}")
-        print("\n".join(tables.table(measures, figures, beside)))
-    checks = tables.orderings(found, figures, resamples)
-    if corpus.name == "reuters-21578":
-        checks += tables.limits(found, figures)
-    print()
-    for check in checks:
-        print(f"{'holds' if check['holds'] else 'DOES NOT HOLD':14}{check['claim']}{evidence(check)}")
-    return {
-        "about": corpus.about,
-        "figures": figures,
-        "paper": beside,
-        "words": {"words": found.words, "selected": found.selected, "distinct": found.distinct},
-        "seconds": found.seconds,
-        "checks": checks,
-        "all_against_the_best": tables.against_the_best(found.judgements, figures, tuple(found.judgements), resamples),
+def contents(found: Found, prefix: str) -> list[Any]:
+    """Return what the cells of one kind found, by seed."""
+    seeds = sorted(int(name.rpartition(" ")[2]) for name in found if name.rpartition(" ")[0] == prefix)
+    return [found[f"{prefix} {seed}"].values["content"] for seed in seeds]
+
+
+def rows_of(found: Found, name: str) -> Rows:
+    """Return the figures of the documents of a corpus, for all seeds."""
+    n_seeds = len(contents(found, name))
+    systems = tuple(contents(found, name)[0]["systems"])
+    return Rows(systems, np.stack([found[f"{name} {seed}"].rows for seed in range(n_seeds)]).astype(float))
+
+
+def of_seeds(parts: list[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
+    """Return figures by system and measure, with one value per seed."""
+    return {name: {key: [part[name][key] for part in parts] for key in parts[0][name]} for name in parts[0]}
+
+
+def corpus_result(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the part of the result file about a corpus."""
+    first = parts[0]
+    words = {key: np.mean([part["words"][key] for part in parts], axis=0).tolist() for key in first["words"]}
+    means = {
+        key: {name: float(np.mean([part[key][name] for part in parts])) for name in first[key]}
+        for key in ("training seconds", "ties")
     }
+    kept = {key: first[key] for key in ("about", "documents", "labels", "label counts")}
+    return {**kept, "words": words, "figures": of_seeds([part["figures"] for part in parts]), **means}
 
 
-def evidence(check: dict[str, Any]) -> str:
-    """Return the evidence for a check about the best system."""
-    behind = check["evidence"].get("minus_best") if isinstance(check["evidence"], dict) else None
-    if not behind:
-        return ""
-    parts = [f"{name} {value:+.4f} [{low:+.4f}, {high:+.4f}]" for name, (value, low, high) in behind.items()]
-    return f"\n{'':14}  best {check['evidence']['best']}; beside it " + ", ".join(parts)
+def relevant_counts(corpus: corpora.Corpus) -> np.ndarray:
+    """Return the number of relevant labels of each tested document, in the order of the documents."""
+    truth = sp.csr_array(sp.vstack([part.Y_test for part in corpus.parts]))
+    return np.diff(truth.indptr)[np.argsort(corpus.tested, kind="stable")]
 
 
-def distance(figures: dict[str, dict[str, float]], paper: dict[str, dict[str, float]]) -> float:
-    """Return the overall distance of figures from the paper's: the mean of |log(ours / theirs)|."""
-    pairs = [(figures[name][measure], value) for name, row in paper.items() for measure, value in row.items()]
+def distance(figures: dict[str, dict[str, list[float]]]) -> float:
+    """Return the overall distance of our means from the paper's figures: the mean of |log(ours / theirs)|."""
+    paper = PAPER["reuters-21578"]
+    pairs = [(np.mean(figures[name][m]), value) for name, row in paper.items() for m, value in row.items()]
     return float(np.mean([abs(math.log(ours / theirs)) for ours, theirs in pairs]))
 
 
-def explain_differences(limit: int | None, n_folds: int, seeds: int) -> dict[str, Any]:
-    """Print the figures for the protocols that the paper's text leaves open, and which is nearest to its figures.
-
-    Each runs with several random orders, because the last weights of a single pass depend on the order.
-    """
-    print("\n== why our figures differ: what the paper leaves open about folds and order, on Reuters-21578")
-    print(f"Means over {seeds} random orders, the smallest and the largest in parentheses, then the paper's.")
-    paper, result = tables.PAPER["reuters-21578"], {}
-    for protocol, meaning in PROTOCOLS.items():
-        found = []
-        for seed in range(seeds):
-            corpus = corpora.reuters(protocol, limit, n_folds, seed)
-            found.append(tables.figures_of(runs.run(corpus, runs.OF_THE_PAPER, select=protocol != "all words")))
-        spread = {
-            name: {m: [figures[name][m] for figures in found] for m in tables.MEASURES} for name in runs.OF_THE_PAPER
-        }
-        means = {name: {m: float(np.mean(values)) for m, values in row.items()} for name, row in spread.items()}
-        result[protocol] = {"meaning": meaning, "orders": spread, "distance": distance(means, paper)}
-        print(f"\n{protocol}: {meaning}; mean |log(ours / paper)| {result[protocol]['distance']:.3f}")
-        print("\n".join(tables.spread_table(spread, paper)))
-    nearest = min(result, key=lambda protocol: result[protocol]["distance"])
-    print(f"\nnearest to the paper: {nearest} ({PROTOCOLS[nearest]})")
-    return {"protocols": result, "nearest": nearest}
+def protocols_of(found: Found) -> dict[str, Any]:
+    """Return the figures of each way to divide and order Reuters-21578."""
+    result = {}
+    for protocol, meaning in cells.PROTOCOLS.items():
+        parts = contents(found, "reuters-21578" if protocol == "chance" else f"protocol {protocol}")
+        if parts:
+            every = of_seeds([{name: part["figures"][name] for name in OF_THE_PAPER} for part in parts])
+            result[protocol] = {"meaning": meaning, "figures": every, "distance": distance(every)}
+    return result
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Run everything, print the results, and write the result file and the pictures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--quick", action="store_true", help="use a small part of each corpus; write only to given paths"
-    )
-    parser.add_argument("--json", type=Path, help="result file")
-    parser.add_argument("--images", type=Path, help="the folder for the pictures")
-    options = parser.parse_args(arguments)
-    quick = options.quick
-    json_path = options.json or (None if quick else ROOT / "benchmarks" / "results" / "mmp-paper.json")
-    images = options.images or (None if quick else ROOT / "docs" / "images")
-    limit, n_folds, resamples = (1200, 2, 50) if quick else (None, corpora.FOLDS, 1000)
+def general_claims(result: dict[str, Any]) -> list[dict[str, str]]:
+    """Judge the claims about the data and theorem 1."""
+    judged = []
+    for where, text, first, low, high in (
+        ("reuters-21578", "More than 80% of the documents have one label", 1, 0.8, 1.0),
+        ("rcv1-subsets", "About 70% of the documents have three labels or more (65 to 75%)", 3, 0.65, 0.75),
+    ):
+        counts = np.array(result["corpora"][where]["label counts"], float)
+        share = (counts[1] if first == 1 else counts[first:].sum()) / counts.sum()
+        judged.append(claims.claim(text, where, (claims.HOLDS if low < share < high else claims.FAILS, f"{share:.1%}")))
+    ours, theirs = result["corpora"]["reuters-21578"]["words"]["selected"], PAPER_DATA["reuters-21578"]["selected"]
+    text = "Rocchio's weights select about the paper's number of words (within 5%)"
+    near = claims.HOLDS if abs(ours / theirs - 1) < 0.05 else claims.FAILS
+    judged.append(claims.claim(text, "reuters-21578", (near, f"{ours:,.0f} beside {theirs:,}")))
+    for stream, variants in result["bounds"].items():
+        largest = max(lost / limit for one in variants.values() for lost, limit in zip(*one.values(), strict=True))
+        kept = claims.HOLDS if largest <= 1 + 1e-9 else claims.FAILS
+        text = "Theorem 1: no variant loses more than its bound"
+        where = "reuters-21578" if stream == "reuters-21578" else f"{stream} rows"
+        judged.append(
+            claims.claim(text, where, (kept, f"at most {largest:.4f} of the bound, of all seeds and variants"))
+        )
+    return judged
 
-    if quick:
-        print("a small part of each corpus, to check that it runs; the figures are not the paper's experiment")
-    start = time.perf_counter()
-    reuters = corpora.reuters("chance", limit, n_folds)
-    sets = [reuters, corpora.rcv1(1, 900) if quick else corpora.rcv1()]
-    if not quick:
-        sets.append(corpora.debian())
-    found = {corpus.name: runs.run(corpus) for corpus in sets}
-    result = {
+
+def all_claims(found: Found, plan: cells.Plan, result: dict[str, Any]) -> list[dict[str, str]]:
+    """Judge every claim on every corpus."""
+    makers = {
+        "reuters-21578": lambda: cells.reuters(plan, "chance", 0),
+        "rcv1-subsets": lambda: corpora.rcv1(*plan.rcv1),
+        "debian-tags": corpora.debian,
+    }
+    judged = []
+    for name in result["corpora"]:
+        rows = rows_of(found, name)
+        judged += claims.of_corpus(name, rows)
+        judged += claims.of_curves(name, [part["curves"] for part in contents(found, name)])
+        if rounds := contents(found, f"rounds {name}"):
+            judged += claims.of_rounds(name, rounds, rows)
+        judged += claims.of_measures(name, rows, relevant_counts(makers[name]()))
+    return judged + general_claims(result)
+
+
+def assembled(found: Found, plan: cells.Plan, short: bool) -> dict[str, Any]:
+    """Return the content of the result file."""
+    names = [name for name in ("reuters-21578", "rcv1-subsets", "debian-tags") if contents(found, name)]
+    rounds = {}
+    for name in names[:2]:
+        parts = [
+            {s: {loss: p[s][loss][-1] for loss in LOSSES} for s in ONLINE} for p in contents(found, f"rounds {name}")
+        ]
+        rounds[name] = of_seeds(parts)
+    streams = contents(found, "bounds")
+    result: dict[str, Any] = {
         "machine": machine_line(),
         "versions": {
             "abound": version("abound"),
@@ -139,25 +154,58 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
             "scipy": scipy.__version__,
             "scikit-learn": sklearn.__version__,
         },
-        "corpora": {corpus.name: report(corpus, found[corpus.name], resamples) for corpus in sets},
-        "differences": explain_differences(limit, n_folds, 1 if quick else 5),
+        "short": short,
+        "seeds": plan.seeds,
+        "seconds": sum(cell.values["seconds"] for cell in found.values()),
+        "corpora": {name: corpus_result(contents(found, name)) for name in names},
+        "rounds": rounds,
+        "bounds": {kind: of_seeds([one[kind] for one in streams if kind in one]) for kind in streams[0]},
+        "kernels": of_seeds(contents(found, "kernels")),
+        "protocols": protocols_of(found),
     }
-    if images is not None:
-        from benchmarks.papers import mmp_pictures as pictures
+    result["claims"] = all_claims(found, plan, result)
+    return result
 
-        images.mkdir(parents=True, exist_ok=True)
-        pictures.label_counts(sets, images / "mmp-figure-3.png")
-        curves = runs.round_averaged(reuters.parts[0])
-        pictures.round_averages(
-            curves, "reuters-21578, training documents of the first fold", images / "mmp-figure-4.png"
-        )
-        result["rounds"] = {name: {loss: float(c[-1]) for loss, c in row.items()} for name, row in curves.items()}
-        judged = {corpus.name: found[corpus.name].judgements for corpus in sets[:2]}
-        pictures.precision_against_recall(judged, images / "mmp-figure-6.png")
-    result["seconds"] = time.perf_counter() - start
+
+def draw(found: Found, result: dict[str, Any], folder: Path) -> None:
+    """Draw figures 3 to 6."""
+    from benchmarks.papers import mmp_pictures as pictures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures.label_counts(result["corpora"], folder / "mmp-figure-3.png")
+    for figure, name in ((4, "reuters-21578"), (5, "rcv1-subsets")):
+        title = f"{name}, training documents: mean, lowest and highest of {result['seeds']} seeds"
+        pictures.round_averages(contents(found, f"rounds {name}"), title, folder / f"mmp-figure-{figure}.png")
+    curves = {name: [part["curves"] for part in contents(found, name)] for name in ("reuters-21578", "rcv1-subsets")}
+    pictures.precision_against_recall(curves, folder / "mmp-figure-6.png")
+
+
+def main(arguments: list[str] | None = None) -> dict[str, Any]:
+    """Run everything, print the results, and write the result file and the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--short", action="store_true", help="six seeds, and only one way to divide Reuters-21578")
+    size.add_argument("--quick", action="store_true", help="a small part of each corpus; write only to given paths")
+    parser.add_argument("--json", type=Path, help="result file")
+    parser.add_argument("--images", type=Path, help="the folder for the pictures")
+    parser.add_argument("--cache", type=Path, default=cells.CACHE, help="the folder for the cells")
+    options = parser.parse_args(arguments)
+    quick = options.quick
+    plan = cells.QUICK if quick else cells.SHORT if options.short else cells.FULL
+    json_path = options.json or (None if quick else ROOT / "benchmarks" / "results" / "mmp-paper.json")
+    images = options.images or (None if quick else ROOT / "docs" / "images")
+    if quick:
+        print("a small part of each corpus, to check that it runs; the figures are not the paper's experiment")
+    found = cells.compute(plan, options.cache)
+    result = assembled(found, plan, short=plan != cells.FULL)
+    for name, part in tables.PARTS.items():
+        if quick and name.startswith("debian"):
+            continue
+        print(f"\n== {name}\n" + "\n".join(part(result)))
+    if images is not None:
+        draw(found, result, images)
     if json_path is not None:
         json_path.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"\n{result['machine']}; {result['seconds']:.0f} s")
     return result
 
 

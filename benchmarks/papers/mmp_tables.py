@@ -1,145 +1,240 @@
-"""Render the tables of the category-ranking paper with our figures, and check whether its orderings hold."""
+"""Render the result file of the category-ranking experiments as the tables of its page."""
 
 from typing import Any
 
 import numpy as np
 
-from abound.metrics import Judgement, compare
-from benchmarks.papers.mmp_runs import MMPS, OF_THE_PAPER, Run, measured
+from benchmarks.papers.mmp_claims import FAILS, HOLDS, UNDECIDED
+from benchmarks.papers.mmp_paper import BESIDE, PAPER_DATA, PERCENT, TABLES
 
-TABLES = {
-    "Table 1": ("loss1", "loss2", "loss3"),
-    "Table 2": ("OneErr", "Coverage", "AvgP", "maxF1/size", "maxF1/corpus", "maxF1/row"),
+Result = dict[str, Any]
+HEADS = {
+    "loss1": "loss 1 %",
+    "loss2": "loss 2",
+    "loss3": "loss 3 %",
+    "OneErr": "OneErr %",
+    "Coverage": "Coverage",
+    "AvgP": "AvgP",
+    "maxF1/size": "maxF1, at the document's number of labels",
+    "maxF1/corpus": "maxF1, of mean precision and recall",
+    "maxF1/row": "maxF1, best of each document",
 }
-MEASURES = TABLES["Table 1"] + TABLES["Table 2"]
-PERCENT = ("loss1", "loss3", "OneErr")  # printed times 100, as in the paper
-MORE_IS_BETTER = ("AvgP", "maxF1/size", "maxF1/corpus", "maxF1/row")
-# The rows of MMP l.1 and l.2, and Rocchio's of table 1, are missing from our copy of the paper.
-PRINTED = ("OneErr", "Coverage", "AvgP", "maxF1/size", "loss1", "loss2", "loss3")
-PAPER = {
-    "reuters-21578": {
-        "Rocchio": dict(zip(PRINTED, (0.1448, 1.29, 0.90, 0.85), strict=False)),
-        "Perceptron": dict(zip(PRINTED, (0.0959, 4.27, 0.91, 0.89, 0.1571, 4.87, 0.0313), strict=True)),
-        "MMP l.3": dict(zip(PRINTED, (0.1451, 0.96, 0.90, 0.84, 0.1913, 0.92, 0.0060), strict=True)),
-    },
-    "Reuters-2000": {
-        "Rocchio": dict(zip(PRINTED, (0.2442, 9.89, 0.73, 0.63, 0.7071, 12.42, 0.0333), strict=True)),
-        "Perceptron": dict(zip(PRINTED, (0.0604, 9.45, 0.87, 0.86, 0.3886, 10.43, 0.0264), strict=True)),
-        "MMP l.3": dict(zip(PRINTED, (0.0649, 3.98, 0.91, 0.87, 0.3457, 2.90, 0.0075), strict=True)),
-    },
-}
-BESIDE = {"reuters-21578": PAPER["reuters-21578"], "rcv1-subsets": PAPER["Reuters-2000"]}
-PAPER_WORDS = {"words": 25_061, "selected": 3_468, "distinct": (49, 37)}
+LOST = "lost"
+OWN_LOSS = {"MMP l.1": "loss1", "MMP l.2": "loss2", "MMP l.3": "loss3"}
 
 
-def better(measure: str, first: float, second: float) -> bool:
-    """Return whether one figure beats another."""
-    return first > second if measure in MORE_IS_BETTER else first < second
-
-
-def best_of(measure: str, figures: dict[str, dict[str, float]], systems: tuple[str, ...]) -> str:
-    """Return the system with the best figure."""
-    sign = -1 if measure in MORE_IS_BETTER else 1
-    return min(systems, key=lambda name: sign * figures[name][measure])
-
-
-def shown(measure: str, figure: float | None) -> str:
+def number(measure: str, value: float) -> str:
     """Return a figure as the paper prints it."""
-    if figure is None:
-        return "-"
-    return f"{100 * figure:.2f}" if measure in PERCENT else f"{figure:.3f}"
+    if measure in PERCENT:
+        return f"{100 * value:.2f}"
+    return f"{value:.2f}" if measure in ("loss2", "Coverage") else f"{value:.3f}"
 
 
-def table(measures: tuple[str, ...], figures: dict[str, dict[str, float]], beside: dict[str, Any]) -> list[str]:
-    """Return the lines of a table; the paper's figure is in parentheses after ours."""
-    heads = [f"{measure} x100" if measure in PERCENT else measure for measure in measures]
-    lines = [" | ".join([f"{'':13}", *(f"{head:>16}" for head in heads)])]
-    for name, row in figures.items():
+def spread(measure: str, values: list[float]) -> str:
+    """Return the mean of the seeds, and the lowest and the highest."""
+    low, high = number(measure, min(values)), number(measure, max(values))
+    mean = number(measure, float(np.mean(values)))
+    return mean if low == high else f"{mean} [{low}, {high}]"
+
+
+def table(heads: list[str], rows: list[list[str]]) -> list[str]:
+    """Return the lines of a table."""
+    return [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)]
+
+
+def figures_table(corpus: str, kind: str) -> Any:
+    """Return a function that renders tables 1 to 4: our means and spread, and the paper's figures in parentheses."""
+
+    def rendered(result: Result) -> list[str]:
+        found, beside, rows = result["corpora"][corpus]["figures"], BESIDE.get(corpus), []
+        for name, measures in found.items():
+            cells = [name]
+            for measure in TABLES[kind]:
+                cell = spread(measure, measures[measure])
+                if beside is not None and measure not in ("maxF1/corpus", "maxF1/row"):
+                    of_paper = name in ("Rocchio", "Perceptron", *OWN_LOSS)
+                    theirs = beside.get(name, {}).get(measure)
+                    if of_paper:
+                        cell += f" ({LOST if theirs is None else number(measure, theirs)})"
+                cells.append(cell)
+            rows.append(cells)
+        return table([f"mean [lowest, highest] of {result['seeds']} seeds", *map(HEADS.get, TABLES[kind])], rows)
+
+    return rendered
+
+
+def setting(result: Result) -> list[str]:
+    versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
+    form = "the short form" if result["short"] else "all"
+    return [
+        f"{result['machine']}, shared with others; {versions}. This page shows {form}: {result['seeds']} seeds, "
+        f"computed in {result['seconds'] / 60:.0f} minutes of wall-clock time in one process."
+    ]
+
+
+def data(result: Result) -> list[str]:
+    rows = []
+    for name, corpus in result["corpora"].items():
+        theirs, words = PAPER_DATA.get(name), corpus["words"]
+        counts = np.array(corpus["label counts"])
+        mean = float((counts * np.arange(len(counts))).sum() / counts.sum())
+        cells = [
+            (f"{corpus['documents']:,}", theirs and f"{theirs['documents']:,}"),
+            (str(corpus["labels"]), theirs and str(theirs["labels"])),
+            (f"{mean:.2f}", theirs and f"{theirs['labels a document']:.2f}"),
+            (f"{counts[1] / counts.sum():.0%}", None),
+            (f"{counts[3:].sum() / counts.sum():.0%}", None),
+            (f"{words['words']:,.0f}", theirs and f"{theirs['words']:,}"),
+            (f"{words['selected']:,.0f}", theirs and f"{theirs['selected']:,}"),
+            (
+                " to ".join(f"{n:.0f}" for n in words["distinct"]),
+                theirs and " to ".join(map(str, theirs["distinct"])),
+            ),
+        ]
+        rows.append([name, *(ours + (f" ({paper})" if paper else "") for ours, paper in cells)])
+    heads = [
+        "ours (paper)",
+        "documents",
+        "labels",
+        "labels of a document",
+        "with one label",
+        "with three or more",
+        "words in training",
+        "selected",
+        "distinct words of a document, before and after selection",
+    ]
+    return table(heads, rows)
+
+
+def claims(result: Result) -> list[str]:
+    by_claim: dict[tuple[str, str], list[str]] = {}
+    for one in result["claims"]:
+        by_claim.setdefault((one["claim"], one["verdict"]), []).append(f"{one['where']}: {one['evidence']}")
+    rows = [
+        [text, judged if judged == HOLDS else f"**{judged}**", "<br>".join(places)]
+        for (text, judged), places in by_claim.items()
+    ]
+    return table(["claim", "verdict", "where"], rows)
+
+
+def counts(result: Result) -> list[str]:
+    rows = []
+    places = list(dict.fromkeys(one["where"] for one in result["claims"]))
+    for where in places:
+        verdicts = [one["verdict"] for one in result["claims"] if one["where"] == where]
+        rows.append([where, *(str(verdicts.count(one)) for one in (HOLDS, UNDECIDED, FAILS))])
+    return table(["where", HOLDS, UNDECIDED, FAILS], rows)
+
+
+def rounds(result: Result) -> list[str]:
+    rows = []
+    for corpus, of_systems in result["rounds"].items():
+        for name, losses in of_systems.items():
+            rows.append([corpus, name, *(spread(loss, values) for loss, values in losses.items())])
+    return table(["mean loss of all rounds", "", "loss 1 %", "loss 2", "loss 3 %"], rows)
+
+
+def bounds(result: Result) -> list[str]:
+    rows = []
+    for stream, variants in result["bounds"].items():
+        for name, found in variants.items():
+            loss, update = name.split(" ")
+            lost, limit = np.array(found["lost"]), np.array(found["bound"])
+            rows.append(
+                [stream, loss, update, f"{lost.mean():,.1f}", f"{limit.mean():,.0f}", f"{max(lost / limit):.4f}"]
+            )
+    return table(["rows", "loss", "update", "lost, mean", "bound, mean", "largest lost / bound"], rows)
+
+
+def bounds_short(result: Result) -> list[str]:
+    kept = {stream: variants for stream, variants in result["bounds"].items() if stream != "reuters-21578"}
+    uniform = {
+        stream: {name: found for name, found in variants.items() if name.endswith("uniform")}
+        for stream, variants in kept.items()
+    }
+    return bounds({"bounds": uniform})
+
+
+def kernels(result: Result) -> list[str]:
+    measures = ("OneErr", "Coverage", "AvgP", "loss1")
+    rows = [
+        [
+            name,
+            *(spread(measure, found[measure]) for measure in measures),
+            f"{np.mean(found['support']):,.0f}",
+            f"{np.mean(found['seconds']):.1f}",
+        ]
+        for name, found in result["kernels"].items()
+    ]
+    return table(["KernelMMP, loss 1", *map(HEADS.__getitem__, measures), "rows kept", "CPU seconds"], rows)
+
+
+def training(result: Result) -> list[str]:
+    names = list(result["corpora"])
+    systems = result["corpora"][names[0]]["training seconds"]
+    rows = [[one, *(f"{result['corpora'][name]['training seconds'][one]:.2f}" for name in names)] for one in systems]
+    return table(["CPU seconds of training, all parts", *names], rows)
+
+
+def protocols(result: Result) -> list[str]:
+    if len(result["protocols"]) < 2:
+        return ["Not measured yet: only the full run has this section."]
+    rows = []
+    for protocol, found in result["protocols"].items():
+        for name in ("Rocchio", "Perceptron", "MMP l.3"):
+            cells = []
+            for measure in ("OneErr", "Coverage", "AvgP", "loss2"):
+                theirs = BESIDE["reuters-21578"][name].get(measure)
+                paper = "" if theirs is None else f" ({number(measure, theirs)})"
+                cells.append(spread(measure, found["figures"][name][measure]) + paper)
+            rows.append([f"{protocol}: {found['meaning']}", name, *cells, f"{found['distance']:.3f}"])
+    heads = ["folds and order", "", "OneErr %", "Coverage", "AvgP", "loss 2", "mean \\|log(ours / paper)\\|"]
+    return table(heads, rows)
+
+
+def brief(result: Result) -> list[str]:
+    """Return the table of the algorithm's page: Reuters-21578, and what holds where."""
+    measures = ("OneErr", "Coverage", "AvgP", "loss1", "loss2", "loss3")
+    found, beside, rows = result["corpora"]["reuters-21578"]["figures"], BESIDE["reuters-21578"], []
+    for name, figures in found.items():
         cells = []
         for measure in measures:
-            paper = beside.get(name, {}).get(measure)
-            cells.append(f"{shown(measure, row[measure])} ({shown(measure, paper)})")
-        lines.append(" | ".join([f"{name:13}", *(f"{cell:>16}" for cell in cells)]))
-    return lines
-
-
-def spread_table(spread: dict[str, dict[str, list[float]]], beside: dict[str, Any]) -> list[str]:
-    """Return the lines of a table of means with the smallest and the largest figure, and the paper's if it has one."""
-    lines = []
-    for name, row in spread.items():
-        cells = []
-        for measure, values in row.items():
-            paper = beside.get(name, {}).get(measure)
-            if paper is not None:
-                low, mean, high = (shown(measure, f(values)) for f in (min, np.mean, max))
-                cells.append(f"{measure} {mean} [{low}, {high}] {shown(measure, paper)}")
-        if cells:
-            lines.append(f"{name:13}| " + " | ".join(cells))
-    return lines
-
-
-def against_the_best(
-    judgements: dict[str, Judgement], figures: dict[str, dict[str, float]], systems: tuple[str, ...], resamples: int
-) -> dict[str, dict[str, Any]]:
-    """Return, for each measure, the best of some systems and the distance of the others, with paired intervals."""
-    result: dict[str, dict[str, Any]] = {}
-    for measure in MEASURES:
-        if measure == "maxF1/corpus":  # resampling its two curves takes longer than everything else
-            continue
-        best = best_of(measure, figures, systems)
-        behind = {
-            name: list(compare(measure, judgements[name], judgements[best], n_resamples=resamples))
-            for name in systems
-            if name != best
-        }
-        result[measure] = {"best": best, "minus_best": behind}
-    return result
-
-
-def level_with_best(result: dict[str, Any], name: str) -> bool:
-    """Return whether a system is the best, or its paired interval to the best includes 0."""
-    if result["best"] == name:
-        return True
-    _, low, high = result["minus_best"][name]
-    return bool(low <= 0 <= high)
-
-
-def orderings(found: Run, figures: dict[str, dict[str, float]], resamples: int) -> list[dict[str, Any]]:
-    """Compare the orderings that the paper reports with our figures."""
-    all_five = against_the_best(found.judgements, figures, OF_THE_PAPER, resamples)
-    of_mmps = against_the_best(found.judgements, figures, MMPS, resamples)
-    checks = []
-
-    def check(claim: str, holds: bool, evidence: dict[str, Any]) -> None:
-        checks.append({"claim": claim, "holds": bool(holds), "evidence": evidence})
-
-    for number, name in enumerate(MMPS, 1):
-        loss = f"loss{number}"
-        check(
-            f"{name} is best, or level with the best, on {loss}", level_with_best(all_five[loss], name), all_five[loss]
+            theirs = beside.get(name, {}).get(measure)
+            cells.append(spread(measure, figures[measure]) + (f" ({number(measure, theirs)})" if theirs else ""))
+        rows.append([name, *cells])
+    places = []
+    for where, corpus in result["corpora"].items():
+        verdicts = [one["verdict"] for one in result["claims"] if one["where"] == where]
+        coverage = {system: float(np.mean(row["Coverage"])) for system, row in corpus["figures"].items()}
+        first = min(list(coverage)[:5], key=coverage.__getitem__)
+        places.append(
+            f"on {where} {verdicts.count(HOLDS)} hold, {verdicts.count(UNDECIDED)} are undecided and "
+            f"{verdicts.count(FAILS)} do not hold; of the paper's algorithms {first} has the best Coverage there "
+            f"({coverage[first]:.2f}, MMP l.3 {coverage['MMP l.3']:.2f})"
         )
-    for measure in ("OneErr", "AvgP", "maxF1/size", "maxF1/row"):
-        check(f"MMP l.1 is best of the three on {measure}", of_mmps[measure]["best"] == "MMP l.1", of_mmps[measure])
-    coverage = {name: figures[name]["Coverage"] for name in OF_THE_PAPER}
-    order = sorted(coverage, key=lambda name: coverage[name])
-    check("MMP l.2 and l.3 are the best two on Coverage", set(order[:2]) == set(MMPS[1:]), all_five["Coverage"])
-    check("Perceptron is the worst on Coverage", order[-1] == "Perceptron", coverage)
-    return checks
+    return [
+        *table([f"mean [lowest, highest] of {result['seeds']} seeds (paper)", *map(HEADS.__getitem__, measures)], rows),
+        "",
+        f"Of the paper's claims: {'; '.join(places)}. [All claims, tables and figures](../papers/mmp.md).",
+    ]
 
 
-def limits(found: Run, figures: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
-    """Compare our figures on Reuters-21578 with the paper's."""
-    paper, checks = PAPER["reuters-21578"], []
-    for name, measure in (("Perceptron", "OneErr"), ("MMP l.3", "Coverage"), ("MMP l.3", "loss2")):
-        ours, theirs = figures[name][measure], paper[name][measure]
-        claim = f"{name}: {measure} {shown(measure, ours)} is not above the paper's {shown(measure, theirs)}"
-        checks.append({"claim": claim, "holds": ours <= theirs, "evidence": {"ours": ours, "paper": theirs}})
-    share = found.selected / PAPER_WORDS["selected"]
-    claim = f"{found.selected:,.0f} words are selected, within 5% of the paper's {PAPER_WORDS['selected']:,}"
-    checks.append({"claim": claim, "holds": abs(share - 1) < 0.05, "evidence": {"ours / paper": share}})
-    return checks
-
-
-def figures_of(found: Run) -> dict[str, dict[str, float]]:
-    """Return all figures of all systems."""
-    return {name: measured(judgement, MEASURES) for name, judgement in found.judgements.items()}
+PARTS = {
+    "setting": setting,
+    "data": data,
+    "table-1": figures_table("reuters-21578", "learning"),
+    "table-2": figures_table("reuters-21578", "retrieval"),
+    "table-3": figures_table("rcv1-subsets", "learning"),
+    "table-4": figures_table("rcv1-subsets", "retrieval"),
+    "debian-learning": figures_table("debian-tags", "learning"),
+    "debian-retrieval": figures_table("debian-tags", "retrieval"),
+    "claims": claims,
+    "counts": counts,
+    "rounds": rounds,
+    "bounds": bounds,
+    "bounds-short": bounds_short,
+    "kernels": kernels,
+    "training": training,
+    "protocols": protocols,
+    "brief": brief,
+}

@@ -1,37 +1,44 @@
-"""A small part of the category-ranking paper's experiments, so that the command does not rot."""
+"""A small part of the category-ranking paper's experiments, so that the command does not rot; its tests and bounds."""
 
 import json
 
 import numpy as np
 import pytest
 
-from benchmarks.papers import mmp, mmp_corpora, mmp_tables
-from benchmarks.papers.mmp_runs import OF_THE_PAPER, SYSTEMS
+from benchmarks.page_figures import read
+from benchmarks.papers import mmp, mmp_bounds, mmp_cells, mmp_claims, mmp_corpora, mmp_tables
+from benchmarks.papers.mmp_claims import FAILS, HOLDS, UNDECIDED, Rows
+from benchmarks.papers.mmp_paper import ROW_MEASURES
+from benchmarks.papers.mmp_runs import MMPS, OF_THE_PAPER, SYSTEMS
 
 
 @pytest.mark.data
 @pytest.mark.usefixtures("data_folder")
-def test_the_quick_form_prints_both_tables_and_draws_three_figures(tmp_path, capsys):
-    result = mmp.main(["--quick", "--json", str(tmp_path / "result.json"), "--images", str(tmp_path / "images")])
+def test_the_quick_form_prints_all_tables_and_draws_four_figures(tmp_path, capsys):
+    arguments = ["--quick", "--cache", str(tmp_path / "cells"), "--json", str(tmp_path / "result.json")]
+    result = mmp.main([*arguments, "--images", str(tmp_path / "images")])
     printed = capsys.readouterr().out
-    assert "Table 1" in printed
-    assert "Table 2" in printed
-    assert "nearest to the paper" in printed
+    assert all(f"== table-{number}" in printed for number in (1, 2, 3, 4))
     assert sorted(path.name for path in (tmp_path / "images").iterdir()) == [
-        f"mmp-figure-{number}.png" for number in (3, 4, 6)
+        f"mmp-figure-{number}.png" for number in (3, 4, 5, 6)
     ]
-    assert json.loads((tmp_path / "result.json").read_text())["machine"] == result["machine"]
+    assert json.loads((tmp_path / "result.json").read_text())["claims"] == result["claims"]
     assert list(result["corpora"]) == ["reuters-21578", "rcv1-subsets"]
     for corpus in result["corpora"].values():
         assert set(corpus["figures"]) == set(SYSTEMS)
         for row in corpus["figures"].values():
-            assert row["OneErr"] <= row["loss1"] <= 1  # a wrong first label is no perfect ranking
-            assert row["maxF1/size"] <= row["maxF1/row"]
-        assert all(check["holds"] for check in corpus["checks"] if "on OneErr" in check["claim"])
+            for first, second in (("OneErr", "loss1"), ("maxF1/size", "maxF1/row")):
+                assert all(a <= b for a, b in zip(row[first], row[second], strict=True))
+    bounds = [one for one in result["claims"] if one["claim"].startswith("Theorem 1")]
+    assert len(bounds) >= 2
+    assert all(one["verdict"] == HOLDS for one in bounds)
+    # A second run computes nothing.
+    mmp.main(arguments)
+    assert " s\n" not in capsys.readouterr().out.split("== setting")[0]
 
 
 def test_folds_test_each_document_once_and_never_learn_it():
-    for protocol in mmp.PROTOCOLS:
+    for protocol in mmp_cells.PROTOCOLS:
         tested = []
         for train, test in mmp_corpora.folds(103, protocol, 5, seed=3):
             assert sorted([*train, *test]) == list(range(103))
@@ -49,9 +56,67 @@ def test_words_are_prepared_as_in_the_paper():
     )
 
 
-def test_the_best_is_the_smallest_loss_and_the_largest_precision():
-    figures = {name: {"loss1": number, "AvgP": number} for number, name in enumerate(OF_THE_PAPER)}
-    assert mmp_tables.best_of("loss1", figures, OF_THE_PAPER) == OF_THE_PAPER[0]
-    assert mmp_tables.best_of("AvgP", figures, OF_THE_PAPER) == OF_THE_PAPER[-1]
-    result = {"best": "a", "minus_best": {"b": (0.1, -0.1, 0.3), "c": (0.2, 0.1, 0.3)}}
-    assert [mmp_tables.level_with_best(result, name) for name in "abc"] == [True, True, False]
+def made_up(shifts, noise=0.3, n_seeds=6, n_documents=400):
+    """Return figures of the paper's systems that differ by constants, lower ones being better for every loss."""
+    random = np.random.default_rng(0)
+    base = random.random((n_seeds, 1, len(ROW_MEASURES), n_documents))
+    own = noise * random.normal(size=(n_seeds, len(OF_THE_PAPER), len(ROW_MEASURES), n_documents))
+    return Rows(OF_THE_PAPER, base + own + np.array(shifts)[None, :, None, None])
+
+
+@pytest.mark.parametrize(
+    ("shifts", "wanted"),
+    [
+        ([1, 1, 0, 1, 1], HOLDS),
+        ([-1, 1, 0, 1, 1], FAILS),
+        ([0, 1, 0, 1, 1], UNDECIDED),
+        ([1, 1, 1, 1, 1], UNDECIDED),
+    ],
+)
+def test_a_claim_can_hold_fail_or_be_undecided(shifts, wanted):
+    rows = made_up(shifts)
+    assert mmp_claims.best(rows, "MMP l.1", "loss1", OF_THE_PAPER)[0] == wanted
+    turned = Rows(rows.systems, -rows.figures)
+    assert mmp_claims.worst(turned, "MMP l.1", "loss1", OF_THE_PAPER)[0] == wanted
+    assert mmp_claims.best(turned, "MMP l.1", "AvgP", OF_THE_PAPER)[0] == wanted  # more is better
+
+
+def test_an_interval_covers_the_true_mean_as_often_as_it_says():
+    random, covered = np.random.default_rng(1), 0
+    for _ in range(400):
+        of_seeds, of_documents = 0.1 * random.normal(size=(6, 1)), 0.3 * random.normal(size=(1, 50))
+        found = mmp_claims.interval(1.0 + of_seeds + of_documents + 0.2 * random.normal(size=(6, 50)))
+        covered += found.low <= 1.0 <= found.high
+    assert 0.93 <= covered / 400 <= 1.0
+    assert mmp_claims.verdict(mmp_claims.Interval(0.8, 0.75, 0.85), 0.7) == HOLDS
+    assert mmp_claims.verdict(mmp_claims.Interval(0.6, 0.55, 0.65), 0.7) == FAILS
+    assert mmp_claims.verdict(mmp_claims.Interval(0.7, 0.65, 0.75), 0.7) == UNDECIDED
+
+
+def test_the_bound_of_loss_2_is_exact_on_orthonormal_rows():
+    found = mmp_bounds.measured_bounds(mmp_bounds.orthonormal(0, k=5, n_rows=10))
+    assert found["2 uniform"]["lost"] == pytest.approx(found["2 uniform"]["bound"])
+    assert all(one["lost"] <= one["bound"] * (1 + 1e-9) for one in found.values())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_margin_of_artificial_rows_is_that_of_their_prototypes(seed):
+    stream = mmp_bounds.artificial(seed, n_rows=20)
+    assert stream.margin > 0.15
+    assert (stream.X.data < 0).any()
+    assert stream.radius == pytest.approx(np.linalg.norm(stream.X.toarray(), axis=1).max())
+
+
+def test_the_page_has_at_least_six_seeds_and_both_sides_of_the_claims():
+    result = read("mmp-paper")
+    assert result["seeds"] >= 6
+    for corpus in result["corpora"].values():
+        for row in corpus["figures"].values():
+            assert all(len(values) == result["seeds"] for values in row.values())
+    verdicts = {one["verdict"] for one in result["claims"]}
+    assert verdicts == {HOLDS, FAILS, UNDECIDED}
+    assert {one["where"] for one in result["claims"]} >= {"reuters-21578", "rcv1-subsets", "debian-tags"}
+    [header, *_] = mmp_tables.PARTS["table-1"](result)
+    assert f"of {result['seeds']} seeds" in header
+    lost = [line for line in mmp_tables.PARTS["table-3"](result) if "(lost)" in line]
+    assert [line.split(" | ")[0] for line in lost] == [f"| {name}" for name in MMPS[:2]]
