@@ -2,6 +2,7 @@
 
 python -m benchmarks.papers.mmp            tables 1 to 4, figures 3 to 6, theorem 1, all claims: ten seeds
 python -m benchmarks.papers.mmp --short    the same with six seeds, without the other ways to divide Reuters-21578
+python -m benchmarks.papers.mmp --short --protocols    with these as well
 python -m benchmarks.papers.mmp --quick    a small part in seconds, to check that it runs
 python -m benchmarks.readme                then put the tables into docs/papers/mmp.md
 
@@ -186,26 +187,29 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--short", action="store_true", help="six seeds, and only one way to divide Reuters-21578")
     size.add_argument("--quick", action="store_true", help="a small part of each corpus; write only to given paths")
+    parser.add_argument("--protocols", action="store_true", help="also other ways to divide Reuters-21578, six seeds")
     parser.add_argument("--json", type=Path, help="result file")
     parser.add_argument("--images", type=Path, help="the folder for the pictures")
     parser.add_argument("--cache", type=Path, default=cells.CACHE, help="the folder for the cells")
     options = parser.parse_args(arguments)
     quick = options.quick
     plan = cells.QUICK if quick else cells.SHORT if options.short else cells.FULL
+    if options.protocols:
+        plan = plan._replace(protocol_seeds=cells.FULL.protocol_seeds)
     json_path = options.json or (None if quick else ROOT / "benchmarks" / "results" / "mmp-paper.json")
     images = options.images or (None if quick else ROOT / "docs" / "images")
     if quick:
         print("a small part of each corpus, to check that it runs; the figures are not the paper's experiment")
     found = cells.compute(plan, options.cache)
     result = assembled(found, plan, short=plan != cells.FULL)
-    for name, part in tables.PARTS.items():
-        if quick and name.startswith("debian"):
-            continue
-        print(f"\n== {name}\n" + "\n".join(part(result)))
     if images is not None:
         draw(found, result, images)
     if json_path is not None:
         json_path.write_text(json.dumps(result, indent=1) + "\n")
+    for name, part in tables.PARTS.items():
+        if quick and name.startswith("debian"):
+            continue
+        print(f"\n== {name}\n" + "\n".join(part(result)))
     return result
 
 

@@ -68,7 +68,8 @@ def setting(result: Result) -> list[str]:
     form = "the short form" if result["short"] else "all"
     return [
         f"{result['machine']}, shared with others; {versions}. This page shows {form}: {result['seeds']} seeds, "
-        f"computed in {result['seconds'] / 60:.0f} minutes of wall-clock time in one process."
+        f"computed in {result['seconds'] / 60:.0f} minutes of wall-clock time in one process, while others used "
+        "both cores."
     ]
 
 
@@ -170,15 +171,15 @@ def kernels(result: Result) -> list[str]:
 
 
 def training(result: Result) -> list[str]:
-    names = list(result["corpora"])
-    systems = result["corpora"][names[0]]["training seconds"]
-    rows = [[one, *(f"{result['corpora'][name]['training seconds'][one]:.2f}" for name in names)] for one in systems]
-    return table(["CPU seconds of training, all parts", *names], rows)
+    spent = {name: corpus["training seconds"] for name, corpus in result["corpora"].items()}
+    systems = next(iter(spent.values()))
+    rows = [[one, *(f"{row[one]:.2f}" if one in row else "-" for row in spent.values())] for one in systems]
+    return table(["CPU seconds of training, all parts", *spent], rows)
 
 
 def protocols(result: Result) -> list[str]:
     if len(result["protocols"]) < 2:
-        return ["Not measured yet: only the full run has this section."]
+        return ["Not measured yet: the full run has this section, and `--protocols`."]
     rows = []
     for protocol, found in result["protocols"].items():
         for name in ("Rocchio", "Perceptron", "MMP l.3"):

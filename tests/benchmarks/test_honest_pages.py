@@ -29,9 +29,8 @@ def test_what_holds_on_reuters_alone_is_not_said_of_all_sets():
     for corpus in ("rcv1-subsets", "debian-tags"):
         found = {one["claim"]: one["verdict"] for one in result["claims"] if one["where"] == corpus}
         n_failed = list(found.values()).count("does not hold")
-        assert n_failed > 0
-        assert f"on {corpus} " in words
         assert f"{n_failed} do not hold; of the paper's algorithms Rocchio has the best Coverage there" in words
+        assert f"on {corpus} {list(found.values()).count('holds')} hold" in words
         assert found["MMP l.2 or l.3 is the best of the five on Coverage"] != "holds"
 
 
