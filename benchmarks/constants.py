@@ -29,6 +29,7 @@ from abound.kernels.pairs import BIAS_VALUE
 from abound.kernels.rated import SECOND_STAGE_WEIGHT
 from abound.metrics import judge, metric
 from abound.metrics.label_ranking import figures
+from abound.rankers import trials
 from benchmarks import sets
 from benchmarks.machine import machine_line
 
@@ -64,8 +65,23 @@ class Constant:
 
 
 CONSTANTS = {
+    "few-trials": Constant(
+        1,
+        (0, 1),
+        FEW_SETS,
+        "how few labels are learned: three passes of the linear model (0), or what trials choose (1)",
+        lambda tries: {} if tries else {"passes": 3},
+    ),
+    "trial-rows": Constant(
+        trials.MOST_ROWS,
+        (2_500, 5_000, 10_000),
+        FEW_SETS,
+        "rows of a trial, at most (MOST_ROWS)",
+        lambda _: {},
+        "abound.rankers.trials.MOST_ROWS",
+    ),
     "few-passes": Constant(
-        3, (2, 3, 5, 8), FEW_SETS, "passes of the linear model (FEW_PASSES)", lambda n: {"passes": n}
+        3, (2, 3, 5, 8), FEW_SETS, "passes of the linear model (DEFAULT of rankers/trials.py)", lambda n: {"passes": n}
     ),
     "few-labels": Constant(
         1000, (0, 1000), FEW_SETS, "the linear model (1000) or votes (0); few_labels", lambda n: {"few_labels": n}
@@ -75,7 +91,7 @@ CONSTANTS = {
         (5, 10, 20, 30),
         FEW_SETS,
         "wrong labels that the linear model learns from, at least (RIVALS)",
-        lambda _: {},
+        lambda _: {"passes": 3},
         "abound.components.linear.RIVALS",
     ),
     "passes": Constant(

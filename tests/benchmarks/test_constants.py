@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from abound import Cascade
-from abound.rankers import auto, cascade
+from abound.rankers import auto, cascade, trials
 from benchmarks import constants, documents, sets
 from benchmarks.constants import CONSTANTS, Constant, by_weight, judged, measure, run, summary, verdict
 
@@ -136,6 +136,6 @@ def test_the_defaults_of_the_table_are_those_of_the_code():
     assert CONSTANTS["w_min"].default == usual.w_min
     assert CONSTANTS["d_max"].default == usual.d_max
     assert CONSTANTS["candidates"].default == cascade.CANDIDATES
-    assert CONSTANTS["few-passes"].default == cascade.FEW_PASSES
+    assert CONSTANTS["few-passes"].default == trials.DEFAULT.passes
     assert CONSTANTS["few-labels"].default == auto.FEW_LABELS
     assert all(constant.default in constant.values for constant in CONSTANTS.values())

@@ -87,7 +87,9 @@ def text_hashes() -> Iterator[tuple[str, str]]:
     for of, n_labels in (("few", 20), ("many", 1200)):
         texts = [" ".join(f"word{i}" for i in random.zipf(1.4, 12) % 300) for _ in range(1300)]
         labels = [[f"label {n % n_labels}", f"label {n * 7 % n_labels}"] for n in range(1300)]
-        tagger = Tagger(language=None).fit(texts, labels, label_names={"label 1": ["word1 name", "other"]})
+        tagger = Tagger(language=None, ranker_params={"few_labels": 1000}).fit(
+            texts, labels, label_names={"label 1": ["word1 name", "other"]}
+        )
         yield f"{of}, fit", tagger.state_hash()[:32]
         for n in range(12):
             tagger.learn(f"zorb{n} word{n}", [f"new {n}"], wrong=["label 1"] if n % 2 else [])

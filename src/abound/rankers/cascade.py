@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from abound.kernels.batch import Batch
 from abound.kernels.rated import RatedSettings
 from abound.rankers.auto import FEW_LABELS, few_or_many, has_enough_examples, rows_until_decided
 from abound.rankers.base import Ranker
+from abound.rankers.trials import CHOICES, DEFAULT, LEAST_ROWS, Choice, Trials, best
 from abound.rankers.validation import check_number, check_whole
 from abound.rankers.weighting import check_class_weight
 from abound.store import Model
@@ -25,7 +26,6 @@ from abound.store.directory import Source
 from abound.training.schedule import Plan, calibration_rows, default_rounds
 from abound.training.source import MatrixRows, RowSource, training_order
 
-FEW_PASSES = 3
 CANDIDATES = 20
 ENOUGH_ROWS = 1_000_000  # rows from which on many labels are learned in one pass instead of two
 MAX_ROUNDS = 50  # of repeated learning for a person's correction
@@ -54,7 +54,9 @@ class CascadeRanker(Ranker):
         The number of heaviest edges per feature that vote; None lets all of them vote.
     passes : int or None
         The number of passes of `fit` over the rows, in random order; with few labels, each pass has a different order.
-        None is 3 for few labels; for many labels it is 2, or 1 for a million rows or more.
+        None is 2 for many labels, or 1 for a million rows or more. For few labels and at least 1,000 rows, `fit` tries
+        a linear model with 2, 3 and 5 passes, and votes with a second stage, on up to 10,000 rows, and takes what ranks
+        a fifth of them best; otherwise it is 3.
     candidates : int or None
         The number of labels from the index that the second stage re-ranks; they rank before the others. 0 ranks by the
         index alone. None is 20 if `fit` makes several passes, and 0 in a stream: in one pass, the gain in accuracy is
@@ -141,10 +143,12 @@ class CascadeRanker(Ranker):
     # The second stage, if any, belongs to the votes.
 
     _n_learned = 0
+    _choice = cast("Choice | None", None)  # how `fit` learns few labels; a field of the dataclass would be a parameter
 
     def build(self) -> list[Component]:
         """Return its components: those for few labels and those for many, since it is not decided yet."""
         self._n_learned = 0
+        self._choice = None
         return [RatedVotes(), *([SecondStage()] if self.candidates else []), Linear()]
 
     def configure(self) -> None:
@@ -202,11 +206,13 @@ class CascadeRanker(Ranker):
         """Tell whether rows to be learned from scratch have few labels; all their labels are known and counted."""
         n_labels, n_examples = len(self.labels_), int(self.label_counts.sum())
         is_enough = self.few_labels is not None or n_examples == 0 or has_enough_examples(n_labels, n_examples)
-        return is_enough and few_or_many(n_labels, n_rows, self._most_few) != "many"
+        is_linear = self._choice is None or self._choice.is_linear
+        return is_enough and is_linear and few_or_many(n_labels, n_rows, self._most_few) != "many"
 
     def plan(self, n_rows: int) -> Plan:
         """Return how `fit` visits `n_rows` rows, whose labels are all known."""
-        usual = FEW_PASSES if self._has_few(n_rows) else 1 if n_rows >= ENOUGH_ROWS else 2
+        few_passes = (self._choice or DEFAULT).passes
+        usual = few_passes if self._has_few(n_rows) else 1 if n_rows >= ENOUGH_ROWS else 2
         return Plan(
             passes=usual if self.passes is None else self.passes,
             shards=self.n_shards,
@@ -223,6 +229,21 @@ class CascadeRanker(Ranker):
         return self.calibrate
 
     # -- learning ----------------------------------------------------------------------------------
+
+    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
+        """Learn all rows from scratch, after the names of the labels; see `passes` for what is tried before."""
+        free = self.passes is None and self.few_labels is None and self.candidates is None and self.n_shards == 1
+        if free and source.n_rows >= LEAST_ROWS and self._has_few(source.n_rows):
+            trials = Trials(source, len(self.labels_))
+            self._choice = best([trials.score(self._trial(choice), names) for choice in CHOICES])
+        super().learn_all(source, names)
+
+    def _trial(self, choice: Choice) -> Self:
+        """Return a ranker that learns in one way."""
+        trial = self.new_like_this()
+        trial.calibrate, trial.passes = False, choice.passes
+        trial.few_labels = len(self.labels_) if choice.is_linear else 0
+        return trial
 
     def source(self, batch: Batch) -> RowSource:
         """Return the rows of a matrix in a random order."""
@@ -343,8 +364,8 @@ class CascadeRanker(Ranker):
         )
         if not indexed and not linear:
             raise ValueError(
-                f"one model has more than few_labels={self._most_few} labels and keeps an index, another has fewer "
-                "and keeps pairs; to merge them, train both with few_labels=0 or above the number of labels"
+                "one model keeps votes and another a linear model, because of fewer labels or because fit chose it; "
+                "to merge them, train both with few_labels=0, or both with few_labels above the number of labels"
             )
         self.count_learned(sum(ranker.n_learned for ranker in rankers))
         reranks = any(ranker.component(SecondStage) is not None for ranker in rankers)

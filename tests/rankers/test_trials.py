@@ -1,0 +1,102 @@
+"""`fit` learns few labels in the way that ranks held-out rows best."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import abound
+from abound import Cascade
+from abound.components.linear import Linear
+from abound.components.rows import Rows, Targets
+from abound.components.second_stage import SecondStage
+from abound.kernels.batch import Batch
+from abound.rankers import trials
+from abound.rankers.trials import CHOICES, DEFAULT, Choice, Trials, best
+from abound.training.source import MatrixRows
+from tests.rankers.streams import stream
+
+
+class Fixed:
+    """A ranker that ranks one label first."""
+
+    def __init__(self, label):
+        self.label, self.learned = label, 0
+
+    def learn_all(self, source, _):
+        self.learned = source.n_rows
+
+    def rank_rows(self, rows, k):
+        others = [label for label in range(6) if label != self.label]
+        labels = np.tile([self.label, *others][:k], (rows.n_rows, 1)).astype(np.int32)
+        return abound.rankers.ranking.Ranking(labels, np.tile(np.arange(k, 0, -1.0), (rows.n_rows, 1)), list("abcdef"))
+
+
+def batch_of(labels):
+    n = len(labels)
+    rows = Rows(np.arange(n + 1, dtype=np.int64), np.zeros(n, np.int32), np.ones(n))
+    return Batch(rows, Targets(np.arange(n + 1, dtype=np.int64), np.array(labels, np.int32), 6))
+
+
+def test_a_score_is_the_mean_of_six_measures_on_rows_that_were_not_learned():
+    labels = [0] * 800 + [1] * 200
+    tried = Trials(MatrixRows(batch_of(labels)), 6)
+    right, wrong = Fixed(1), Fixed(0)
+    scores = [tried.score(one, None) for one in (right, wrong)]
+    assert right.learned == 800
+    # P@1 = 1, P@3 = 1/3, P@5 = 1/5, and PSP is 1 where the true label is among the first.
+    assert scores[0] == pytest.approx((1 + 1 / 3 + 1 / 5 + 3) / 6)
+    assert scores[1] < scores[0]
+
+
+def test_only_some_rows_are_tried(monkeypatch):
+    monkeypatch.setattr(trials, "MOST_ROWS", 100)
+    one = Fixed(0)
+    Trials(MatrixRows(batch_of([0] * 1000)), 6).score(one, None)
+    assert one.learned == 80
+
+
+@pytest.mark.parametrize("chosen", CHOICES)
+def test_fit_learns_as_chosen(chosen, monkeypatch, tmp_path):
+    monkeypatch.setattr("abound.rankers.cascade.best", lambda _: chosen)
+    X, Y = stream(1200)
+    ranker = Cascade(calibrate=False).fit(X, Y)
+    assert ranker.passes_ == chosen.passes
+    assert (ranker.component(Linear) is not None) == chosen.is_linear
+    assert (ranker.component(SecondStage) is not None) != chosen.is_linear
+    asked = Cascade(calibrate=False, passes=chosen.passes, few_labels=None if chosen.is_linear else 0).fit(X, Y)
+    assert asked.state_hash() == ranker.state_hash()
+    ranker.save(tmp_path / "model")
+    loaded = abound.load(tmp_path / "model")
+    for one in (ranker, loaded):
+        one.compact()
+        one.partial_fit(X[:50], Y[:50])
+    assert loaded.state_hash() == ranker.state_hash()
+    assert loaded.fit(X[:500], Y[:500]).passes_ == DEFAULT.passes  # nothing is left of the choice
+
+
+@pytest.mark.parametrize("params", [{"passes": 2}, {"few_labels": 500}, {"candidates": 5}, {"shards": 2}])
+def test_a_parameter_that_is_given_is_not_tried(params, monkeypatch):
+    monkeypatch.setattr("abound.rankers.cascade.Trials", lambda *_: pytest.fail("it was tried"))
+    X, Y = stream(1200)
+    Cascade(**params).fit(X, Y)
+    Cascade().fit(X[:999], Y[:999])
+    with pytest.raises(pytest.fail.Exception):
+        Cascade().fit(X, Y)
+
+
+def test_votes_are_chosen_where_they_rank_better():
+    # Each label has its own words, most of which occur once or twice.
+    rng = np.random.default_rng(0)
+    labels = rng.integers(200, size=2500)
+    X = sp.lil_array((2500, 4000))
+    for row, label in enumerate(labels):
+        X[row, label * 20 + rng.integers(20, size=3)] = 1.0
+        X[row, rng.integers(4000, size=3)] = 1.0
+    found = [Cascade(calibrate=False, **params).fit(X[:2000], labels[:2000].tolist()) for params in ({}, {"passes": 3})]
+    scores = [one.score(X[2000:], labels[2000:].tolist()) for one in found]
+    assert scores[0] >= scores[1]
+
+
+def test_of_equal_choices_the_default_is_taken():
+    assert best([0.5] * len(CHOICES)) == DEFAULT
+    assert best([0.5, 0.5, 0.4, 0.6]) == Choice(is_linear=False, passes=2)
