@@ -306,8 +306,10 @@ def every_kind(n_each):
         yield MoveLabel(uri(11_000 + i), [uri(2)])
 
 
-def test_500_edits_of_every_kind_are_applied_in_well_under_a_second():
+def test_500_edits_of_every_kind_cost_little_more_than_making_the_model():
+    before = time.process_time()
     replica = many_labels()
+    made = time.process_time() - before
     replica.search.find("concept", 1)
     record = EditLabels(tuple(every_kind(500)))
     started = time.process_time()
@@ -316,5 +318,6 @@ def test_500_edits_of_every_kind_are_applied_in_well_under_a_second():
     replica.apply(1, record)
     applied = time.process_time()
     assert found(replica, "concept 5007") == ["http://example.org/p7007"]
-    assert checked - started < 0.5, checked - started
-    assert applied - checked < 1.0, applied - checked
+    # Measured: .06 and .7 times. A loop over all labels for each edit takes 8 times.
+    assert checked - started < made, (checked - started, made)
+    assert applied - checked < 4 * made, (applied - checked, made)
