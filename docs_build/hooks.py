@@ -6,6 +6,7 @@ top of the repository become pages unchanged.
 
 import re
 import sys
+import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -42,8 +43,16 @@ def _moved(text: str) -> str:
     return text.replace("](docs/", "](")
 
 
+def addresses() -> dict[str, str]:
+    """Return mkdocs' settings for the addresses in pyproject.toml, the one place that has them."""
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
+    return {name: urls[key] for name, key in (("repo_url", "Repository"), ("site_url", "Documentation")) if key in urls}
+
+
 def on_config(config: Any) -> Any:
-    """Add every decision record to the navigation, after their index."""
+    """Add the project's addresses, and every decision record to the navigation, after their index."""
+    for name, url in addresses().items():
+        config[name] = url
     records = [f"decisions/{path.name}" for path in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))]
     for section in config.nav:
         for entry in next(iter(section.values())):

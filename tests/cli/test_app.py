@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import abound
+from abound.version import kernel_build
 from tests.cli.running import Run
 
 COMMANDS = ("fit", "learn", "rank", "feedback", "evaluate", "explain", "info", "merge", "convert")
@@ -18,10 +20,10 @@ def start(*arguments: object, code: str = "from abound.cli import main; main()")
     )
 
 
-def test_the_version_is_printed(run: Run) -> None:
+def test_the_version_is_printed_with_the_build_of_the_kernels(run: Run) -> None:
     result = run("--version")
-    assert result.code == 0
-    assert result.out.startswith("abound 0.")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines() == [f"abound {abound.__version__}", kernel_build()]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

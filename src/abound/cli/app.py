@@ -85,16 +85,19 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from abound.version import __version__, kernel_build
 
-        typer.echo(f"abound {version('abound')}")
+        typer.echo(f"abound {__version__}\n{kernel_build()}")
         raise typer.Exit
 
 
 @app.callback(epilog="Example: abound fit docs.jsonl --model subjects && abound rank subjects 'a title'")
 def _abound(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and the build of the kernels."
+        ),
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error. Allowed anywhere on the command line.")

@@ -1,0 +1,3 @@
+COMPILER: str
+SANITIZERS: str
+SOURCES: str
