@@ -207,3 +207,23 @@ class JournalWarning(AboundWarning):
 
 class UnreachablePrecision(AboundWarning):
     """No label can be assigned with the precision that was asked for."""
+
+
+def pip_install(extra: str) -> str:
+    """Return how an extra is installed: from a package index, and in a checkout of the repository."""
+    return f"pip install 'abound[{extra}]', or in a checkout pip install '.[{extra}]'"
+
+
+def missing_extra(need: str, extra: str, package: str | None = None) -> ImportError:
+    """Return the error of an optional package that is not installed.
+
+    Parameters
+    ----------
+    need : str
+        A sentence that says what needs which package.
+    extra : str
+        The extra of abound that contains the package.
+    package : str, optional
+        The name of the package, for programs that look at it.
+    """
+    return ImportError(f"{need}: {pip_install(extra)}", name=package)

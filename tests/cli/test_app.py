@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import abound
+from abound.errors import pip_install
 from abound.version import kernel_build
 from tests.cli.running import Run
 
@@ -118,7 +119,7 @@ def test_a_missing_extra_names_its_command() -> None:
     process = start("info", "m", code=hidden)
     out, err = process.communicate()
     assert (process.returncode, out) == (1, "")
-    assert err == "abound: the command line needs typer and rich: pip install 'abound[cli]'\n"
+    assert err == f"abound: the command line needs typer and rich: {pip_install('cli')}\n"
 
 
 def test_a_closed_pipe_ends_quietly(model: Path, docs: Path) -> None:

@@ -14,7 +14,7 @@ from abound.data.documents.html_text import html_text
 from abound.data.documents.kinds import DOCX, HTML, PDF, TEXT
 from abound.data.documents.worker import extract
 from abound.data.formats import Malformed
-from abound.errors import DocumentsWarning
+from abound.errors import DocumentsWarning, pip_install
 from tests.documents import docx, docx_bomb, paragraph, pdf, table
 
 LIMITS = Limits(n_bytes=1 << 24, unpacked=1 << 24, characters=100_000, seconds=20.0, memory=1 << 30)
@@ -377,4 +377,4 @@ def test_a_missing_package_is_reported_before_anything_is_read(folder):
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "PDF files need pypdfium2: pip install 'abound[documents]'\n"
+    assert done.stdout == f"PDF files need pypdfium2: {pip_install('documents')}\n"

@@ -14,6 +14,7 @@ import pytest
 
 import abound
 from abound import Tagger
+from abound.errors import pip_install
 from benchmarks.peers.environments import interpreter
 
 pytestmark = [
@@ -169,4 +170,4 @@ def test_a_missing_package_is_named(model, environment, python, tmp_path):
     command = [python, "-m", "abound", "serve", model, "--traces"]
     done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert done.stderr == "abound: traces need opentelemetry: pip install 'abound[traces]'\n"
+    assert done.stderr == f"abound: traces need opentelemetry: {pip_install('traces')}\n"

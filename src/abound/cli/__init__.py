@@ -4,6 +4,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from abound.errors import pip_install
+
 if TYPE_CHECKING:
     from typer import Typer
 
@@ -32,5 +34,5 @@ def _app() -> "Typer":
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in NEEDED:
             raise
-        sys.exit("abound: the command line needs typer and rich: pip install 'abound[cli]'")
+        sys.exit(f"abound: the command line needs typer and rich: {pip_install('cli')}")
     return app

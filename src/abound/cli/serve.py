@@ -12,6 +12,7 @@ import typer
 from abound.cli.common import parse_size
 from abound.cli.homes import note_other_origin
 from abound.cli.serve_options import Operating, SecondOpinionService
+from abound.errors import missing_extra
 
 EPILOG = """\b
 Example:
@@ -214,7 +215,7 @@ def load_server() -> Any:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in NEEDED:
             raise
-        raise ImportError("the server needs granian, msgspec and more: pip install 'abound[server]'") from None
+        raise missing_extra("the server needs granian, msgspec and more", "server") from None
     return serve
 
 

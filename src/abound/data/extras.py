@@ -3,6 +3,8 @@
 import importlib
 from typing import Any
 
+from abound.errors import missing_extra
+
 
 def require(module: str, extra: str, purpose: str) -> Any:
     """Import an optional module. Raise an error with the pip command if it is missing.
@@ -20,4 +22,4 @@ def require(module: str, extra: str, purpose: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         package = module if module.startswith("backports.") else module.partition(".")[0]
-        raise ImportError(f"{purpose} need {package}: pip install 'abound[{extra}]'", name=package) from error
+        raise missing_extra(f"{purpose} need {package}", extra, package) from error

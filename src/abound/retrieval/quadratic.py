@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.errors import missing_extra
+
 NO_BOUND = 1e30  # what the solver treats as infinity
 ACCURACY = 1e-9
 
@@ -13,7 +15,7 @@ def _solver() -> Any:
     try:
         import daqp
     except ImportError as error:
-        raise ImportError("SVMMap needs daqp: pip install 'abound[map]'", name="daqp") from error
+        raise missing_extra("SVMMap needs daqp", "map", "daqp") from error
     return daqp
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from abound.errors import AboundError, DamagedModel, ModelError, PlaceUnavailable, UnknownFormat
+from abound.errors import AboundError, DamagedModel, ModelError, PlaceUnavailable, UnknownFormat, missing_extra
 from abound.store.directory import (
     MANIFEST,
     MANIFEST_MAX_BYTES,
@@ -345,7 +345,7 @@ def _open_url(url: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs
         from fsspec.registry import get_filesystem_class, known_implementations
     except ImportError:
-        raise ImportError("a place at a URL needs fsspec: pip install 'abound[fsspec]'", name="fsspec") from None
+        raise missing_extra("a place at a URL needs fsspec", "fsspec", "fsspec") from None
     protocol, shown = url.partition("://")[0], _without_password(url)
     known = known_implementations.get(protocol)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from abound.errors import ServerError
+from abound.errors import ServerError, pip_install
 from abound.server import Home
 from abound.server.http.files import LIMITS
 from abound.server.http.limits import MAX_WORDS, TEXT_BYTES, check_text, cut_text
@@ -155,4 +155,4 @@ def test_a_missing_package_is_one_sentence(tmp_path):
     with Running(home.path, env={"PYTHONPATH": str(tmp_path)}) as server:
         answer = send(server, pdf("x"), "application/pdf")
     assert answer.status_code == 501
-    assert json.loads(answer.text)["detail"] == "PDF files need pypdfium2: pip install 'abound[documents]'"
+    assert json.loads(answer.text)["detail"] == f"PDF files need pypdfium2: {pip_install('documents')}"

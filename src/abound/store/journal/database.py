@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from abound.closing import Closing
-from abound.errors import JournalError, JournalUnavailable
+from abound.errors import JournalError, JournalUnavailable, missing_extra
 
 try:
     import psycopg
@@ -51,7 +51,7 @@ class Database(Closing):
 
     def __init__(self, url: str, connected: Callable[[], None] | None = None) -> None:
         if psycopg is None:
-            raise ImportError("a journal in PostgreSQL needs psycopg: pip install 'abound[postgres]'")
+            raise missing_extra("a journal in PostgreSQL needs psycopg", "postgres", "psycopg")
         check_url(url)
         self._url = url
         self._connected = connected
