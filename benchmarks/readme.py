@@ -15,8 +15,8 @@ from benchmarks import calibration, constants, defaults, fitting, sizing
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
-from benchmarks.papers import mmp_tables
 from benchmarks.papers.feature_focus import tables as feature_focus_tables
+from benchmarks.papers.mmp import tables as mmp_tables
 from benchmarks.papers.prank import tables as prank_tables
 from benchmarks.papers.svm_map import tables as svm_map_tables
 from benchmarks.peers import tables

@@ -161,7 +161,7 @@ def _mulan(name: str, n_features: int) -> Recipe:
 def _rcv1() -> tuple[Vectors, Vectors]:
     """Return the first half of subset 1; its first 2,000 rows are training rows.
 
-    Every half of every subset numbers its topics differently (see `benchmarks.papers.mmp_corpora`), so halves cannot be
+    Every half of every subset numbers its topics differently (see `benchmarks.papers.mmp.corpora`), so halves cannot be
     combined.
     """
     rows, labels = _svmlight("rcv1-subsets/rcv1subset1_top944.svm.xz", 944)

@@ -15,8 +15,8 @@ LONGEST_NAME = 80  # characters of a label
 USE = """\
 ## Use
 
-Install abound with `pip install 'abound[cli,hub,server]'`, or in a checkout with `pip install '.[cli,hub,server]'`. On the
-command line, and as a server with a web page:
+Install abound with `pip install 'abound[cli,hub,server]'`, or in a checkout with `pip install '.[cli,hub,server]'`. On
+the command line, and as a server with a web page:
 
 ```bash
 abound pull {repo} {name}

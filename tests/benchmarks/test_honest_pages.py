@@ -1,9 +1,9 @@
 """Test that the pages qualify figures that would be misleading alone."""
 
 from benchmarks.page_figures import read
-from benchmarks.papers import mmp_tables
 from benchmarks.papers.feature_focus import tables as feature_focus
 from benchmarks.papers.feature_focus.claims import checks
+from benchmarks.papers.mmp import tables as mmp_tables
 from benchmarks.peers import tables as peers
 from benchmarks.readme import finna_100k, texts
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from benchmarks.page_figures import read
-from benchmarks.papers import mmp, mmp_bounds, mmp_cells, mmp_claims, mmp_corpora, mmp_tables
-from benchmarks.papers.mmp_claims import FAILS, HOLDS, UNDECIDED, Rows
-from benchmarks.papers.mmp_paper import ROW_MEASURES
-from benchmarks.papers.mmp_runs import MMPS, OF_THE_PAPER, SYSTEMS
+from benchmarks.papers.mmp import __main__ as mmp
+from benchmarks.papers.mmp import bounds, cells, claims, corpora, tables
+from benchmarks.papers.mmp.claims import FAILS, HOLDS, UNDECIDED, Rows
+from benchmarks.papers.mmp.paper import ROW_MEASURES
+from benchmarks.papers.mmp.runs import MMPS, OF_THE_PAPER, SYSTEMS
 
 
 @pytest.mark.data
@@ -29,29 +30,29 @@ def test_the_quick_form_prints_all_tables_and_draws_four_figures(tmp_path, capsy
         for row in corpus["figures"].values():
             for first, second in (("OneErr", "loss1"), ("maxF1/size", "maxF1/row")):
                 assert all(a <= b for a, b in zip(row[first], row[second], strict=True))
-    bounds = [one for one in result["claims"] if one["claim"].startswith("Theorem 1")]
-    assert len(bounds) >= 2
-    assert all(one["verdict"] == HOLDS for one in bounds)
+    theorems = [one for one in result["claims"] if one["claim"].startswith("Theorem 1")]
+    assert len(theorems) >= 2
+    assert all(one["verdict"] == HOLDS for one in theorems)
     # A second run computes nothing.
     mmp.main(arguments)
     assert " s\n" not in capsys.readouterr().out.split("== setting")[0]
 
 
 def test_folds_test_each_document_once_and_never_learn_it():
-    for protocol in mmp_cells.PROTOCOLS:
+    for protocol in cells.PROTOCOLS:
         tested = []
-        for train, test in mmp_corpora.folds(103, protocol, 5, seed=3):
+        for train, test in corpora.folds(103, protocol, 5, seed=3):
             assert sorted([*train, *test]) == list(range(103))
             tested.extend(test)
         assert sorted(tested) == list(range(103))
-    (first, _), *_ = mmp_corpora.folds(103, "corpus order", 5, seed=3)
+    (first, _), *_ = corpora.folds(103, "corpus order", 5, seed=3)
     assert np.all(np.diff(first) > 0)
-    (_, run), *_ = mmp_corpora.folds(103, "runs", 5, seed=3)
+    (_, run), *_ = corpora.folds(103, "runs", 5, seed=3)
     assert run.tolist() == list(range(21))
 
 
 def test_words_are_prepared_as_in_the_paper():
-    assert mmp_corpora.plain_words("U.S. 1st-quarter net up 12.5 pct").split() == (
+    assert corpora.plain_words("U.S. 1st-quarter net up 12.5 pct").split() == (
         ["u", "s", "#st", "quarter", "net", "up", "#", "#", "pct"]
     )
 
@@ -75,33 +76,33 @@ def made_up(shifts, noise=0.3, n_seeds=6, n_documents=400):
 )
 def test_a_claim_can_hold_fail_or_be_undecided(shifts, wanted):
     rows = made_up(shifts)
-    assert mmp_claims.best(rows, "MMP l.1", "loss1", OF_THE_PAPER)[0] == wanted
+    assert claims.best(rows, "MMP l.1", "loss1", OF_THE_PAPER)[0] == wanted
     turned = Rows(rows.systems, -rows.figures)
-    assert mmp_claims.worst(turned, "MMP l.1", "loss1", OF_THE_PAPER)[0] == wanted
-    assert mmp_claims.best(turned, "MMP l.1", "AvgP", OF_THE_PAPER)[0] == wanted  # more is better
+    assert claims.worst(turned, "MMP l.1", "loss1", OF_THE_PAPER)[0] == wanted
+    assert claims.best(turned, "MMP l.1", "AvgP", OF_THE_PAPER)[0] == wanted  # more is better
 
 
 def test_an_interval_covers_the_true_mean_as_often_as_it_says():
     random, covered = np.random.default_rng(1), 0
     for _ in range(400):
         of_seeds, of_documents = 0.1 * random.normal(size=(6, 1)), 0.3 * random.normal(size=(1, 50))
-        found = mmp_claims.interval(1.0 + of_seeds + of_documents + 0.2 * random.normal(size=(6, 50)))
+        found = claims.interval(1.0 + of_seeds + of_documents + 0.2 * random.normal(size=(6, 50)))
         covered += found.low <= 1.0 <= found.high
     assert 0.93 <= covered / 400 <= 1.0
-    assert mmp_claims.verdict(mmp_claims.Interval(0.8, 0.75, 0.85), 0.7) == HOLDS
-    assert mmp_claims.verdict(mmp_claims.Interval(0.6, 0.55, 0.65), 0.7) == FAILS
-    assert mmp_claims.verdict(mmp_claims.Interval(0.7, 0.65, 0.75), 0.7) == UNDECIDED
+    assert claims.verdict(claims.Interval(0.8, 0.75, 0.85), 0.7) == HOLDS
+    assert claims.verdict(claims.Interval(0.6, 0.55, 0.65), 0.7) == FAILS
+    assert claims.verdict(claims.Interval(0.7, 0.65, 0.75), 0.7) == UNDECIDED
 
 
 def test_the_bound_of_loss_2_is_exact_on_orthonormal_rows():
-    found = mmp_bounds.measured_bounds(mmp_bounds.orthonormal(0, k=5, n_rows=10))
+    found = bounds.measured_bounds(bounds.orthonormal(0, k=5, n_rows=10))
     assert found["2 uniform"]["lost"] == pytest.approx(found["2 uniform"]["bound"])
     assert all(one["lost"] <= one["bound"] * (1 + 1e-9) for one in found.values())
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_margin_of_artificial_rows_is_that_of_their_prototypes(seed):
-    stream = mmp_bounds.artificial(seed, n_rows=20)
+    stream = bounds.artificial(seed, n_rows=20)
     assert stream.margin > 0.15
     assert (stream.X.data < 0).any()
     assert stream.radius == pytest.approx(np.linalg.norm(stream.X.toarray(), axis=1).max())
@@ -116,7 +117,7 @@ def test_the_page_has_at_least_six_seeds_and_both_sides_of_the_claims():
     verdicts = {one["verdict"] for one in result["claims"]}
     assert verdicts == {HOLDS, FAILS, UNDECIDED}
     assert {one["where"] for one in result["claims"]} >= {"reuters-21578", "rcv1-subsets", "debian-tags"}
-    [header, *_] = mmp_tables.PARTS["table-1"](result)
+    [header, *_] = tables.PARTS["table-1"](result)
     assert f"of {result['seeds']} seeds" in header
-    lost = [line for line in mmp_tables.PARTS["table-3"](result) if "(lost)" in line]
+    lost = [line for line in tables.PARTS["table-3"](result) if "(lost)" in line]
     assert [line.split(" | ")[0] for line in lost] == [f"| {name}" for name in MMPS[:2]]

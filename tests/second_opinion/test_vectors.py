@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from abound.growing import Growing, LabelLists
 from abound.kernels import blending
 from abound.kernels.nearest import Best, dots, fewest_differences
-from abound.second_opinion.growing import Growing, LabelLists
 from abound.second_opinion.neighbours import Neighbours, sign_bits
 from abound.second_opinion.vectors import directions, exp, lengths, log, quantised
 

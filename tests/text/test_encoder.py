@@ -12,7 +12,7 @@ import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from abound.kernels.text import log_for_tests
+from abound.kernels.blending import logarithms
 from abound.text import TextEncoder, prepare, stemming
 from abound.text.characters import N_CHARACTERS, character_kinds, kind_of
 from abound.text.words import join_words, original_offsets
@@ -116,10 +116,13 @@ def test_letters_that_become_one_syllable_keep_the_places_of_what_follows(text, 
         assert 0 <= span.start < span.stop <= len(text)
 
 
-@given(st.floats(1e-3, 1e12))
+@given(st.lists(st.floats(1e-3, 1e12), min_size=1))
 @settings(max_examples=300, deadline=None)
-def test_our_logarithm_is_one(x):
-    assert log_for_tests(x) == pytest.approx(math.log(x), rel=1e-14, abs=1e-15)
+def test_our_logarithm_is_one(numbers):
+    """The kernels of texts, probabilities and blends share one logarithm; that of blends takes any numbers."""
+    found = np.empty(len(numbers))
+    logarithms(np.array(numbers), found)
+    assert found.tolist() == pytest.approx([math.log(x) for x in numbers], rel=1e-14, abs=1e-15)
 
 
 def test_a_term_is_admitted_at_its_second_sighting():

@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from benchmarks import sets
-from benchmarks.papers import mmp_corpora
+from benchmarks.papers.mmp import corpora as mmp_corpora
 
 TEN_TOPICS = ("earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn")
 LETTERS = r"[A-Za-z]{2,}"
@@ -157,7 +157,7 @@ def newsgroups(fields: tuple[str, ...] = (), weighting: dict[str, bool] | None =
 
 
 def rcv1() -> Corpus:
-    """Return halves of subsets of RCV1, one per trial; `mmp_corpora.rcv1` says why halves."""
+    """Return halves of subsets of RCV1, one per trial; `benchmarks.papers.mmp.corpora.rcv1` says why halves."""
     halves = []
     for path in sorted((sets.data_folder() / "rcv1-subsets").glob("*.svm.xz")):
         with lzma.open(path, "rb") as lines:

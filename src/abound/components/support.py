@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from abound.components.base import FIRST_BATCH, BatchPosition, Component, Reasons
 from abound.components.rows import Rows, Targets
+from abound.growing import Growing
 from abound.kernels.batch import Batch
 from abound.kernels.category import PrototypeSettings, row_changes
 from abound.store import Model
@@ -32,26 +33,6 @@ class Kernel(NamedTuple):
         if self.name == "rbf":
             return np.asarray(np.exp(-self.gamma * np.maximum(0.0, norms + norm - 2.0 * products)))
         return products
-
-
-class Growing:
-    """An array that grows at its end."""
-
-    def __init__(self, values: Array) -> None:
-        self._buffer, self._n = np.array(values), len(values)
-
-    @property
-    def values(self) -> Array:
-        """The values so far."""
-        return self._buffer[: self._n]
-
-    def add(self, values: Array) -> None:
-        """Append values."""
-        n = self._n + len(values)
-        if n > len(self._buffer):
-            self._buffer = np.concatenate([self.values, np.empty(n, self._buffer.dtype)])
-        self._buffer[self._n : n] = values
-        self._n = n
 
 
 class SupportRows(Component):
@@ -84,7 +65,7 @@ class SupportRows(Component):
     @property
     def n_support(self) -> int:
         """The number of rows that are kept."""
-        return len(self.born.values)
+        return len(self.born.rows)
 
     # -- learning and ranking ----------------------------------------------------------------------
 
@@ -103,41 +84,41 @@ class SupportRows(Component):
 
     def _keep_row(self, row: Rows, labels: Array, amounts: Array) -> None:
         number = self.n_support
-        self.row_of_entry.add(np.full(len(row.indices), number))
-        self.indices.add(row.indices)
-        self.data.add(row.data)
-        self.norms.add(np.array([row.data @ row.data]))
-        self.owners.add(np.full(len(labels), number))
-        self.labels.add(labels)
-        self.amounts.add(amounts)
-        self.born.add(np.array([self.n_rows]))
+        self.row_of_entry.extend(np.full(len(row.indices), number))
+        self.indices.extend(row.indices)
+        self.data.extend(row.data)
+        self.norms.extend(np.array([row.data @ row.data]))
+        self.owners.extend(np.full(len(labels), number))
+        self.labels.extend(labels)
+        self.amounts.extend(amounts)
+        self.born.extend(np.array([self.n_rows]))
 
     def _values(self, row: Rows) -> Array:
         """Return the kernel of a row with each kept row."""
         known = row.indices < self.n_features
         dense = np.zeros(self.n_features)
         dense[row.indices[known]] = row.data[known]
-        products = dense[self.indices.values] * self.data.values
-        sums = np.bincount(self.row_of_entry.values, products, minlength=self.n_support)
-        return self.kernel.values(sums, self.norms.values, float(row.data @ row.data))
+        products = dense[self.indices.rows] * self.data.rows
+        sums = np.bincount(self.row_of_entry.rows, products, minlength=self.n_support)
+        return self.kernel.values(sums, self.norms.rows, float(row.data @ row.data))
 
     def _sums(self, values: Array, n_labels: int) -> Array:
         """Return the score of each label, given a value for each kept row."""
-        votes = self.amounts.values * values[self.owners.values]
-        return np.bincount(self.labels.values, votes, minlength=n_labels).astype(np.float64, copy=False)
+        votes = self.amounts.rows * values[self.owners.rows]
+        return np.bincount(self.labels.rows, votes, minlength=n_labels).astype(np.float64, copy=False)
 
     def _shares(self) -> Array:
         """Return the share of the averaged prototypes that each kept row is part of."""
         n = max(1, self.n_rows - self.start)
-        return np.asarray((self.n_rows - np.maximum(self.born.values, self.start + 1) + 1) / n)
+        return np.asarray((self.n_rows - np.maximum(self.born.rows, self.start + 1) + 1) / n)
 
     def _voted(self, values: Array, n_labels: int) -> Array:
         """Return the mean place of each label over the rankings after each row: 1 is above all others, 0 below."""
         from scipy.stats import rankdata
 
         steps = np.zeros((self.n_support + 1, n_labels))
-        np.add.at(steps, (self.owners.values + 1, self.labels.values), self.amounts.values * values[self.owners.values])
-        begins = np.maximum(np.concatenate([[0], self.born.values]), self.start + 1)
+        np.add.at(steps, (self.owners.rows + 1, self.labels.rows), self.amounts.rows * values[self.owners.rows])
+        begins = np.maximum(np.concatenate([[0], self.born.rows]), self.start + 1)
         lasted = np.diff(np.append(begins, self.n_rows + 1)).clip(min=0)
         places = (rankdata(np.cumsum(steps, axis=0), axis=1) - 1) / max(1, n_labels - 1)
         return np.asarray(lasted @ places / max(1, lasted.sum()))
@@ -157,15 +138,15 @@ class SupportRows(Component):
 
     def explain(self, row: Rows, label: int) -> Reasons:
         """Return the votes of the features for the linear kernel, and otherwise only the score, as bias."""
-        n_labels = max(label, int(self.labels.values.max(initial=-1))) + 1
+        n_labels = max(label, int(self.labels.rows.max(initial=-1))) + 1
         if self.kernel.name != "linear" or self.prediction == "voted":
             score = float(self._scored(row, n_labels)[label])
             return Reasons(np.zeros(0, np.int64), np.zeros(0), score)
         shares = self._shares() if self.prediction == "averaged" else np.ones(self.n_support)
-        chosen, of_rows = self.labels.values == label, np.zeros(self.n_support)
-        np.add.at(of_rows, self.owners.values[chosen], self.amounts.values[chosen])
-        entries = (of_rows * shares)[self.row_of_entry.values] * self.data.values
-        weights = np.bincount(self.indices.values, entries, minlength=self.n_features)
+        chosen, of_rows = self.labels.rows == label, np.zeros(self.n_support)
+        np.add.at(of_rows, self.owners.rows[chosen], self.amounts.rows[chosen])
+        entries = (of_rows * shares)[self.row_of_entry.rows] * self.data.rows
+        weights = np.bincount(self.indices.rows, entries, minlength=self.n_features)
         positions = np.flatnonzero(row.indices < self.n_features)
         votes = weights[row.indices[positions]] * row.data[positions]
         return Reasons(positions[votes != 0], votes[votes != 0])
@@ -178,7 +159,7 @@ class SupportRows(Component):
 
     def _entries(self, kept: Array, numbers: Array) -> Rows:
         """Return the kept rows with some of their entries, under other feature numbers; they ascend in each row."""
-        owners, indices, data = self.row_of_entry.values[kept], numbers[self.indices.values[kept]], self.data.values
+        owners, indices, data = self.row_of_entry.rows[kept], numbers[self.indices.rows[kept]], self.data.rows
         order = np.lexsort((indices, owners))
         pointers = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=self.n_support))])
         return Rows(pointers.astype(np.int64), indices[order].astype(np.int32), data[kept][order])
@@ -186,40 +167,40 @@ class SupportRows(Component):
     def _with(self, rows: Rows, labels: Array) -> Self:
         other = type(self)(self.settings, self.kernel, self.prediction)
         other.n_rows, other.start = self.n_rows, self.start
-        own = self.labels.values
-        other.replace(rows, self.born.values, self.owners.values, labels[own] if len(own) else own, self.amounts.values)
+        own = self.labels.rows
+        other.replace(rows, self.born.rows, self.owners.rows, labels[own] if len(own) else own, self.amounts.rows)
         return other
 
     def renumbered(self, features: NDArray[np.int32] | None, labels: NDArray[np.int32], n_labels: int) -> Self:  # noqa: ARG002
         """Return the same state with other numbers; see `Component.renumbered`."""
         numbers = np.arange(self.n_features) if features is None else features
-        return self._with(self._entries(np.ones(len(self.indices.values), bool), numbers), labels)
+        return self._with(self._entries(np.ones(len(self.indices.rows), bool), numbers), labels)
 
     @property
     def n_features(self) -> int:
         """The number of features of the kept rows."""
-        return int(self.indices.values.max(initial=-1)) + 1
+        return int(self.indices.rows.max(initial=-1)) + 1
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use."""
         parts = (self.indices, self.data, self.row_of_entry, self.norms, self.born, self.owners, self.labels)
-        return sum(part.values.nbytes for part in (*parts, self.amounts))
+        return sum(part.rows.nbytes for part in (*parts, self.amounts))
 
     @property
     def n_pairs(self) -> int:
         """Pairs of a kept row and a label."""
-        return len(self.labels.values)
+        return len(self.labels.rows)
 
     def feature_bytes(self) -> NDArray[np.int64]:
         """Return the bytes that each feature takes."""
-        return np.bincount(self.indices.values, minlength=self.n_features).astype(np.int64) * 20
+        return np.bincount(self.indices.rows, minlength=self.n_features).astype(np.int64) * 20
 
     def keep(self, wanted: NDArray[np.bool_]) -> None:
         """Forget all features except the wanted ones."""
         wanted = wanted[: self.n_features]
-        rows = self._entries(wanted[self.indices.values], np.cumsum(wanted) - 1)
-        self.replace(rows, self.born.values, self.owners.values, self.labels.values, self.amounts.values)
+        rows = self._entries(wanted[self.indices.rows], np.cumsum(wanted) - 1)
+        self.replace(rows, self.born.rows, self.owners.rows, self.labels.rows, self.amounts.rows)
 
     # -- the model directory -----------------------------------------------------------------------
 
@@ -227,16 +208,16 @@ class SupportRows(Component):
         """Return what was learned in canonical form."""
         pointers = [
             np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=self.n_support))]).astype(np.int64)
-            for owners in (self.row_of_entry.values, self.owners.values)
+            for owners in (self.row_of_entry.rows, self.owners.rows)
         ]
         return {
             "support_indptr": pointers[0],
-            "support_indices": self.indices.values.astype(np.int32),
-            "support_data": self.data.values,
-            "support_born": self.born.values.astype(np.int64),
+            "support_indices": self.indices.rows.astype(np.int32),
+            "support_data": self.data.rows,
+            "support_born": self.born.rows.astype(np.int64),
             "support_label_indptr": pointers[1],
-            "support_labels": self.labels.values.astype(np.int32),
-            "support_amounts": self.amounts.values,
+            "support_labels": self.labels.rows.astype(np.int32),
+            "support_amounts": self.amounts.rows,
             "support_counts": np.array([self.n_rows, self.start], np.int64),
         }
 

@@ -3,7 +3,6 @@ from numpy.typing import NDArray
 
 from abound.kernels.vocabulary import TextSettings, Vocabulary
 
-def log_for_tests(x: float) -> float: ...
 def text_rows(
     v: Vocabulary, texts: list[str | tuple[str, ...]], s: TextSettings, learn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...

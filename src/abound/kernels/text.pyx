@@ -17,11 +17,6 @@ cdef enum:
     MAX_INSERTION_SORT = 160
 
 
-def log_for_tests(double x):
-    """Return `log_of(x)`."""
-    return log_of(x)
-
-
 cdef int compare_matches(const void* a, const void* b) noexcept nogil:
     cdef int32_t x = (<const TermMatch*> a).number, y = (<const TermMatch*> b).number
     return (x > y) - (x < y)

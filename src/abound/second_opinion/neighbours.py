@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from abound.growing import Growing, LabelLists
 from abound.kernels.nearest import Best, fewest_differences
-from abound.second_opinion.growing import Growing, LabelLists
 from abound.second_opinion.vectors import Codes, Floats, exp, lengths
 from abound.store import Model, decode_names, encode_names
 

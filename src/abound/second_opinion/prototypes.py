@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from abound.growing import Growing
 from abound.kernels.nearest import Best, dots
-from abound.second_opinion.growing import Growing
 from abound.second_opinion.vectors import UNIT, Codes, Floats, directions, lengths, scaled_codes
 from abound.store import Model
 

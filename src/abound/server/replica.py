@@ -7,12 +7,11 @@ the same sequence, whichever snapshot they started from.
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from abound.errors import AboundError, DamagedModel, RefusedRecord, UnappliedRecord, UnknownFormat
 from abound.hierarchy.links import EXACTLY, Chooser
@@ -27,7 +26,7 @@ from abound.server.opinions import Heard, by_number
 from abound.server.search import LabelSearch
 from abound.server.served_names import Resolved, ServedNames
 from abound.server.vectors import known_code
-from abound.store import Model, decode_names, encode_names, read_model, state_hash, write_model
+from abound.store import Model, read_model, state_hash, write_model
 from abound.store.directory import Source, hash_steps
 from abound.store.journal import Lineage
 from abound.store.journal.records import LABEL_EDITS, BandFeedback, Learn, Record, edits_of
@@ -63,7 +62,6 @@ class Replica:
         self.cost = 0  # of the records that were applied here; see `cost.py`
         self.unapplied: UnappliedRecord | None = None  # the error if the next record could not be applied
         self.labels = LabelTable(tagger.ranker.labels_)
-        self.bands: dict[tuple[str, str], int] = {}  # (shown, wanted) -> number of labels
         self.names = ServedNames(tagger, self.labels)
         self.search = LabelSearch(self.labels, self.names)
         self._quality: Sequence[LabelQuality] = ()  # not part of the state
@@ -208,7 +206,7 @@ class Replica:
 
     def _adopt(self, other: "Replica") -> None:
         other.history.keep_outcomes(self.history, other.lineage.excluded)
-        self.tagger, self.labels, self.bands = other.tagger, other.labels, other.bands
+        self.tagger, self.labels = other.tagger, other.labels
         self.names, self.search, self.history = other.names, other.search, other.history
         if self._quality:
             self.search.rate(self._quality)
@@ -241,8 +239,6 @@ class Replica:
                 self._judge(record.text, right, self.labels.resolve_all(record.rejected))
             self.tagger.learn_ids([record.text], [right], wrong=[self._wrong(record)], insist=True, judge=judge)
         elif isinstance(record, BandFeedback):
-            pair = (record.shown, record.wanted)
-            self.bands[pair] = self.bands.get(pair, 0) + 1
             if record.text is not None:
                 label, is_wrong = [self.labels.resolve(record.label)], record.wanted == BAND_NAMES[HIDE]
                 self._judge(record.text, [] if is_wrong else label, label if is_wrong else [], only_named=True)
@@ -358,13 +354,8 @@ class Replica:
     # -- persistence ---------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Source]:
-        """Return the state as arrays by name: those of the tagger, edited labels and counted bands."""
-        pairs = sorted(self.bands)
-        names, offsets = encode_names(name for pair in pairs for name in pair)
-        counts = np.array([self.bands[pair] for pair in pairs], np.int64)
-        bands: dict[str, Source] = {"served_band_names": names, "served_band_offsets": offsets}
-        served = {**self.labels.arrays(), **self.names.arrays(), **bands, "served_band_counts": counts}
-        return {**self.tagger.arrays(), **served}
+        """Return the state as arrays by name: those of the tagger and edited labels."""
+        return {**self.tagger.arrays(), **self.labels.arrays(), **self.names.arrays()}
 
     def state_hash(self) -> str:
         """Return a hash of the state; it is the same for all replicas at the same sequence."""
@@ -423,18 +414,9 @@ class Replica:
             replica.lineage = Lineage(base, tuple(sorted(skipped)))
             replica.labels.restore(model.arrays)
             replica.names.restore(model.arrays)
-            replica._restore_bands(model.arrays)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise DamagedModel(f"the model is not a valid snapshot: {error}") from None
         return replica
-
-    def _restore_bands(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        if "served_band_names" not in arrays:
-            return
-        names = decode_names(arrays["served_band_names"], arrays["served_band_offsets"], unique=False)
-        counts = Model({}, dict(arrays)).take_counts("served_band_counts", len(names) // 2)
-        pairs = zip(map(str, names[::2]), map(str, names[1::2]), strict=True)
-        self.bands = dict(zip(pairs, counts, strict=True))
 
 
 class _Reading:

@@ -184,8 +184,6 @@ SERVED = {
             served_target_names=lambda _: names_of(b"sfruit")[0], served_target_offsets=lambda _: names_of(b"sfruit")[1]
         )
     ),
-    "a band counted below 0": array("served_band_counts", put(0, -1)),
-    "bands' names that overlap": array("served_band_offsets", lambda a: a[::-1].copy()),
 }
 QUERIES = {
     "weights of no number": array("coef", put(0, NAN)),

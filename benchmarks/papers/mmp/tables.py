@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.mmp_claims import FAILS, HOLDS, UNDECIDED
-from benchmarks.papers.mmp_paper import BESIDE, PAPER_DATA, PERCENT, TABLES
+from benchmarks.papers.mmp.claims import FAILS, HOLDS, UNDECIDED
+from benchmarks.papers.mmp.paper import BESIDE, PAPER_DATA, PERCENT, TABLES
 
 Result = dict[str, Any]
 HEADS = {

@@ -18,8 +18,8 @@ from abound.metrics import judge
 from abound.metrics.label_ranking import figures
 from abound.rankers.mmp import LOSSES, UPDATE_NAMES
 from abound.rankers.ranking import Ranking
-from benchmarks.papers.mmp_corpora import Part
-from benchmarks.papers.mmp_runs import PAPERS_OWN, represented
+from benchmarks.papers.mmp.corpora import Part
+from benchmarks.papers.mmp.runs import PAPERS_OWN, represented
 
 MOST_PASSES = 200
 REUTERS_ROWS = 100

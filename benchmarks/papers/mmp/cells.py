@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from abound.metrics.label_ranking import figures
-from benchmarks.papers import mmp_bounds as bounds
-from benchmarks.papers import mmp_corpora as corpora
-from benchmarks.papers import mmp_runs as runs
-from benchmarks.papers.mmp_paper import MEASURES, ROW_MEASURES
+from benchmarks.papers.mmp import bounds, corpora, runs
+from benchmarks.papers.mmp.paper import MEASURES, ROW_MEASURES
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CACHE = ROOT / ".cache" / "mmp-paper"
-CODE = ("mmp_bounds", "mmp_cells", "mmp_corpora", "mmp_runs")
+CODE = ("bounds", "cells", "corpora", "runs")
 DEBIAN_SYSTEMS = (*runs.OF_THE_PAPER, "MMP AvgP", "MMP l.1 averaged", "MMP defaults")
 PROTOCOLS = {
     "chance": "random folds, learned in random order",

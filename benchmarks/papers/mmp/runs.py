@@ -10,7 +10,7 @@ from abound import MMP, KernelMMP, Perceptron, PivotedWeights, Ranking, Rocchio,
 from abound.components.rows import cut
 from abound.metrics import Judgement, judge, metric
 from abound.metrics.label_ranking import figures
-from benchmarks.papers.mmp_corpora import Corpus, Part
+from benchmarks.papers.mmp.corpora import Corpus, Part
 
 PAPERS_OWN: dict[str, Any] = {"margin": 0.0, "rivals": None, "passes": 1, "averaged": False}
 AVERAGED = {**PAPERS_OWN, "averaged": True}

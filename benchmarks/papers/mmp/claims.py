@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from benchmarks.papers.mmp_paper import MORE_IS_BETTER, PERCENT, ROW_MEASURES
-from benchmarks.papers.mmp_runs import LOSSES, MMPS, OF_THE_PAPER, ONLINE
+from benchmarks.papers.mmp.paper import MORE_IS_BETTER, PERCENT, ROW_MEASURES
+from benchmarks.papers.mmp.runs import LOSSES, MMPS, OF_THE_PAPER, ONLINE
 
 LEVEL = 0.05
 STRONG = 0.7  # a correlation above it is called strong

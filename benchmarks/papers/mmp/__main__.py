@@ -27,15 +27,12 @@ import scipy.sparse as sp
 import sklearn
 
 from benchmarks.machine import machine_line
-from benchmarks.papers import mmp_cells as cells
-from benchmarks.papers import mmp_claims as claims
-from benchmarks.papers import mmp_corpora as corpora
-from benchmarks.papers import mmp_tables as tables
-from benchmarks.papers.mmp_claims import Rows
-from benchmarks.papers.mmp_paper import PAPER, PAPER_DATA
-from benchmarks.papers.mmp_runs import LOSSES, OF_THE_PAPER, ONLINE
+from benchmarks.papers.mmp import cells, claims, corpora, tables
+from benchmarks.papers.mmp.claims import Rows
+from benchmarks.papers.mmp.paper import PAPER, PAPER_DATA
+from benchmarks.papers.mmp.runs import LOSSES, OF_THE_PAPER, ONLINE
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 Found = dict[str, cells.Cell]
 
 
@@ -170,7 +167,7 @@ def assembled(found: Found, plan: cells.Plan, short: bool) -> dict[str, Any]:
 
 def draw(found: Found, result: dict[str, Any], folder: Path) -> None:
     """Draw figures 3 to 6."""
-    from benchmarks.papers import mmp_pictures as pictures
+    from benchmarks.papers.mmp import pictures
 
     folder.mkdir(parents=True, exist_ok=True)
     pictures.label_counts(result["corpora"], folder / "mmp-figure-3.png")

@@ -6,7 +6,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from benchmarks.papers.mmp_runs import LOSSES, ONLINE
+from benchmarks.papers.mmp.runs import LOSSES, ONLINE
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
