@@ -7,6 +7,7 @@ import pytest
 
 from abound import Tagger
 from abound.server import Home
+from abound.server.http.library import models_of
 from tests.cli.running import Run
 
 
@@ -31,6 +32,8 @@ def test_a_home_is_backed_up_and_restored(home: Path, run: Run, tmp_path: Path) 
     assert (tmp_path / "again" / "keys.json").read_bytes() == (home / "keys.json").read_bytes()
     assert run("restore", tmp_path / "backup", tmp_path / "second", "--to", 2).json["sequence"] == 2
     assert run("info", tmp_path / "second").json["corrections"] == 2
+    assert "backup" not in models_of(str(tmp_path))
+    assert {"again", "second"} <= set(models_of(str(tmp_path)))
 
 
 def test_a_home_is_restored_to_a_time(home: Path, run: Run, tmp_path: Path) -> None:

@@ -34,11 +34,13 @@ def test_models_are_listed_added_reloaded_and_removed(run, library):
         assert added.code == 0
         assert f"{server.url}/models/french/" in added.err
         assert run("learn", "--server", f"{server.url}/models/french", "--text", "pomme", "--label", "fruit").code == 0
-        assert run("models", "reload", server.url, "french").code == 0
+        reloaded = run("models", "reload", server.url, "french")
+        assert (reloaded.code, reloaded.err) == (0, "abound: french was opened again\n")
         [_, french] = run("models", "list", server.url, "--json").lines
         assert (french["name"], french["state"], french["sequence"]) == ("french", "open", 1)
         assert run("rank", "--server", f"{server.url}/models/french", "pomme").json["labels"][0]["label"] == "fruit"
-        assert run("models", "remove", server.url, "french").code == 0
+        removed = run("models", "remove", server.url, "french")
+        assert (removed.code, removed.err) == (0, "abound: french is no longer served; its files stay in the library\n")
         assert names(run("models", "list", server.url)) == ["english"]
         assert (library / "french").is_dir()
         assert run("models", "remove", server.url, "french").code == 1
@@ -66,5 +68,8 @@ def test_models_that_cannot_be_served_are_named(run, library, tmp_path):
     assert "have the same name; rename one" in run("serve", library / "english", tmp_path / "english").err
     shutil.copytree(library / "english", tmp_path / "two words")
     assert "cannot be the name of a model" in run("serve", library / "english", tmp_path / "two words").err
-    assert "is not a model" in run("serve", library / "english", tmp_path / "nothing").err
+    missing = run("serve", library / "english", tmp_path / "nothing").err
+    assert missing == f"abound: there is no model {tmp_path / 'nothing'}: no such file or directory\n"
+    (tmp_path / "empty").mkdir()
+    assert "is not a model: it has no manifest.json" in run("serve", library / "english", tmp_path / "empty").err
     assert "name a model, several models, or --library DIR" in run("serve").err

@@ -76,6 +76,9 @@ def test_keys_are_made_listed_and_removed(run, served):
     assert oct((home / "keys.json").stat().st_mode)[-3:] == "600"
     assert "needs a unique name" in run("keys", "add", home, "mine").err
     assert "must be one of read" in run("keys", "add", home, "other", "--scope", "all").err
+    useless = run("keys", "add", home, "other", "--learns", "5")
+    assert (useless.code, useless.out) == (1, "")
+    assert useless.err == "abound: a key with scope read teaches nothing; give --scope learn, or omit --learns\n"
     assert run("keys", "list", home).json["scope"] == "learn"
     assert "mine" in run("keys", "list", home, "--table").out
     assert "no key" in run("keys", "remove", home, "nobody").err

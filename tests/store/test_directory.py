@@ -173,6 +173,8 @@ def test_other_formats_are_told_apart(saved, tmp_path):
         abound.load(saved)
     with pytest.raises(UnknownFormat, match=r"is not a model: it has no manifest\.json"):
         abound.load(tmp_path)
+    with pytest.raises(UnknownFormat, match=r"there is no model .*nowhere: no such file or directory"):
+        abound.load(tmp_path / "nowhere")
 
 
 def test_repeated_and_nested_json_is_refused(saved):

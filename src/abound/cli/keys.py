@@ -57,6 +57,8 @@ def add(
 ) -> None:
     """Create a key and print it. Only its hash is stored, so it cannot be printed again."""
     given = _values(None, expires, requests, learns, memory)
+    if scope == "read" and given.get("learns") is not None:
+        raise ValueError("a key with scope read teaches nothing; give --scope learn, or omit --learns")
     file = _file(_with_home(home), may_begin=True)
     from abound.server.http.allowances import Limits
 

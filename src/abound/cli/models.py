@@ -44,12 +44,14 @@ def reload(url: UrlArgument, name: NameArgument, key: KeyOption = None) -> None:
     """Close a model and open it again; its requests wait meanwhile, and no other model is affected."""
     with server_client(url, key) as client:
         client.put_model(name)
+    note(f"abound: {name} was opened again")
 
 
 def remove(url: UrlArgument, name: NameArgument, key: KeyOption = None) -> None:
     """Stop serving a model when its requests are answered. Its files stay in the library."""
     with server_client(url, key) as client:
         client.remove_model(name)
+    note(f"abound: {name} is no longer served; its files stay in the library")
 
 
 COMMANDS = [(command, None) for command in (list_, add, reload, remove)]

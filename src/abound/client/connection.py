@@ -3,6 +3,7 @@
 import http.client
 import json
 import random
+import re
 import time
 import warnings
 from typing import Any
@@ -14,6 +15,7 @@ from abound.errors import JournalWarning, ServerError, ServerUnreachable
 RETRIED = (429, 503)  # statuses of requests that may succeed later
 FIRST_PAUSE = 0.1  # seconds before the first retry, doubled each time
 LONGEST_PAUSE = 5.0
+CREDENTIALS = re.compile(r"(?<=//)[^/?#]*@")  # the name and the password in a URL
 
 
 class Connection(Closing):
@@ -29,9 +31,9 @@ class Connection(Closing):
         source: str = "client",
     ) -> None:
         parts = urlsplit(url)
+        self.url = CREDENTIALS.sub("", url)  # for messages
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"a server's address must be a URL such as http://127.0.0.1:8000, got {url!r}")
-        self.url = url
+            raise ValueError(f"a server's address must be a URL such as http://127.0.0.1:8000, got {self.url!r}")
         self.sequence = 0  # the last record that an answer reflected
         self.journal: str | None = None  # the journal that this record belongs to
         self._retries = retries

@@ -245,6 +245,14 @@ def _private(path: str, flags: int) -> int:
 # -- the manifest ------------------------------------------------------------------------------------
 
 
+def is_backup(path: Path) -> bool:
+    """Return whether a directory is a backup of a home, intact or not, and not a model."""
+    try:
+        return bool(json.loads((path / MANIFEST).read_bytes())["content"]["format"] == FORMAT)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def _write_manifest(target: Path, content: dict[str, Any]) -> None:
     sync_directory(target / "objects")
     files = {name: entry._asdict() for name, entry in content["files"].items()}

@@ -367,6 +367,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         if is_home(path):
             raise UnknownFormat(f"{path} is the home of a served model; load it with abound.load") from None
+        if not path.exists():
+            raise UnknownFormat(f"there is no model {path}: no such file or directory") from None
         raise UnknownFormat(f"{path} is not a model: it has no {MANIFEST}") from None
     if len(raw) > MANIFEST_MAX_BYTES:
         raise DamagedModel(f"{MANIFEST} is larger than {MANIFEST_MAX_BYTES:,} bytes")

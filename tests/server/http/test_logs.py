@@ -343,4 +343,11 @@ def test_a_log_file_that_cannot_be_opened_ends_the_command(homes, tmp_path):
     command = [sys.executable, "-m", "abound", "serve", homes(), "--port", "0", "--log-file", tmp_path / "no" / "log"]
     done = subprocess.run(list(map(str, command)), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert "no/log: No such file" in done.stderr
+    assert f"there is no directory {tmp_path / 'no'}" in done.stderr
+
+
+def test_a_log_in_a_missing_directory_names_the_directory(tmp_path):
+    path = tmp_path / "no" / "log"
+    with pytest.raises(FileNotFoundError) as caught:
+        logs.LogHandler(logs.LogSettings("json", file=str(path)))
+    assert str(caught.value) == f"the log {path} cannot be written: there is no directory {path.parent}"

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from abound.server.backups import is_backup
 from abound.server.home import SERVED_SUFFIX
 from abound.server.http.allowances import KeyRefused
 from abound.server.http.app import App, Authenticator
@@ -203,7 +204,7 @@ def models_of(folder: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(Path(folder).iterdir()):
         name = path.name.removesuffix(SERVED_SUFFIX)
-        if NAME.fullmatch(name) and (is_home(path) or (path / MANIFEST).is_file()):
+        if NAME.fullmatch(name) and (is_home(path) or ((path / MANIFEST).is_file() and not is_backup(path))):
             found[name] = found.get(name, str(path))  # the model comes before its home
     if len(found) > MAX_MODELS:
         raise ValueError(f"{folder} has {len(found):,} models; a server has at most {MAX_MODELS:,}")

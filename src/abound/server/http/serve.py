@@ -89,6 +89,8 @@ def _sharing_of(settings: Settings) -> Sharing:
 def check_model(model: str, state: str | None = None) -> str:
     """Return the path of a model's home, which may not exist yet; UnknownFormat if there is no model."""
     if not is_home(model) and not (Path(model) / MANIFEST).is_file():
+        if not Path(model).exists():
+            raise UnknownFormat(f"there is no model {model}: no such file or directory")
         raise UnknownFormat(f"{model} is not a model: it has no {MANIFEST}")
     return str(home_of(model)) if state is None or is_home(model) else state
 
