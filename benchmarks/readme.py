@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import calibration, constants, defaults, fitting, sizing
+from benchmarks import calibration, capacity, constants, defaults, fitting, sizing
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
@@ -159,6 +159,10 @@ def calibration_table(table: Callable[[dict[str, Any]], list[str]]) -> list[str]
     return [*table(result), "", f"{result['machine']}, shared with others."]
 
 
+def capacity_part(part: str) -> list[str]:
+    return capacity.TABLES[part](read("capacity"))
+
+
 def svm_map(part: str) -> list[str]:
     return svm_map_tables.PARTS[part](read("svm-map-paper"))
 
@@ -216,6 +220,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     **{f"calibration-{name}": functools.partial(calibration_table, one) for name, one in calibration.TABLES.items()},
     **{f"mmp-{name}": functools.partial(category_paper, name) for name in mmp_tables.PARTS},
     **{f"feature-focus-{name}": functools.partial(feature_focus, name) for name in feature_focus_tables.PARTS},
+    **{f"capacity-{name}": functools.partial(capacity_part, name) for name in capacity.TABLES},
     "constants": functools.partial(constants_table, constants.overview),
     "constants-all": functools.partial(constants_table, constants.tables),
     "defaults": functools.partial(text_defaults, defaults.beside_best),
