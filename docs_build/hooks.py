@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # mkdocs loads a hook by its path
 
-from docs_build import api, commands, notebooks  # noqa: E402
+from docs_build import api, commands, errors, notebooks  # noqa: E402
 
 FROM_THE_TOP = {
     "ARCHITECTURE.md": "architecture.md",
@@ -31,7 +31,7 @@ LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")
 
 def generated() -> dict[str, str]:
     """Return the text of every page that is not a file in docs."""
-    pages = {"reference/commands.md": commands.page()}
+    pages = {"reference/commands.md": commands.page(), "reference/errors.md": errors.page()}
     pages |= {f"reference/{name}.md": text for name, text in api.pages().items()}
     pages |= {target: _moved((ROOT / source).read_text()) for source, target in FROM_THE_TOP.items()}
     pages |= {f"notebooks/{path.stem}.md": notebooks.page(path) for path in notebooks.paths()}
