@@ -230,7 +230,7 @@ def formula(name: str, result: dict[str, Any]) -> str:
     """Return one formula in words."""
     exponents = result["formulas"][name]["exponents"]
     parts = [f"{math.exp(exponents['one']):.2g}"]
-    parts += [f"{WORDS[one]}^{power:.2f}" for one, power in exponents.items() if one in WORDS]
+    parts += [f"{WORDS[one]}<sup>{power:.2f}</sup>" for one, power in exponents.items() if one in WORDS]
     conditions = {"few_labels": "up to 1,000 labels", "compound": "compounds"}
     parts += [f"{math.exp(power):.2f} ({conditions[one]})" for one, power in exponents.items() if one in conditions]
     return " × ".join(parts)

@@ -36,6 +36,9 @@ prints them as notes.
 """
 
 
+OPTIONAL = ("hint", "found", "field")  # parts that a message has only sometimes
+
+
 class Message(NamedTuple):
     """One message of the source: its text, with the expressions in it as names in angle brackets."""
 
@@ -126,6 +129,8 @@ def classes() -> dict[str, type]:
 
 def as_markdown(text: str) -> str:
     """Return a message as Markdown: text, with the parts that differ in italics."""
+    for name in OPTIONAL:
+        text = text.replace(f"<{name}>", "")
     text = re.sub(r"([|*\\`\[\]])", r"\\\1", text.replace("&", "&amp;"))
     return re.sub(r"<([^<>]+)>", r"<em>\1</em>", text)
 

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 PAGES = ("", "guides/five-minutes/", "guides/libraries/", "algorithms/mmp/", "algorithms/feature-focus/", "why/",
-         "measured/", "notebooks/correct/", "reference/commands/", "reference/tagger/")  # fmt: skip
+         "measured/", "notebooks/correct/", "reference/commands/", "reference/tagger/", "reference/errors/",
+         "tutorials/abound-101/", "guides/capacity/", "gallery/", "glossary/")  # fmt: skip
 FORMS = {"light": ("light", 1280, 900), "dark": ("dark", 1280, 900), "phone": ("light", 390, 844)}
 
 
