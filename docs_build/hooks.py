@@ -4,6 +4,7 @@ The reference is generated from the commands and docstrings in every build, so i
 top of the repository become pages unchanged.
 """
 
+import json
 import re
 import sys
 import tomllib
@@ -16,7 +17,8 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # mkdocs loads a hook by its path
 
-from docs_build import api, commands, errors, notebooks  # noqa: E402
+from abound import __version__  # noqa: E402
+from docs_build import api, commands, errors, llms, notebooks, synonyms  # noqa: E402
 
 FROM_THE_TOP = {
     "ARCHITECTURE.md": "architecture.md",
@@ -25,6 +27,7 @@ FROM_THE_TOP = {
     "SECURITY.md": "security.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
 }
+EDIT = "edit/main/docs/"  # below the address of the repository
 IMAGE = re.compile(r'(<img [^>]*src=")((?!data:|https?:|/)[^"]+")')
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")
 
@@ -53,19 +56,55 @@ def on_config(config: Any) -> Any:
     """Add the project's addresses, and every decision record to the navigation, after their index."""
     for name, url in addresses().items():
         config[name] = url
+    if config.repo_url:
+        config.edit_uri = EDIT
+    config.copyright = f"This site documents abound {__version__}."
     records = [f"decisions/{path.name}" for path in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))]
-    for section in config.nav:
-        for entry in next(iter(section.values())):
-            if isinstance(entry, dict) and "Decisions" in entry:
-                entry["Decisions"] = ["decisions/index.md", *records]
+    _add_records(config.nav, records)
     return config
+
+
+def _add_records(entries: list[Any], records: list[str]) -> None:
+    """Add the decision records to the section of that name, at any depth of the navigation."""
+    for entry in entries:
+        for name, below in entry.items() if isinstance(entry, dict) else ():
+            if name == "Decisions":
+                entry[name] = ["decisions/index.md", *records]
+            elif isinstance(below, list):
+                _add_records(below, records)
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
+    sources = {target: source for source, target in FROM_THE_TOP.items()}
     for path, text in generated().items():
-        files.append(File.generated(config, path, content=text))
+        file = File.generated(config, path, content=text)
+        if path in sources:
+            file.edit_uri = f"../{sources[path]}"  # a page from the top can be edited; other generated pages cannot
+        files.append(file)
     return files
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001
+    """Remember the first sentence of each page for llms.txt."""
+    page.meta.setdefault("description", llms.first_sentence(html))
+    return html
+
+
+def on_nav(nav: Any, config: Any, files: Files) -> Any:  # noqa: ARG001
+    """Keep the navigation for llms.txt."""
+    config.extra["navigation"] = nav
+    return nav
+
+
+def on_post_build(config: Any) -> None:
+    """Write llms.txt, and add synonyms to the index of the search."""
+    site = Path(config.site_dir)
+    nav = config.extra.pop("navigation")
+    text = llms.render(nav, config.site_name, config.site_description, config.site_url or "")
+    (site / "llms.txt").write_text(text, encoding="utf-8")
+    index = site / "search" / "search_index.json"
+    index.write_text(json.dumps(synonyms.added(json.loads(index.read_text())), ensure_ascii=False), encoding="utf-8")
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001

@@ -1,12 +1,19 @@
 """Test that the site builds in strict mode without broken links."""
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mkdocs.config import load_config
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
-from docs_build import hooks, links
+from abound import __version__
+from docs_build import hooks, links, synonyms
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,3 +51,67 @@ def test_what_is_broken_is_noticed(html: str, said: str, tmp_path: Path) -> None
     (tmp_path / "index.html").write_text(html + '<a href="#here" id="here">y</a><a href="https://example.org">z</a>')
     (found,) = links.broken(tmp_path)
     assert said in found
+
+
+def test_llms_txt_lists_every_page_with_a_description(site: Path) -> None:
+    text = (site / "llms.txt").read_text()
+    listed = dict(re.findall(r"^- \[.+?\]\(([^)\s]+)\): (.+)$", text, re.MULTILINE))
+    pages = {str(path.parent.relative_to(site)) + "/" for path in site.rglob("index.html")}
+    assert {address.removeprefix("./") or "./" for address in listed} == {"./" if one == "./" else one for one in pages}
+    assert all(len(said) > 10 for said in listed.values())
+
+
+def test_words_of_other_tools_find_the_page(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    texts = {entry["location"]: entry["text"] for entry in index["docs"]}
+    for location, words in synonyms.SYNONYMS.items():
+        assert texts[location].count(synonyms.SAID) == 1
+        for word in words:
+            assert word in texts[location]
+    asked = ("bias", "epoch", "multilabel", "extreme classification", "active learning", "embeddings", "threshold")
+    terms = texts["glossary/#terms-of-other-fields"]
+    for word in asked:
+        assert word in terms
+        assert any(word in words for words in synonyms.SYNONYMS.values()), word
+
+
+def test_a_page_that_is_gone_is_noticed_by_the_synonyms() -> None:
+    with pytest.raises(LookupError, match="the search has no page"):
+        synonyms.added({"docs": []})
+
+
+def test_every_page_names_the_version_and_has_no_edit_link_without_an_address(site: Path) -> None:
+    page = (site / "guides" / "correct" / "index.html").read_text()
+    assert f"This site documents abound {__version__}." in page
+    assert ("Edit this page" in page) == bool(hooks.addresses().get("repo_url"))
+
+
+def test_an_address_gives_edit_links_to_sources_and_to_nothing_that_is_generated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hooks, "addresses", lambda: {"repo_url": "https://example.org/abound"})
+    config = hooks.on_config(load_config(str(ROOT / "mkdocs.yml")))
+    monkeypatch.setattr(hooks, "generated", lambda: {"reference/tagger.md": "# T", "contributing.md": "# C"})
+    files = hooks.on_files(Files([File("faq.md", "docs", "site", use_directory_urls=True)]), config)
+    found = {file.src_uri: Page(None, file, config).edit_url for file in files}
+    base = "https://example.org/abound/edit/main/"
+    assert found == {
+        "faq.md": f"{base}docs/faq.md",
+        "reference/tagger.md": None,
+        "contributing.md": f"{base}CONTRIBUTING.md",
+    }
+
+
+def test_every_page_belongs_to_one_kind() -> None:
+    config = load_config(str(ROOT / "mkdocs.yml"))
+    kinds = [name for entry in config.nav for name in entry]
+    assert kinds == ["Home", "Tutorials", "How-to guides", "Integrations", "Reference", "Explanation", "About"]
+    pages = [page for entry in config.nav for page in _leaves(entry)]
+    assert len(pages) == len(set(pages))
+
+
+def _leaves(entry: Any) -> list[str]:
+    if isinstance(entry, str):
+        return [entry]
+    parts = entry.values() if isinstance(entry, dict) else entry
+    return [leaf for part in parts for leaf in _leaves(part)]
