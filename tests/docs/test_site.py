@@ -92,6 +92,7 @@ def test_an_address_gives_edit_links_to_sources_and_to_nothing_that_is_generated
     monkeypatch.setattr(hooks, "addresses", lambda: {"repo_url": "https://example.org/abound"})
     config = hooks.on_config(load_config(str(ROOT / "mkdocs.yml")))
     monkeypatch.setattr(hooks, "generated", lambda: {"reference/tagger.md": "# T", "contributing.md": "# C"})
+    monkeypatch.setattr(hooks.File, "generated", _generated)  # mkdocs allows it only while it calls a hook
     files = hooks.on_files(Files([File("faq.md", "docs", "site", use_directory_urls=True)]), config)
     found = {file.src_uri: Page(None, file, config).edit_url for file in files}
     base = "https://example.org/abound/edit/main/"
@@ -100,6 +101,12 @@ def test_an_address_gives_edit_links_to_sources_and_to_nothing_that_is_generated
         "reference/tagger.md": None,
         "contributing.md": f"{base}CONTRIBUTING.md",
     }
+
+
+def _generated(config: Any, path: str, *, content: str) -> File:
+    file = File(path, None, config.site_dir, use_directory_urls=True)
+    file.generated_by, file.content_string = "hooks", content
+    return file
 
 
 def test_every_page_belongs_to_one_kind() -> None:
