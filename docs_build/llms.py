@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
-SENTENCE = re.compile(r"(.+?[.?!])(?:\s|$)")
+PARAGRAPH = re.compile(r"<(p|li)>(.*?)</\1>", re.DOTALL)
+SENTENCE = re.compile(r"(.+?(?<![A-Z])[.?!])(?:\s|$)")  # a capital before the dot is an initial
 LONGEST = 240
 
 
@@ -18,7 +18,7 @@ def first_sentence(content: str) -> str:
     >>> first_sentence("<h1>Title</h1><p><img src='x'></p><p>2026-01-31</p><p>Rank <em>many</em> labels. More.</p>")
     'Rank many labels.'
     """
-    for paragraph in PARAGRAPH.findall(content):
+    for _, paragraph in PARAGRAPH.findall(content):
         text = " ".join(html.unescape(re.sub(r"<[^>]+>", "", paragraph)).split())
         if text.count(" ") > 1:  # not a picture or a date
             found = SENTENCE.match(text)
