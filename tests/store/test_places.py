@@ -355,7 +355,7 @@ def test_a_damaged_local_directory_is_not_put(kind, place, model, tmp_path):
     with pytest.raises(DamagedModel, match="does not match its checksum"):
         place.put(NAME, tmp_path / "model")
     assert kind.files(NAME) == set()
-    with pytest.raises(ModelError, match="is not a model"):
+    with pytest.raises(ModelError, match="there is no model"):
         place.put(NAME, tmp_path / "nowhere")
 
 

@@ -303,7 +303,7 @@ def test_options_are_checked_without_a_server(tmp_path):
     home = Home.create(tmp_path / "home", base())
     for arguments, code, message in (
         ((home.path,), 0, ""),
-        ((tmp_path / "missing",), 1, "is not a model"),
+        ((tmp_path / "missing",), 1, "there is no model"),
         ((home.path, "--host", "0.0.0.0"), 1, "needs keys"),  # noqa: S104
         ((home.path, home.path, "--workers", "2"), 1, "--workers needs a server with one model"),
     ):
