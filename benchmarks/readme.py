@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import calibration, capacity, constants, defaults, fitting, sizing
+from benchmarks import calibration, capacity, constants, defaults, fitting, libraries, sizing
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
@@ -229,6 +229,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     **{f"fitting-{name}": functools.partial(fitting_table, table) for name, table in fitting.TABLES.items()},
     "finna-100k": finna_100k,
     "growth": growth,
+    "libraries": lambda: libraries.show(read("libraries")),
     "limits": limits,
     "names": names,
     "page": page,
