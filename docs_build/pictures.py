@@ -14,8 +14,9 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-# Okabe and Ito's colours, which colour-blind people can distinguish.
-BLUE, ORANGE, GREEN, RED, GREY, INK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#999999", "#222222"
+# Okabe and Ito's colours, which colour-blind people can distinguish. Green, red and grey are darker than theirs: their
+# contrast with white is at least 4.5, so that they can be text and the ground of white text. Orange has dark text.
+BLUE, ORANGE, GREEN, RED, GREY, INK = "#0072B2", "#E69F00", "#007D5B", "#B84F00", "#6B6B6B", "#222222"
 
 
 def empty(width: float, height: float, limits: tuple[float, float, float, float]) -> tuple[Any, Any]:
@@ -29,9 +30,13 @@ def empty(width: float, height: float, limits: tuple[float, float, float, float]
 def box(field: Any, x: float, y: float, text: str, color: str) -> None:
     """Draw a word or a label in a box."""
     field.text(
-        x, y, text, ha="center", va="center", fontsize=11, color="white",
+        x, y, text, ha="center", va="center", fontsize=11, color=_text_on(color),
         bbox={"boxstyle": "round,pad=0.4", "facecolor": color, "edgecolor": color, "linewidth": 1.5},
     )  # fmt: skip
+
+
+def _text_on(color: str) -> str:
+    return INK if color == ORANGE else "white"
 
 
 def feature_focus() -> Any:
@@ -56,7 +61,7 @@ def feature_focus() -> Any:
         box(field, 0.70, y, label, GREEN)
         field.text(0.82, y, f"score {total:.2f}", va="center", fontsize=11, color=INK)
     field.text(0.15, 0.98, "words of the text", ha="center", fontsize=10, color=GREY)
-    field.text(0.42, 0.99, "shares of its labels", ha="center", fontsize=10, color=GREY)
+    field.text(0.42, 0.98, "shares of its labels", ha="center", fontsize=10, color=GREY)
     field.text(0.72, 0.98, "labels with votes", ha="center", fontsize=10, color=GREY)
     return figure
 
@@ -75,6 +80,7 @@ def cascade() -> Any:
         field.spines[["top", "right"]].set_visible(False)
         right = bottoms[0] > bottoms[1]
         field.text(0, bottoms[0] + 0.01, "right" if right else "", ha="center", color=GREEN, fontsize=10)
+        field.set_ylim(0, 0.48)  # room for the word above the highest bar
     fields[0].set_ylabel("score of 'A guide to roses'")
     fields[-1].legend(title="vote of", frameon=False)
     figure.tight_layout()
@@ -154,7 +160,7 @@ def path() -> Any:
     figure, field = empty(10, 2.5, (0, 10, 0, 2.5))
     steps = ("text", "words\nand pairs", "rated votes\nof the index", "ranked\nlabels", "a person")
     for i, (step, color) in enumerate(zip(steps, (ORANGE, ORANGE, BLUE, GREEN, INK), strict=True)):
-        field.text(1 + 2 * i, 1.5, step, ha="center", va="center", color="white", fontsize=12,
+        field.text(1 + 2 * i, 1.5, step, ha="center", va="center", color=_text_on(color), fontsize=12,
                    bbox={"boxstyle": "round,pad=0.5", "facecolor": color, "edgecolor": "none"})  # fmt: skip
         if i:
             field.annotate(
