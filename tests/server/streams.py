@@ -39,7 +39,7 @@ def stream(n, seed=0):
         4: AddLabel("weather", ["rain and snow"]),
         7: AddLabel("plain"),
         9: RenameLabel("weather", "climate"),
-        12: BandFeedback("fruit", 0.25, "suggest", "apply"),
+        12: BandFeedback("fruit", 0.25, "suggest", "apply", "red apple pie"),
         14: MergeLabels("plain", "climate"),
         17: AddLabel("gone"),
         19: RetireLabel("gone"),

@@ -39,7 +39,7 @@ def figures(replica):
         (Learn(TEXT, added=["never seen"]), 0),
         (BandFeedback("fruit", 0.5, "suggest", "apply", TEXT), 1),
         (BandFeedback("fruit", 0.5, "suggest", "hide", TEXT), 1),
-        (BandFeedback("fruit", 0.5, "suggest", "apply"), 0),  # no text: it is only counted
+        (BandFeedback("fruit", 0.5, "suggest", "apply"), 0),  # no text: it changes nothing
     ],
 )
 def test_a_decision_teaches_probabilities_and_bands_once(record, n_labels):
