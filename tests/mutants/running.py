@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.mutants.covering import MARKS, Covering
 from tests.mutants.sources import ROOT, Mutant
 
@@ -26,9 +28,9 @@ class Runner:
         self.covering = covering
         self.log = folder / "last.txt"
         sys.path[:0] = [str(ROOT), str(self.source)]
+        sys.dont_write_bytecode = True  # a mutant of the same second and size would not be compiled again
         import hypothesis  # noqa: F401
         import numpy  # noqa: F401
-        import pytest  # noqa: F401
         import scipy.sparse  # noqa: F401
         import sklearn.utils  # noqa: F401
 
@@ -72,8 +74,7 @@ class Runner:
         while time.monotonic() < end:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
-                code = os.waitstatus_to_exitcode(status)
-                return "survived" if code == 0 else "killed"
+                return outcome_of(os.waitstatus_to_exitcode(status))
             time.sleep(0.02)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
@@ -81,8 +82,6 @@ class Runner:
         return "killed by the time limit"
 
     def _run_tests(self, tests: list[str]) -> None:
-        import pytest
-
         file = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, 1)
         os.dup2(file, 2)
@@ -93,6 +92,13 @@ class Runner:
             code = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", MARKS, *tests]))
         finally:
             os._exit(code)
+
+
+def outcome_of(code: int) -> str:
+    """Return what an exit code of pytest says of a mutant; if no test ran, that is an error and not a kill."""
+    if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        raise RuntimeError(f"pytest ended with {code}: the tests of the mutant did not run")
+    return "survived" if code == pytest.ExitCode.OK else "killed"
 
 
 def changed(before: str, after: str) -> dict[str, object]:

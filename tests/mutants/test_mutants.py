@@ -1,8 +1,10 @@
 """Test what decides the figures of the mutation tests: which lines count, which tests run, and what is reported."""
 
+import pytest
+
 from tests.mutants.__main__ import report
 from tests.mutants.covering import Covering
-from tests.mutants.running import changed
+from tests.mutants.running import changed, outcome_of
 from tests.mutants.sources import GROUPS, ROOT, files, quiet_lines
 
 
@@ -45,3 +47,10 @@ def test_survivors_are_listed_and_time_limits_count_as_killed():
 
 def test_the_changed_line_is_shown():
     assert changed("a\nb\nc", "a\nB\nc") == {"line": 2, "before": "b", "after": "B"}
+
+
+def test_a_mutant_is_killed_only_by_tests_that_ran():
+    assert [outcome_of(code) for code in (0, 1, 2, -11)] == ["survived", "killed", "killed", "killed"]
+    for code in (3, 4, 5):
+        with pytest.raises(RuntimeError, match="did not run"):
+            outcome_of(code)
