@@ -167,6 +167,21 @@ def test_what_cannot_be_merged_is_told(one, other, message):
         merge(one.fit(X, Y), other.fit(X, Y))
 
 
+def test_edges_that_do_not_match_the_rating_are_told():
+    X, Y = stream(20)
+    one, other = (FeatureFocus().fit(X, Y).set_params(rating="learned") for _ in range(2))
+    with pytest.raises(ValueError, match="rating is 'learned', but the model was fitted without rating='learned'"):
+        merge(one, other)
+
+
+@pytest.mark.parametrize("ranker", [*RANKERS, Cascade(few_labels=0, candidates=5)], ids=str)
+def test_a_ranker_that_is_merged_with_none_is_unchanged(ranker):
+    X, Y = stream(100)
+    X.data[:50] = 1e-6  # some pairs of the second stage have a negligible weight
+    ranker = type(ranker)(**ranker.params()).partial_fit(X, Y)
+    assert merge(ranker).state_hash() == ranker.state_hash()
+
+
 def test_taggers_that_differ_are_told():
     one = Tagger().fit(["a b"], [["x"]])
     with pytest.raises(ValueError, match=r"these differ in ngrams \(2 and 1\)"):

@@ -168,3 +168,13 @@ def test_a_model_of_an_earlier_format_ranks_as_it_did_and_learns_new_words(path)
     tagger.learn("Zorbulator quibblefish", ["zorb"])
     tagger.learn("Zorbulator quibblefish", ["zorb"])
     assert tagger.rank("Zorbulator quibblefish")[0].label == "zorb"
+
+
+@pytest.mark.parametrize(("n_rows", "trials"), [(1000, [(1, 4), (2, 4), (3, 4), (4, 4)]), (999, [])])
+def test_trials_are_reported_before_the_first_row(n_rows, trials):
+    events = []
+    training = Training(Tagger())
+    training.add(*titles(n_rows))
+    training.learn(lambda learned, _: events.append(learned), lambda number, n: events.append((number, n)))
+    assert events[: len(trials)] == trials
+    assert all(isinstance(event, int) for event in events[len(trials) :])

@@ -130,6 +130,18 @@ def test_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str], mon
     assert (out, err) == ("", "learning: 110 rows, 10 rows/s, 50%, 0:11 left, P@1 0.5\n")
 
 
+def test_the_speed_of_rows_does_not_include_the_steps_before(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 4.0, 10.0, 30.0])
+    monkeypatch.setattr(progress_module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with Progress("training", lambda: None) as progress:
+        progress.begin("trial 1 of 2")
+        progress.begin("trial 2 of 2")
+        progress.update(100)
+    assert capsys.readouterr().err == "training: trial 2 of 2\ntraining: 100 rows, 5 rows/s\n"
+
+
 def test_progress_draws_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Progress("learning", lambda: 0.5) as progress:

@@ -87,6 +87,25 @@ def test_keys_are_made_listed_and_removed(run, served):
     assert "is not the home of a served model" in run("keys", "list", model).err
 
 
+@pytest.mark.parametrize(
+    ("scope", "change", "is_refused"),
+    [
+        ("read", ["--learns", "5"], True),
+        ("read", ["--learns", "5", "--scope", "learn"], False),
+        ("learn", ["--learns", "5"], False),
+        ("learn", ["--learns", "5", "--scope", "read"], True),
+        ("learn", ["--scope", "read"], False),
+        ("read", ["--learns", "none"], False),
+    ],
+)
+def test_a_key_that_teaches_nothing_has_no_limit_of_learned_records(run, tmp_path, scope, change, is_refused):
+    home = Home.create(tmp_path / "home", Tagger().fit(["a"], [["b"]])).path
+    assert run("keys", "add", home, "mine", "--scope", scope).code == 0
+    changed = run("keys", "set", home, "mine", *change)
+    assert changed.code == int(is_refused)
+    assert ("a key with scope read teaches nothing" in changed.err) == is_refused
+
+
 def test_the_first_key_of_a_model_creates_its_home(run, tmp_path):
     model = tmp_path / "fresh"
     Tagger().fit(["a"], [["b"]]).save(model)

@@ -11,6 +11,7 @@ from sklearn import metrics as sk
 
 from abound import Ranking
 from abound.metrics import METRICS, compare, evaluate, interval, judge, metric
+from abound.metrics.bootstrap import mean_bands
 from abound.metrics.judgement import inverse_propensities
 
 
@@ -48,6 +49,12 @@ HAND_SCORES = [[0.4, 0.3, 0.2, 0.1], [0.9, 0.5, 0.5, 0.1], [1, 2, 3, 4]]
 )
 def test_hand_computed_figures(name, figure):
     assert evaluate(HAND, ranking_of(HAND_SCORES), [name])[name] == pytest.approx(figure)
+
+
+def test_labels_that_are_not_ranked_count_as_the_last_ones():
+    # With one rank, a label of each row is missing: it is at rank 4 of 4.
+    figures = evaluate(HAND, ranking_of(HAND_SCORES, 1), ["AvgP", "Coverage"])
+    assert figures == pytest.approx({"AvgP": ((1 + 2 / 4) / 2 + 1 / 4) / 2, "Coverage": 3.0})
 
 
 def test_hand_computed_ndcg_and_best_f1_of_means():
@@ -161,6 +168,11 @@ def test_unknown_measures_are_named_with_the_known_ones(name):
         metric(name)
 
 
+def test_a_name_is_read_as_a_measure_and_its_k():
+    assert metric("P@12") == (METRICS["P@"], 12)
+    assert metric("maxF1/row") == (METRICS["maxF1/row"], 0)
+
+
 def test_a_ranking_too_short_for_the_measure_is_refused():
     with pytest.raises(ValueError, match="P@4 needs rankings of at least 4 labels, got 2"):
         evaluate(HAND, ranking_of(HAND_SCORES, 2), ["P@4"])
@@ -186,6 +198,16 @@ def test_the_interval_has_the_width_that_theory_gives():
     truth = sp.csr_array(np.stack([hits, ~hits], axis=1))
     low, high = interval("P@1", judge(truth, ranking))[1:]
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.3 * 0.7 / 2000), rel=0.15)
+
+
+def test_the_bands_of_columns_are_the_intervals_of_their_means():
+    rng = np.random.default_rng(2)
+    hits = rng.random((300, 2)) < (0.3, 0.8)
+    mean, low, high = mean_bands(hits.astype(float), n_resamples=200)
+    for column in range(2):
+        truth = sp.csr_array(np.stack([hits[:, column], ~hits[:, column]], axis=1))
+        own = interval("P@1", judge(truth, ranking_of(np.tile([1.0, 0.0], (300, 1)))), n_resamples=200)
+        assert (mean[column], low[column], high[column]) == pytest.approx(own)
 
 
 def test_a_paired_comparison_needs_the_same_rows():

@@ -69,6 +69,12 @@ def test_an_interval_holds_its_figure():
         assert value == evaluate_ranks(true, predicted, [name])[name]
 
 
+def test_an_interval_depends_on_the_seed_which_is_0():
+    true, predicted = np.random.default_rng(0).integers(1, 6, size=(2, 50))
+    found = [rank_interval("MAE", true, predicted, n_resamples=100, random_state=seed) for seed in (0, 1)]
+    assert rank_interval("MAE", true, predicted, n_resamples=100) == found[0] != found[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

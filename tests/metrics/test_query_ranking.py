@@ -139,6 +139,18 @@ def test_a_document_that_was_not_retrieved_counts_as_missed():
     }
 
 
+def test_relevant_documents_after_the_first_k_do_not_count():
+    found = evaluate_queries([1, 0, 1, 1], [4.0, 3.0, 2.0, 1.0], metrics=["P@1", "P@2", "R@2", "P@3", "R@3"])
+    assert found == pytest.approx({"P@1": 1.0, "P@2": 0.5, "R@2": 1 / 3, "P@3": 2 / 3, "R@3": 2 / 3})
+
+
+def test_in_a_run_documents_of_grade_1_are_relevant_unless_told_otherwise():
+    run = [RunLine("q", "a", 1, 2.0, "x"), RunLine("q", "b", 2, 1.0, "x")]
+    qrels = [Qrel("q", "a", 1), Qrel("q", "b", 2)]
+    assert summarize_queries(judge_run(run, qrels), ["MRR"]) == {"MRR": 1.0}
+    assert summarize_queries(judge_run(run, qrels, relevant_from=2), ["MRR"]) == {"MRR": 0.5}
+
+
 def test_wrong_names_and_lengths_get_one_sentence():
     with pytest.raises(ValueError, match="unknown metric 'ERR' of queries; the metrics are MAP, nDCG, nDCG@k"):
         query_metric("ERR")

@@ -1,4 +1,4 @@
-"""A server of 100,000 library titles for each file of tests, and one Chromium."""
+"""A server of 100,000 library titles, or of fewer made ones, for each file of tests."""
 
 import json
 from dataclasses import dataclass, field
@@ -9,6 +9,7 @@ import pytest
 from benchmarks.page import stage
 from tests.page import accessible
 
+MADE_ROWS = 20_000
 SCREENS = {
     "light": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1200, "height": 800}, "color_scheme": "dark"},
@@ -82,12 +83,9 @@ class Visit:
 
 
 @pytest.fixture(scope="session")
-def model(data_folder, tmp_path_factory):
-    if stage.chromium_path() is None:
-        pytest.skip("no Chromium: apt-get install chromium, or name one in ABOUND_CHROMIUM")
-    pytest.importorskip("playwright", reason="the browser tests need playwright")
+def model(browser, data_folder, made_counts, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "finna"
-    return path, stage.make_model(path)
+    return path, stage.make_model(path, MADE_ROWS if made_counts else stage.ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -96,12 +94,6 @@ def stage_of_titles(model, tmp_path_factory):
     path, rows = model
     with stage.Server(path, "--state", str(tmp_path_factory.mktemp("served") / "home")) as server:
         yield Stage(server.address, rows)
-
-
-@pytest.fixture(scope="session")
-def browser(model):
-    with stage.chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,14 @@ import pytest
 
 from benchmarks.page import stage
 from benchmarks.page.books import catalogue
-from benchmarks.sets import data_folder
 
 pytestmark = [pytest.mark.browser, pytest.mark.data]
 MOST_KEYS = 12
 
 
 @pytest.fixture(scope="module")
-def names():
-    lines = (data_folder() / "yso-finna-en" / "labels.tsv").read_text(encoding="utf-8").splitlines()
+def names(data_folder):
+    lines = (data_folder / "yso-finna-en" / "labels.tsv").read_text(encoding="utf-8").splitlines()
     return dict(line.split("\t", 1) for line in lines)
 
 

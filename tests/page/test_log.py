@@ -16,7 +16,7 @@ WHO = "X-Remote-User"
 
 
 @pytest.fixture(scope="module")
-def stage_of_titles(tmp_path_factory):
+def stage_of_titles(data_folder, tmp_path_factory):
     """A small model, in which an undo takes little time; people are told apart by a header."""
     path = tmp_path_factory.mktemp("log")
     rows = stage.make_model(path / "finna", ROWS)

@@ -37,6 +37,13 @@ def export(visit, act=None):
     return download.value.suggested_filename, download.value.path().read_text(encoding="utf-8-sig")
 
 
+def delay_answers(page):
+    page.evaluate(
+        "() => { const sent = fetch;"
+        " window.fetch = (...asked) => new Promise((go) => setTimeout(go, 300)).then(() => sent(...asked)); }"
+    )
+
+
 def shown(visit):
     return visit.page.locator(".text-words").all_text_contents()
 
@@ -257,6 +264,13 @@ def test_rows_without_a_text_and_a_bar_in_a_label_are_told(visit):
     assert (row["labels"], row["row"], row["title (2)"]) == ("this|that", "2", "x")
 
 
+def test_keys_wait_for_the_labels_of_a_text_that_is_left_and_shown_again_at_once(queue):
+    delay_answers(queue.page)
+    queue.press("n", "p", "j", "a", "Enter")
+    queue.page.get_by_text("1 text decided").wait_for()
+    queue.page.get_by_text("2 of 5", exact=True).wait_for()
+
+
 def test_a_queue_of_twenty_titles_by_keyboard(visit, stage_of_titles, tmp_path):
     page, before = visit.page, visit.sequence
     titles = [text for text, _ in stage_of_titles.rows[100:120]]
@@ -303,10 +317,7 @@ def test_a_hand_quicker_than_the_server_decides_on_the_labels_of_its_text(visit,
     page.locator("#file").set_input_files(file)
     page.get_by_text("1 of 5", exact=True).wait_for()
     visit.ranked(firsts[0][0])
-    page.evaluate(
-        "() => { const sent = fetch;"
-        " window.fetch = (...asked) => new Promise((go) => setTimeout(go, 300)).then(() => sent(...asked)); }"
-    )
+    delay_answers(page)
     for _ in firsts:
         visit.press("a", "Enter")
     page.get_by_text("5 texts decided").wait_for()

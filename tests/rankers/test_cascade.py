@@ -156,6 +156,12 @@ def test_labels_made_known_without_an_example_count_as_labels():
     assert single.state_hash() == at_once.state_hash()
 
 
+def test_without_few_labels_a_stream_without_any_label_keeps_votes():
+    X = sp.csr_array(np.ones((auto.TRIAL_ROWS, 1)))
+    ranker = Cascade(few_labels=0).partial_fit(X, [[]] * auto.TRIAL_ROWS)
+    assert form_of(ranker.partial_fit(X[:1], [["a"]])) == MANY
+
+
 def test_the_trial_is_as_long_as_the_docstring_says():
     assert f"{auto.TRIAL_ROWS:,} rows" in abound.rankers.cascade.CascadeRanker.__doc__
     X, Y = sp.csr_array(np.ones((5000, 1))), ["a"] * 5000
@@ -226,6 +232,17 @@ def test_many_rows_of_many_labels_are_gone_through_once(monkeypatch):
     monkeypatch.setattr("abound.rankers.cascade.ENOUGH_ROWS", len(Y))
     usual, once, twice = (Cascade(few_labels=3, passes=passes).fit(X, Y).state_hash() for passes in (None, 1, 2))
     assert usual == once != twice
+
+
+def test_a_million_rows_are_many():
+    ranker = Cascade(few_labels=3).fit(*growing())
+    assert [ranker.plan(n_rows).passes for n_rows in (999_999, 1_000_000)] == [2, 1]
+
+
+def test_a_feature_votes_for_50_labels_unless_told_otherwise():
+    X, Y = np.ones((60, 1)), [[f"label {number}"] for number in range(60)]
+    rankers = [Cascade(few_labels=0, **params).partial_fit(X, Y) for params in ({}, {"d_max": 7}, {"d_max": None})]
+    assert [len(ranker.rank(X[:1], 60)[0]) for ranker in rankers] == [50, 7, 60]
 
 
 @pytest.mark.parametrize("few_labels", [0, 1000])

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from abound import Cascade, FeatureFocus, Frequency, Independent, load
+from abound import Cascade, Explanation, FeatureFocus, Frequency, Independent, load
 from abound.errors import DamagedModel
 from abound.training.source import training_order
 from tests.rankers.streams import VARIANTS, stream
@@ -120,6 +120,30 @@ def test_labels_that_are_no_names_are_refused():
         FeatureFocus().fit([[1.0], [1.0]], [["a"], "b"])
 
 
+@pytest.mark.parametrize(("value", "found"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_a_label_that_is_no_number_is_named(value, found):
+    with pytest.raises(ValueError, match=f"a label must be a string or a number, got {found}"):
+        FeatureFocus().fit([[1.0], [1.0]], np.array([1.0, value]))
+
+
+def test_wrong_labels_are_refused_by_a_ranker_that_cannot_learn_them():
+    with pytest.raises(ValueError, match="a frequency ranker cannot learn from wrong labels; a cascade can"):
+        Frequency().partial_fit([[1.0]], [["a"]], wrong=[["b"]])
+
+
+def test_a_label_is_not_both_right_and_wrong():
+    with pytest.raises(ValueError, match="label 'b' is both right and wrong for the same row"):
+        Cascade().partial_fit(np.eye(2), [["a"], ["a", "b"]], wrong=[["b"], ["b"]])
+
+
+@pytest.mark.parametrize("ranker", VARIANTS, ids=str)
+def test_five_labels_are_ranked_unless_there_are_fewer(ranker):
+    X, Y = stream()
+    assert clone(ranker).fit(X, Y).rank(X).indices.shape == (200, 5)
+    one = clone(ranker).fit(X[:3], ["a"] * 3)
+    assert one.rank(X[:3]).indices.shape == (3, 1)
+
+
 def test_k_must_be_positive():
     with pytest.raises(ValueError, match="k must be a whole number of at least 1, got 0"):
         Frequency().fit([[1]], ["a"]).rank([[1]], k=0)
@@ -152,6 +176,12 @@ def test_unknown_labels_count_as_missed():
     assert ranker.truth([["a", "c"], ["d"]]).toarray().tolist() == [[1, 0, 1, 0], [0, 0, 0, 1]]
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_the_truth_may_be_an_indicator(make):
+    ranker = FeatureFocus().fit(np.eye(2), make([[0, 1, 0], [1, 0, 1]]))
+    assert ranker.truth(make([[0, 1, 1], [1, 0, 0]])).toarray().tolist() == [[0, 1, 1], [1, 0, 0]]
+
+
 def test_a_row_without_votes_ranks_nothing_and_predicts_the_most_frequent():
     ranker = FeatureFocus().fit([[1, 0], [1, 0], [1, 0]], ["a", "b", "b"])
     assert ranker.rank([[0, 1]]).indices.tolist() == [[-1, -1]]
@@ -169,6 +199,12 @@ def test_explanations_sum_to_the_score(ranker):
             assert why.score == pytest.approx(score, rel=1e-12, abs=1e-12)
             assert why.label == label
             assert set(why.features) <= set(X[[row]].indices)
+
+
+def test_an_explanation_without_a_bias_is_the_sum_of_its_votes():
+    explanation = Explanation("a", np.array([3, 5]), np.array([0.5, 0.25]))
+    assert explanation.score == 0.75
+    assert len(explanation.signs) == 0
 
 
 def test_explaining_an_unknown_label_says_so():

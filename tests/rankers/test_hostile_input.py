@@ -152,3 +152,26 @@ def test_an_incomplete_ranker_cannot_be_made():
 
     with pytest.raises(TypeError, match="abstract"):
         Incomplete()
+
+
+WIDE = sp.csr_array((2, 2**31 + 5))
+
+
+def test_more_columns_than_fit_are_refused_with_their_number():
+    with pytest.raises(ValueError, match=rf"X must have fewer than 2\*\*31 columns, got {2**31 + 5}"):
+        FeatureFocus().fit(WIDE, [["a"], ["b"]])
+    with pytest.raises(ValueError, match=rf"an indicator matrix must have fewer than 2\*\*31 columns, got {2**31 + 5}"):
+        FeatureFocus().fit(np.eye(2), WIDE)
+
+
+@pytest.mark.parametrize("share", [-0.5, -1e-9, 0.91, float("nan")])
+def test_a_share_for_early_stopping_is_checked(share):
+    with pytest.raises(ValueError, match="early_stopping must be"):
+        MMP(early_stopping=share).fit(np.eye(3), [["a"], ["b"], ["c"]])
+
+
+def test_an_explanation_learns_nothing():
+    ranker = FeatureFocus().fit(np.eye(3), [["a"], ["b"], ["c"]])
+    before = ranker.state_hash(), ranker.has_signs_
+    ranker.explain(-np.eye(3)[:1], "a")
+    assert (ranker.state_hash(), ranker.has_signs_) == before

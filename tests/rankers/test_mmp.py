@@ -192,6 +192,13 @@ def test_later_passes_do_not_mind_rows_that_are_sorted_by_label(make):
     assert not np.array_equal(again, other)
 
 
+def test_a_pass_is_kept_even_if_it_ranks_no_held_out_row_right():
+    Y = np.eye(20, k=10, dtype=int)[:10]  # each row has its own column and label; the first ten labels win ties
+    ranker = MMP(early_stopping=0.5).fit(np.eye(10), Y)
+    assert ranker.passes_ == 1
+    assert ranker.score(np.eye(10), Y) == 0.5
+
+
 @pytest.mark.parametrize("make", [MMP, Perceptron])
 def test_one_pass_equals_the_rows_one_by_one(make):
     stream = long_stream(3, 60, 10, 8)

@@ -131,6 +131,7 @@ def test_a_model_that_has_split_its_columns_stays_so():
     ("params", "message"),
     [
         ({"loss": 4}, "loss must be 1, 2, 3 or 'avgp', got 4"),
+        ({"margin": -0.5}, "margin must be between 0 and 3.40282e\\+38, got -0.5"),
         ({"loss": 1.0}, "loss must be 1, 2, 3 or 'avgp', got 1.0"),
         ({"update": "mean"}, "update must be one of 'uniform', 'max', 'proportional', 'random', got 'mean'"),
         ({"negative_values": True}, "negative_values must be 'split' or 'linear', got True"),

@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold, cross_val_predict, cross_val_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from abound import Cascade, FeatureFocus, Frequency, TextVectorizer, load
+from abound.rankers import predicting
 from tests.rankers.streams import VARIANTS, stream
 
 CALIBRATED = [Cascade(), Cascade(few_labels=0)]
@@ -140,6 +141,37 @@ def test_probabilities_of_lists_are_those_of_the_ranking():
     columns = np.array([[place[name] for name in row] for row in ranking.labels.tolist()])
     assert np.array_equal(np.take_along_axis(probabilities, columns, axis=1), ranking.probabilities)
     assert probabilities.sum(axis=1).mean() == pytest.approx(sum(map(len, Y[300:])) / 100, rel=0.2)
+
+
+def test_a_score_learns_nothing():
+    X, Y = single()
+    ranker = Cascade().fit(X, Y)
+    before = ranker.state_hash(), len(ranker.classes_)
+    assert ranker.score(X[:2], ["never seen", "neither"]) == 0.0
+    assert (ranker.state_hash(), len(ranker.classes_)) == before
+
+
+@pytest.mark.parametrize(("most", "is_sparse"), [(19, True), (20, False)])
+def test_scores_of_many_classes_are_sparse(most, is_sparse, monkeypatch):
+    monkeypatch.setattr(predicting, "DENSE_LABELS", most)
+    X, Y = single()
+    ranker = Frequency().fit(X, Y)
+    assert len(ranker.classes_) == 20
+    assert sp.issparse(ranker.decision_function(X)) == is_sparse
+
+
+def test_a_sparse_matrix_has_the_20_best_labels(monkeypatch):
+    monkeypatch.setattr(predicting, "DENSE_LABELS", 19)
+    ranker = Frequency().fit(np.ones((30, 1)), list(range(30)))
+    assert np.diff(ranker.decision_function(np.ones((3, 1))).indptr).tolist() == [20] * 3
+
+
+def test_a_prediction_learns_nothing():
+    ranker = FeatureFocus().fit(np.eye(3), ["a", "b", "c"])
+    before = ranker.state_hash()
+    for predict in (ranker.predict, ranker.decision_function):
+        predict(sp.csr_array(-np.eye(5)))
+        assert (ranker.state_hash(), ranker.n_features_in_, ranker.has_signs_) == (before, 3, False)
 
 
 @pytest.mark.parametrize("ranker", VARIANTS, ids=str)

@@ -72,6 +72,16 @@ def test_fit_learns_as_chosen(chosen, monkeypatch, tmp_path):
     assert loaded.fit(X[:500], Y[:500]).passes_ == DEFAULT.passes  # nothing is left of the choice
 
 
+def test_tried_are_what_the_docstring_says(monkeypatch):
+    tried = []
+    monkeypatch.setattr(Trials, "score", lambda _, ranker, __: tried.append(ranker) or 0.0)
+    Cascade().fit(*stream(1000))
+    assert sorted((ranker.few_labels > 0, ranker.passes) for ranker in tried) == [
+        (False, 2), (True, 2), (True, 3), (True, 5)
+    ]  # fmt: skip
+    assert not any(ranker.calibrate for ranker in tried)  # all their rows are learned in every pass
+
+
 @pytest.mark.parametrize("params", [{"passes": 2}, {"few_labels": 500}, {"candidates": 5}, {"shards": 2}])
 def test_a_parameter_that_is_given_is_not_tried(params, monkeypatch):
     monkeypatch.setattr("abound.rankers.cascade.Trials", lambda *_: pytest.fail("it was tried"))

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from abound import MMP, Cascade, FeatureFocus, Frequency, Independent, Perceptron, Rocchio
+from abound.rankers.weighting import learned_rows
 from abound.training.schedule import schedule
 from abound.training.source import training_order
 from tests.rankers.streams import VARIANTS, stream
@@ -196,6 +197,13 @@ def test_fractions_equal_the_oracle(boolean):
         assert ranker.rank(X[[row]], 20)[0] == expected[:20]
 
 
+def test_rows_come_as_often_as_their_weights_say_and_the_last_copy_has_the_fraction():
+    parts = list(learned_rows(np.array([2.0, 0.0, 1.5, 0.25]), 4, step=3))
+    assert [rows for rows, _ in parts] == [[0, 0, 2], [2, 3]]
+    assert parts[0][1] is None
+    assert parts[1][1].tolist() == [0.5, 0.25]
+
+
 @pytest.mark.parametrize("ranker", FRACTIONAL, ids=str)
 def test_a_fraction_lies_between_nothing_and_the_whole_row(ranker):
     X, Y = stream(150)
@@ -299,6 +307,8 @@ def test_balanced_is_the_formula_of_scikit_learn(ranker):
 def test_balanced_needs_one_label_per_row_and_all_rows():
     with pytest.raises(ValueError, match="needs one label per row, but row 1 has 2; give sample_weight instead"):
         FeatureFocus(class_weight="balanced").fit([[1], [1]], [["a"], ["a", "b"]])
+    with pytest.raises(ValueError, match="needs one label per row, but row 0 has 0; give sample_weight instead"):
+        FeatureFocus(class_weight="balanced").fit([[1], [1]], [[], ["a"]])
     with pytest.raises(ValueError, match="class_weight='balanced' needs all rows: use fit"):
         FeatureFocus(class_weight="balanced").partial_fit([[1]], ["a"])
     with pytest.raises(ValueError, match="class_weight must be None or 'balanced', got 'even'"):

@@ -10,6 +10,7 @@ from abound.errors import JournalError, JournalUnavailable, ModelError, RefusedR
 from abound.server import Home, Writer
 from abound.server.backups import back_up, restore
 from abound.server.sharing import DatabaseSharing
+from abound.server.writer import APPLIED_IN_TURN
 from abound.store.journal import Journal
 from abound.store.journal.records import AddLabel, Forget, Learn, Refit, RenameLabel, RetireLabel, Undo
 from abound.store.places import open_place
@@ -17,7 +18,7 @@ from tests.server.streams import base, stream, trained
 from tests.server.test_undo import all_bytes
 from tests.store.conftest import cluster, database  # noqa: F401  fixtures
 
-pytest.importorskip("psycopg")
+psycopg = pytest.importorskip("psycopg")
 joining = pytest.importorskip("abound.server.joining")
 postgres = pytest.importorskip("abound.store.journal.postgres")
 RECORDS = stream(40)
@@ -47,6 +48,12 @@ class Machines:
         sharing = DatabaseSharing(self.url, open_place(self.place) if with_place else None)
         home = self.join(name, with_place=with_place)
         return Writer(home, sharing=sharing, report=self.messages.append, **options)
+
+    def turns(self):
+        """Return how many machines have a turn."""
+        with psycopg.connect(self.url) as connection:
+            query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+            return connection.execute(query).fetchone()[0]
 
 
 @pytest.fixture
@@ -333,17 +340,11 @@ def test_settings_of_the_database_that_may_lose_records_are_reported(machines):
 
 
 def test_others_need_not_wait_while_a_machine_follows_an_undo(machines, monkeypatch):
-    psycopg = pytest.importorskip("psycopg")
     seen = []
-
-    def locks():
-        with psycopg.connect(machines.url) as connection:
-            query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
-            return connection.execute(query).fetchone()[0]
 
     def catch_up(replica, journal, *arguments):
         if replica.lineage != journal.lineage().upto(replica.sequence):
-            seen.append(locks())
+            seen.append(machines.turns())
         return original(replica, journal, *arguments)
 
     with machines.start("a") as a, machines.start("b") as b:
@@ -357,6 +358,60 @@ def test_others_need_not_wait_while_a_machine_follows_an_undo(machines, monkeypa
         b.submit(Learn("boats", added=["ship"])).result(30)
         assert seen == [0]
         assert_same(a, b)
+
+
+def test_others_need_not_wait_while_a_machine_applies_many_records(machines, monkeypatch):
+    seen = []
+
+    def catch_up(replica, journal, *arguments):
+        if replica.sequence < journal.last:
+            seen.append(machines.turns())
+        return original(replica, journal, *arguments)
+
+    with machines.start("a") as a, machines.start("b") as b:
+        b.sharing.close()  # it follows only when it writes
+        original = b.home.catch_up
+        monkeypatch.setattr(b.home, "catch_up", catch_up)
+        monkeypatch.setattr(b.journal, "pull", lambda: b.journal.last)  # it sees no record before its turn
+        for answer in [a.submit(Learn(f"apple {number}", added=["fruit"])) for number in range(APPLIED_IN_TURN + 1)]:
+            answer.result(30)
+        assert b.submit(AddLabel("ship")).result(30).sequence == APPLIED_IN_TURN + 2
+        assert seen == [0]
+
+
+def test_a_text_is_not_learned_on_a_state_that_has_a_skipped_record(machines, monkeypatch):
+    with machines.start("a") as a, machines.start("b") as b:
+        for record in RECORDS[:3]:
+            a.submit(record).result(30)
+        assert_same(a, b)
+        b.sharing.close()  # it follows only when it writes
+        monkeypatch.setattr(b.journal, "pull", lambda: b.journal.last)  # it sees no skip before its turn
+        with postgres.PostgresJournal(machines.url) as journal:
+            journal.skip(3, "a test")
+        late = Learn("a late apple", added=["fruit"])
+        b.submit(late).result(30)
+        assert b.replica.state_hash() == trained([*RECORDS[:2], late]).state_hash()
+
+
+def test_files_of_an_earlier_state_that_cannot_be_removed_are_reported_and_removed_later(machines, monkeypatch):
+    def is_said(words):
+        return any(words in message for message in machines.messages)
+
+    def remove_outdated(journal):
+        if failures:
+            raise failures.pop()
+        return original(journal)
+
+    with machines.start("a") as a, machines.start("b") as b:
+        for record in RECORDS[:5]:
+            a.submit(record).result(30)
+        assert_same(a, b)
+        original, failures = b.home.remove_outdated, [OSError("in use")]
+        monkeypatch.setattr(b.home, "remove_outdated", remove_outdated)
+        a.change(Undo([2])).result(60)
+        until(lambda: is_said("files of an earlier state cannot be removed yet: in use"))
+        b.submit(Learn("boats", added=["ship"])).result(30)
+        until(lambda: is_said("this one follows at record"))
 
 
 def test_after_a_power_failure_an_older_snapshot_is_used_until_the_database_is_back(machines, cluster):  # noqa: F811

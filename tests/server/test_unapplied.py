@@ -76,6 +76,13 @@ def write(home, *records):
         journal.append([(record, None) for record in records])
 
 
+def until(is_so):
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def run_limited(home, what):
     command = [sys.executable, "-c", LIMITED, str(home.path), what]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
@@ -280,6 +287,25 @@ def test_a_replica_that_cannot_be_loaded_again_says_so(home, monkeypatch):
         with pytest.raises(Exception, match="failed at record"):
             writer.replica.rank("apple")
     assert "the state before record 4 cannot be loaded" in said[1]
+
+
+def test_a_replica_that_failed_is_loaded_again_until_that_succeeds(home, monkeypatch):
+    def is_said(words):
+        return any(words in message for message in said)
+
+    said, manifest = [], home.snapshot_path(0) / "manifest.json"
+    teach(home, START)
+    monkeypatch.setattr("abound.server.replica.Replica.check", lambda *_, **__: None)
+    monkeypatch.setattr("abound.server.writer.RECOVERY_SECONDS", 0.1)
+    with Writer(home, snapshot_every=None, report=said.append) as writer:
+        content = manifest.read_bytes()
+        manifest.unlink()
+        with pytest.raises(JournalUnavailable):
+            writer.submit(IMPOSSIBLE).result(30)
+        until(lambda: is_said("the model cannot be loaded again; next attempt in 0.2 s"))
+        manifest.write_bytes(content)
+        until(lambda: is_said("the model was loaded again, and is at record 3"))
+        assert writer.replica.rank("one", 1)[0].label == "two"
 
 
 def test_learn_is_what_people_taught(home):

@@ -8,6 +8,7 @@ import pytest
 from abound import Tagger
 from abound.errors import RefusedRecord, ReusedKey
 from abound.server import Follower, Home, Writer
+from abound.server.queues import Content, Holder, Lesson, NewText, Queues
 from abound.store.journal import Journal, Lineage, Origin, Receipt
 from abound.store.journal.records import Forget, Learn, Refit, Undo
 from tests.server.streams import base, lesson, stream, trained
@@ -195,6 +196,22 @@ def test_an_interrupted_forgetting_is_finished_by_the_next_writer(home, monkeypa
     with Writer(home) as writer:
         assert b"xylophone" not in all_bytes(home)
         assert writer.replica.state_hash() == without([*RECORDS[:20], *RECORDS[20:]])
+
+
+def test_the_next_writer_removes_the_texts_of_queues_that_an_interrupted_forgetting_left(home, monkeypatch):
+    with Writer(home) as writer, Queues(home.queues_path) as queues:
+        teach(writer, [*RECORDS[:3], SECRET])
+        queues.add("q", [NewText(SECRET.text), NewText("another text")])
+        holder, content = Holder("ann"), Content(added=("fruit",))
+        item = queues.lease("q", holder)
+        _, decision = queues.begin("q", item.id, holder, content, None, lambda *_: Lesson(content))
+        queues.finish(decision, 4)
+        monkeypatch.setattr(Queues, "forget_records", lambda *_: 0)
+        writer.change(Forget([4])).result(60)
+        assert queues.items("q")[0] == 2
+    monkeypatch.undo()
+    with Writer(home), Queues(home.queues_path) as queues:
+        assert [item.text for item in queues.items("q")[1]] == ["another text"]
 
 
 def test_a_refit_replays_all_records_on_another_model_and_can_be_undone(home):

@@ -1,5 +1,6 @@
 """The writer, its home and its followers."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -24,7 +25,7 @@ from abound.server.children import Outcome
 from abound.server.home import Lease
 from abound.server.snapshotter import write_snapshot
 from abound.store.journal import Journal, Receipt
-from abound.store.journal.records import AddLabel, Learn, RetireLabel
+from abound.store.journal.records import AddLabel, Learn, RetireLabel, Undo
 from tests.server.streams import base, lesson, stream, trained
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,7 +117,8 @@ def test_a_refused_record_is_not_written_and_stops_no_other(home):
 def test_a_key_that_comes_twice_in_one_group(home):
     with Writer(home) as writer:
         gate, _ = held(writer)
-        twice = [writer.submit(lesson(1), "same"), writer.submit(lesson(2), "same"), writer.submit(lesson(1), "same")]
+        keys = ["".join(["sa", "me"]) for _ in range(3)]  # equal, and not the same object
+        twice = [writer.submit(lesson(i), key) for i, key in zip((1, 2, 1), keys, strict=True)]
         gate.set()
         assert twice[0].result(30) == Receipt(2, False)
         with pytest.raises(ReusedKey, match="'same' belongs to record 2"):
@@ -161,6 +163,49 @@ def test_only_so_many_may_wait_and_a_closed_writer_takes_none(home, monkeypatch)
     with pytest.raises(JournalUnavailable, match="closed"):
         writer.submit(lesson(3))
     writer.close()
+
+
+# -- changes of earlier records --------------------------------------------------------------------
+
+
+def test_a_change_that_cannot_be_written_is_answered_and_may_be_sent_again(home, monkeypatch):
+    records = stream(3)
+    with Writer(home) as writer:
+        send(writer, records)
+
+        def fail(_):
+            raise OSError("the disk is gone")
+
+        monkeypatch.setattr(writer.journal, "append", fail)
+        with pytest.raises(JournalUnavailable, match="the change failed: OSError"):
+            writer.change(Undo([2])).result(60)
+        monkeypatch.undo()
+        assert writer.change(Undo([2])).result(60) == Receipt(4, False)
+        assert writer.journal.last == 4
+        assert writer.replica.state_hash() == trained([records[0], records[2]]).state_hash()
+
+
+def test_a_record_is_learned_before_a_change_of_the_same_turn(home):
+    records = stream(3)
+    with Writer(home) as writer:
+        send(writer, records)
+        gate, first = held(writer)
+        change = writer.change(Undo([2]))
+        until(lambda: writer.queued == 1)  # its state is prepared
+        later = writer.submit(lesson(5))
+        gate.set()
+        assert [answer.result(60).sequence for answer in (first, later, change)] == [4, 5, 6]
+        kept = [records[0], records[2], lesson(1000), lesson(5)]
+        assert writer.replica.state_hash() == trained(kept).state_hash()
+
+
+def test_a_home_that_was_not_writable_refuses_changes_at_once(home, monkeypatch):
+    with Writer(home) as writer:
+        send(writer, stream(3))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    words = "was not writable when the server was started"
+    with Writer(home, report=[].append) as writer, pytest.raises(JournalUnavailable, match=words):
+        writer.change(Undo([2]))
 
 
 # -- snapshots and compaction ----------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The model directory: saved models load again, damaged ones are refused, and a crash leaves the old or the new one."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -14,6 +15,8 @@ from sklearn.base import clone
 import abound
 from abound.errors import DamagedModel, UnknownFormat
 from abound.store import directory
+from abound.store import names as naming
+from abound.store.names import check_texts, decode_names, encode_names
 from tests.rankers.streams import VARIANTS, stream
 from tests.store.damage import broken, resealed, with_field
 
@@ -164,6 +167,25 @@ def test_a_hostile_manifest_is_refused(saved, change, message):
         abound.load(saved)
 
 
+def test_a_manifest_with_a_number_that_is_not_finite_is_refused(saved):
+    content = json.loads((saved / "manifest.json").read_text())["content"]
+    content["note"] = float("nan")
+    checksum = hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    (saved / "manifest.json").write_text(json.dumps({"checksum": checksum, "content": content}))
+    with pytest.raises(DamagedModel, match=r"manifest\.json cannot be read"):
+        abound.load(saved)
+
+
+def test_a_file_with_a_few_holes_is_read(tmp_path):
+    directory.write_model(tmp_path, {"kind": "zeros"}, {"zeros": np.zeros(1 << 16)})
+    file = next(tmp_path.glob("zeros-*.npy"))
+    raw = file.read_bytes()
+    with file.open("wb") as sparse:
+        sparse.write(raw[: raw.index(b"\n") + 1])
+        sparse.truncate(len(raw))
+    assert directory.read_model(tmp_path).arrays["zeros"].tolist() == [0.0] * (1 << 16)
+
+
 def test_other_formats_are_told_apart(saved, tmp_path):
     rewrite(saved, lambda c: c.update(format_version=99))
     with pytest.raises(UnknownFormat, match="format version 99; this version of abound reads 1 and 2"):
@@ -292,6 +314,15 @@ def test_a_copied_model_replaces_another_one_and_has_no_other_files(saved, tmp_p
     assert files_of(other) == {"letter.txt": b"Dear ..."}
 
 
+def test_a_model_is_copied_to_a_disk_that_cannot_link_it(saved, tmp_path, monkeypatch):
+    def link(*_):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "link", link)
+    directory.copy_model(saved, tmp_path / "target")
+    assert files_of(tmp_path / "target") == files_of(saved)
+
+
 def test_the_names_of_files_are_those_on_the_disk_and_are_validated(saved):
     content = directory.read_manifest(saved)
     assert set(directory.data_files(content)) == {path.name for path in saved.glob("*.npy")}
@@ -301,3 +332,27 @@ def test_the_names_of_files_are_those_on_the_disk_and_are_validated(saved):
             directory.data_files({**content, "files": files})
     with pytest.raises(DamagedModel, match="at most 200 files"):
         directory.data_files({**content, "files": {f"a{'b' * n}": entry for n in range(201)}})
+
+
+def test_names_keep_their_types():
+    names = ["1", 2, 1.5, True, False, "", "\ud800", -7, 1e300]
+    for given in (names, names[::-1]):
+        found = list(decode_names(*encode_names(given)))
+        assert [(type(name), name) for name in found] == [(type(name), name) for name in given]
+    assert bytes(encode_names([True, False])[0]) == b"b1b0"
+    with pytest.raises(TypeError, match="a name must be a string or a number, got bytes"):
+        encode_names([b"bytes"])
+
+
+@pytest.mark.parametrize("n", range(10))
+def test_names_are_decoded_in_pieces(monkeypatch, n):
+    monkeypatch.setattr(naming, "CHUNK", 4)
+    names = [f"name {number}" for number in range(n)]
+    assert list(decode_names(*encode_names(names))) == names
+
+
+def test_a_name_without_a_type_is_refused():
+    data, _ = encode_names(["cat"])
+    for check in (decode_names, check_texts):
+        with pytest.raises(DamagedModel, match="the offsets of the names do not match their bytes"):
+            check(data, np.array([0, 4, 4], np.int64))

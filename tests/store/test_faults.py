@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import abound
 from abound.errors import JournalError, JournalUnavailable
+from abound.store import locks as locking
 from abound.store.journal import Journal
 from abound.store.journal.records import Learn
 from tests.rankers.streams import stream
@@ -161,6 +163,19 @@ def test_a_journal_in_a_read_only_directory_is_read_and_not_written(mounted):
         assert journal.last == 1
 
 
+def test_a_journal_that_a_crash_left_in_a_read_only_directory_is_read_with_its_log(mounted, tmp_path):
+    with Journal.create(tmp_path / "journal.sqlite") as journal:
+        journal.append([(learn(1), None)])
+        for name in ("journal.sqlite", "journal.sqlite-wal"):
+            shutil.copy(tmp_path / name, mounted / name)
+    remounted(mounted, read_only=True)
+    try:
+        with Journal(mounted / "journal.sqlite") as journal:
+            assert [stored.record for stored in journal.read()] == [learn(1)]
+    finally:
+        remounted(mounted, read_only=False)
+
+
 # -- signals -----------------------------------------------------------------------------------------
 
 SAVER = """
@@ -223,6 +238,63 @@ def test_two_writers_of_one_directory_take_turns(models, tmp_path, monkeypatch):
     assert n_read
     assert abound.load(path).state_hash() in hashes
     assert len(list(path.iterdir())) == 9
+
+
+def test_a_lock_may_be_taken_again_by_its_owner(tmp_path):
+    leftover = tmp_path / ".writing-1"
+    with locking.lock_directory(tmp_path) as first, locking.lock_directory(tmp_path) as second:
+        assert first
+        assert second
+        leftover.touch()
+        with locking.exclusive_writer(tmp_path):
+            assert not leftover.exists()
+
+
+def test_a_directory_that_was_replaced_while_a_writer_waited_is_locked(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "model"
+    path.mkdir()
+    owner = os.open(path, os.O_RDONLY)
+    fcntl.flock(owner, fcntl.LOCK_EX)
+
+    def replace():
+        path.rename(tmp_path / "old")
+        path.mkdir()
+        os.close(owner)
+
+    with locking.lock_directory(path, replace) as locked:
+        assert locked
+        other = os.open(path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(other)
+
+
+def test_a_disk_without_locks_is_written_without_a_lock(tmp_path, monkeypatch):
+    def flock(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locking.fcntl, "flock", flock)
+    with locking.lock_directory(tmp_path / "model") as locked:
+        assert not locked
+        assert (tmp_path / "model").is_dir()
+
+
+def test_a_journal_whose_lock_cannot_be_opened_is_unavailable(tmp_path):
+    Journal.create(tmp_path / "journal.sqlite").close()
+    (tmp_path / "journal.sqlite.lock").unlink()
+    (tmp_path / "journal.sqlite.lock").mkdir()
+    with pytest.raises(JournalUnavailable, match=r"cannot be written: .*\.lock cannot be opened"):
+        Journal(tmp_path / "journal.sqlite", write=True)
+
+
+def test_a_journal_is_not_used_in_a_child_with_a_smaller_number(tmp_path, monkeypatch):
+    with Journal.create(tmp_path / "journal.sqlite") as journal:
+        parent = os.getpid()
+        monkeypatch.setattr(os, "getpid", lambda: parent - 1)  # the numbers of processes begin again at some time
+        with pytest.raises(JournalError, match="was opened before this process was forked"):
+            journal.append([(learn(1), None)])
+        monkeypatch.undo()
 
 
 def test_a_journal_is_not_used_across_a_fork(tmp_path):
@@ -288,3 +360,16 @@ def test_a_clock_that_goes_back_changes_neither_models_nor_the_order_of_records(
         assert journal.find(learn(2), "key 2") == 2
     names = [sorted(path.name for path in (tmp_path / which).iterdir()) for which in "ab"]
     assert names[0] == names[1]
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_leftovers_are_removed_only_under_the_lock(tmp_path, locks, monkeypatch):
+    (tmp_path / "model").mkdir()
+    leftover = tmp_path / "model" / ".writing-1"
+    leftover.write_text("of a writer that died, or that still writes")
+    if not locks:
+        monkeypatch.setattr(locking, "fcntl", None)  # as on Windows
+    with locking.exclusive_writer(tmp_path / "model"):
+        assert leftover.exists() != locks
+    with locking.exclusive_writer(tmp_path / "new"):
+        assert (tmp_path / "new").is_dir()

@@ -21,18 +21,25 @@ from abound.errors import (
     ReusedKey,
 )
 from abound.store.journal import Entry, Journal, Origin, Receipt
+from abound.store.journal.commit_marker import CommitMarker
 from abound.store.journal.file import SCHEMA
 from abound.store.journal.records import (
     MAX_PLAIN_BYTES,
     AddLabel,
     BandFeedback,
+    EditLabels,
+    Forget,
     Learn,
     MergeLabels,
+    MoveLabel,
+    Refit,
     RenameLabel,
     RetireLabel,
+    Undo,
     decode_record,
     encode_record,
 )
+from abound.store.journal.rows import MAX_ORIGIN, Meta, digest_of
 
 NAME = st.text(max_size=5) | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
 TEXT = st.text(st.characters(codec=None, exclude_categories=[]), max_size=20)  # lone surrogates too
@@ -88,12 +95,63 @@ def test_a_record_comes_back_as_it_was(text, labels, name):
         (lambda: RenameLabel("a", ["b"]), "to must be a string"),
         (lambda: BandFeedback("a", float("inf"), "x", "y"), "a score must be a finite number, got inf"),
         (lambda: BandFeedback("a", 1, "", "y"), "shown must be the name of a band"),
+        (lambda: MoveLabel("a", schemes=[1]), "the schemes of label 'a' must be strings"),
+        (lambda: MoveLabel("a", schemes="b"), "the schemes of label 'a' must be a list"),
+        (lambda: EditLabels("retire"), "edits must be a list of label edits, got 'retire'"),
+        (lambda: EditLabels(7), "edits must be a list of label edits, got 7"),
+        (lambda: EditLabels([]), "1 to 50,000 label edits, got 0"),
+        (lambda: EditLabels([{"kind": "learn", "text": "a", "added": ["b"]}]), "edit 1 .* 'learn' is not a label edit"),
+        (lambda: EditLabels([RetireLabel("a"), {"kind": "nothing"}]), "edit 2 cannot be read"),
+        (lambda: EditLabels([{"kind": "retire label", "label": [1]}]), "edit 1 cannot be read"),
+        (lambda: Undo([1], "x" * 1001), "a reason must be a string of at most 1,000 characters"),
+        (lambda: Undo([], "x"), "records must be a list of the numbers of records"),
+        (lambda: Forget([1], before=7), "before must be the hash of a state, got 7"),
+        (lambda: Refit("../other"), "base must be the name of a model"),
+        (lambda: Origin("").encode(), "who must be a name of 1 to"),
+        (lambda: Origin("ann", "x" * (MAX_ORIGIN + 1)).encode(), "source must be a name of 1 to"),
+        (lambda: Origin(7).encode(), "who must be a name of 1 to"),
         (lambda: encode_record(Learn("x" * MAX_PLAIN_BYTES, added=["a"])), "at most 1,048,576 bytes"),
     ],
 )
 def test_what_is_no_record_is_refused_with_a_reason(make, words):
     with pytest.raises(RefusedRecord, match=words):
         make()
+
+
+def test_label_edits_may_be_given_as_json_types():
+    assert EditLabels([{"kind": "retire label", "label": "a"}]) == EditLabels([RetireLabel("a")])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": 7},
+        {"timeline": None},
+        {"base": -1},
+        {"base": 1 << 40},
+        {"base": True},
+        {"archive_base": 6},
+        {"clock": 1 << 62},
+        {"base_checksum": b"short"},
+    ],
+    ids=str,
+)
+def test_a_description_with_invalid_values_is_refused(change):
+    right = Meta("journal", 10, 5, digest_of(b"x"), archive_base=5)
+    assert Meta.decode(*right.encode()) == right
+    with pytest.raises(DamagedJournal, match="invalid values"):
+        Meta.decode(*right._replace(**change).encode())
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[]", b"no JSON", b'{"format": "abound journal"}'])
+def test_a_description_that_cannot_be_read_is_damage(content):
+    with pytest.raises(DamagedJournal, match="description cannot be read"):
+        Meta.decode(content, digest_of(content))
+
+
+def test_reasons_and_origins_may_have_their_full_length():
+    assert decode_record(encode_record(Undo([1], "x" * 1000))).reason == "x" * 1000
+    assert len(Origin("x" * MAX_ORIGIN).encode()) > MAX_ORIGIN
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"kind":"no"}', b'{"kind":"learn"}', b"\xff", b"[" * 100_000])
@@ -388,6 +446,15 @@ def test_a_log_that_was_lost_is_noticed_by_the_commit_marker(tmp_path, journal, 
     (image.parent / "journal.sqlite.head").unlink()
     with Journal(image, write=True) as accepted:
         assert accepted.last == 4
+
+
+def test_a_marker_that_is_missing_or_of_another_journal_says_nothing(tmp_path):
+    marker = CommitMarker(tmp_path / "journal.sqlite.head")
+    assert marker.read("one") == 0
+    marker.write("one", 7)
+    assert marker.read("one") == 7
+    assert marker.read("other") == 0
+    marker.close()
 
 
 def test_what_is_no_journal_is_refused(tmp_path, path):

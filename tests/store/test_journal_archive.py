@@ -1,5 +1,7 @@
 """The archive, forgetting, copies and salvage of a journal."""
 
+import gzip
+import json
 import shutil
 import sqlite3
 
@@ -38,6 +40,37 @@ def test_records_are_read_from_the_archive_and_the_file(path):
             assert {(one.who, one.source) for one in stored} == {("ann", "page")}
         assert journal.find(learn(3), "key 3") == 3
         assert list(journal.damage()) == []
+
+
+def test_a_long_archive_is_read(path):
+    with Journal(path, write=True) as journal:
+        journal.append([Entry(learn(n)) for n in range(31, 401)])
+        for upto in (300, 390):
+            journal.compact(upto)
+        assert numbers(journal) == list(range(1, 401))
+        assert list(journal.damage()) == []
+
+
+def test_a_reader_goes_on_when_a_writer_archives_what_it_reads(path, monkeypatch):
+    with Journal(path, write=True) as writer, Journal(path) as reader:
+        page = reader._page
+
+        def overtaken(after):
+            writer.compact(28)
+            return page(after)
+
+        monkeypatch.setattr(reader, "_page", overtaken)
+        assert numbers(reader, 20) == list(range(21, 31))
+
+
+def test_a_damaged_key_is_noticed_after_its_record_was_removed(path):
+    with Journal(path, write=True) as journal:
+        assert journal.retain(10) == 10
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE key SET time = time + 1 WHERE sequence = 3")
+    connection.close()
+    with Journal(path) as journal:
+        assert list(journal.damage()) == [f"the idempotency key b'key 3' of {path} does not match its checksum"]
 
 
 def test_what_is_no_longer_kept_is_said(path):
@@ -178,10 +211,41 @@ def test_a_damaged_journal_is_salvaged_up_to_the_damage(path):
     result = salvage(path)
     assert (result.first, result.last, result.acknowledged) == (1, 26, 30)
     assert "record 27" in result.problems[0]
+    assert result.aside == path.with_name(path.name + ".damaged-1")
     assert (result.aside / path.name).exists()
     with Journal(path, write=True) as journal:
         assert numbers(journal) == list(range(1, 27))
         assert journal.append([Entry(learn(27))])[0].sequence == 27
+
+
+def test_every_salvage_keeps_the_damaged_journal(path):
+    for number in (1, 2):
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE record SET payload = x'00' WHERE sequence = ?", (29 - number,))
+        connection.close()
+        assert salvage(path).aside.name == f"{path.name}.damaged-{number}"
+
+
+def test_a_lost_segment_costs_the_records_of_the_archive(path):
+    sorted(path.with_name("archive").iterdir())[0].unlink()
+    result = salvage(path)
+    assert (result.first, result.last, result.acknowledged) == (21, 30, 30)
+
+
+def test_files_of_an_interrupted_archiving_are_removed(path):
+    unfinished = path.with_name("archive") / ".writing-1"
+    unfinished.write_text("half of a segment")
+    with Journal(path, write=True) as journal:
+        assert unfinished.exists()
+        journal.compact(25)
+        assert not unfinished.exists()
+        assert numbers(journal) == list(range(1, 31))
+
+
+def test_an_archive_names_its_format(path):
+    with gzip.open(sorted(path.with_name("archive").iterdir())[0], "rt") as lines:
+        head = json.loads(next(lines))
+    assert (head["format"], head["version"]) == ("abound journal archive", 1)
 
 
 def test_a_damaged_archive_costs_only_its_records(path):

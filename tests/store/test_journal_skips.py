@@ -1,14 +1,16 @@
 """Skipped records, journals of earlier versions, and vectors in records."""
 
+import contextlib
 import json
 import shutil
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 
 from abound.errors import DamagedJournal, JournalError, RefusedRecord
-from abound.store.journal import Journal, Receipt
+from abound.store.journal import KEY_LIFE, Journal, Receipt
 from abound.store.journal.records import (
     AddLabel,
     BandFeedback,
@@ -124,6 +126,18 @@ def test_a_journal_of_version_1_is_read_and_goes_on(tmp_path):
         assert [stored.sequence for stored in journal.read(4)] == [5, 6]
         assert sorted(journal.skips()) == [6]
         assert list(journal.damage()) == []
+
+
+def test_a_key_of_version_1_that_expired_is_not_lost(tmp_path, monkeypatch):
+    path = tmp_path / "golden" / "journal.sqlite"
+    shutil.copytree(GOLDEN, path.parent)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        (written,) = connection.execute("SELECT max(time) FROM record").fetchone()
+        connection.execute("DELETE FROM key")
+    for seconds, is_lost in ((KEY_LIFE - 1, True), (KEY_LIFE + 1, False)):
+        monkeypatch.setattr(time, "time_ns", lambda now=written * 1000 + seconds * 10**9: now)
+        with Journal(path) as journal:
+            assert any("is lost" in words for words in journal.damage()) == is_lost
 
 
 def test_a_version_1_can_be_skipped_in_at_once(tmp_path):

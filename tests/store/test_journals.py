@@ -279,8 +279,50 @@ def test_nothing_is_appended_after_a_record_that_was_not_seen(database):
 def test_a_reader_is_woken_by_a_record_and_gives_up_in_time(database):
     with database.create() as journal, postgres.PostgresJournal(database.url) as other:
         assert not other.wait(0, 0.2)
+        started = time.monotonic()
         threading.Timer(0.5, lambda: journal.append(entries(1))).start()
-        assert other.wait(0, 30)
+        assert other.wait(0, 60)
+        assert time.monotonic() - started < 45
+
+
+def test_a_listener_is_told_whether_it_missed_notifications(database):
+    with session_settings.Database(database.url) as one:
+        assert one.listen("news")  # those before it were missed
+        assert not one.listen("news")
+    away = session_settings.Database("postgresql://127.0.0.1:1/nowhere")
+    with away, pytest.raises(JournalUnavailable, match="is unavailable"):
+        away.listen("news")
+
+
+def test_a_turn_that_the_database_has_ended_is_noticed(database):
+    with database.create() as journal, journal.turn():
+        journal.check_turn()
+        database.change(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        for message in ("is unavailable", "has ended the turn"):
+            with pytest.raises(JournalUnavailable, match=message):
+                journal.check_turn()
+
+
+def test_forgotten_content_leaves_the_files_of_the_database(cluster, database):
+    def is_found():
+        database.change("CHECKPOINT")
+        files = (cluster.folder / "data" / "base").rglob("*")
+        return any(b"an unspeakable text" in file.read_bytes() for file in files if file.is_file())
+
+    with database.create() as journal:
+        journal.append([(Learn("an unspeakable text", added=["a"]), "key")])
+        journal.forget(Entry(Forget([1], "before", "after")))
+        assert is_found()
+        journal.erase()
+        assert not is_found()
+
+
+def test_a_database_with_its_usual_settings_has_no_risks(database):
+    with database.create() as journal:
+        assert journal.risks() == []
 
 
 def test_a_database_that_is_away_is_unavailable_and_comes_back(cluster, database):

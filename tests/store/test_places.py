@@ -489,7 +489,25 @@ def test_a_bad_place_gets_a_sentence(tmp_path, where, message):
         open_place(where.format(tmp=tmp_path))
 
 
+def test_what_is_uploaded_at_once_is_not_renamed(model, monkeypatch):
+    monkeypatch.setattr(places, "UPLOADS_ARE_ATOMIC", {"memory"})
+    memory = Memory()
+    place, written = open_place(memory.where), []
+    put_file = place._files.put_file
+    monkeypatch.setattr(
+        place._files,
+        "put_file",
+        lambda source, target: (written.append(target), put_file(source, target)),
+        raising=False,
+    )
+    place.put(NAME, model)
+    assert {path.rpartition("/")[2] for path in written} == memory.files(NAME) == set(files_of(model))
+
+
 def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    with pytest.raises(ImportError, match="a place at abfs:// needs adlfs: pip install adlfs"):
+        open_place("abfs://bucket/folder")
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(ImportError, match="a place at s3:// needs s3fs: pip install s3fs"):
         open_place("s3://bucket/folder")

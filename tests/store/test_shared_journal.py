@@ -167,10 +167,11 @@ def test_forgotten_content_leaves_all_copies(machines):
 
 
 def test_a_copy_of_another_journal_is_refused(machines, tmp_path, cluster):
-    machines.new("a").close()
-    Journal.create(machines.path("other")).close()
-    with pytest.raises(JournalError, match="another journal than"):
-        machines.open("other")
+    with machines.new("a") as journal:
+        for identity in ("0" * 16, "f" * 16):
+            Journal.write_copy(machines.path(identity), journal.meta._replace(id=identity), (), journal)
+            with pytest.raises(JournalError, match="another journal than"):
+                machines.open(identity)
 
 
 def test_a_database_that_lost_what_a_copy_has_is_refused(machines, database):
@@ -241,6 +242,19 @@ def test_a_local_journal_fills_a_database(database, tmp_path):
     with shared.SharedJournal(tmp_path / "local.sqlite", database.url) as again:
         assert again.append(entries(1, start=20)) == [Receipt(12, False)]
         assert list(again.damage()) == []
+
+
+def test_a_journal_without_records_fills_a_database_with_its_keys_and_undone_records(database, tmp_path):
+    with Journal.create(tmp_path / "local.sqlite") as local:
+        local.append([*entries(5), (Undo((3,)), None)])
+        local.compact(6)
+        local.retain(6)
+        assert list(local.rows(local.start)) == []
+        with shared.fill_database(database.url, local) as remote:
+            assert remote.find(learn(2), "key 2") == local.find(learn(2), "key 2") == 3
+            assert remote.lineage() == local.lineage()
+            assert remote.lineage().excluded == (3,)
+            assert list(remote.damage()) == []
 
 
 def test_a_turn_fails_while_the_database_is_away(machines, cluster):

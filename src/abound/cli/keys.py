@@ -57,8 +57,7 @@ def add(
 ) -> None:
     """Create a key and print it. Only its hash is stored, so it cannot be printed again."""
     given = _values(None, expires, requests, learns, memory)
-    if scope == "read" and given.get("learns") is not None:
-        raise ValueError("a key with scope read teaches nothing; give --scope learn, or omit --learns")
+    _check_learns(scope, given)
     file = _file(_with_home(home), may_begin=True)
     from abound.server.http.allowances import Limits
 
@@ -80,7 +79,16 @@ def set_(
     changes = _values(scope, expires, requests, learns, memory)
     if not changes:
         raise ValueError("name what to change: --scope, --expires, --requests, --learns or --memory")
-    _file(home).set(name, **changes)
+    file = _file(home)
+    for key in file.read():
+        if key.name == name:
+            _check_learns(scope or key.scope, changes)
+    file.set(name, **changes)
+
+
+def _check_learns(scope: str, given: dict[str, Any]) -> None:
+    if scope == "read" and given.get("learns") is not None:
+        raise ValueError("a key with scope read teaches nothing; give --scope learn, or omit --learns")
 
 
 def list_(home: HomeArgument, as_json: JsonOption = None) -> None:

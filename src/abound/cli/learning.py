@@ -122,7 +122,9 @@ def learn_files(
 
     shares = [0.0]
     with Progress("training", lambda: shares[0]) as progress:
-        training.learn(watch)
+        training.learn(
+            watch, lambda number, n: progress.begin(f"trying how to learn few labels, trial {number} of {n}")
+        )
         learn_rows(tagger, corrections, is_correction=True)
         stats.seconds += progress.seconds
     if corrections:

@@ -27,7 +27,7 @@ class Progress:
         self._share = share
         self._bar: Any = None
         self._task: Any = None
-        self._started = self._last_line = time.monotonic()
+        self._started = self._last_line = self._first_row = time.monotonic()
         self._draws = sys.stderr.isatty()
 
     def __enter__(self) -> Self:
@@ -53,17 +53,22 @@ class Progress:
         """Seconds since the start."""
         return time.monotonic() - self._started
 
+    def begin(self, step: str) -> None:
+        """Report a step before the first row; the speed of the rows does not include it."""
+        self._first_row = time.monotonic()
+        self._show(step, None, self._first_row)
+
     def update(self, rows: int, more: str = "") -> None:
         """Report the number of rows done, and optionally more."""
-        now = time.monotonic()
-        if self._bar is None and now - self._last_line < SECONDS_BETWEEN_LINES:
-            return
-        share = self._share()
-        words = describe(rows, now - self._started, share, more)
+        now, share = time.monotonic(), self._share()
+        self._show(describe(rows, now - self._first_row, share, more), share, now)
+
+    def _show(self, words: str, share: float | None, now: float) -> None:
+        """Draw the bar, or print a line if the last one was printed some seconds ago."""
         if self._bar is not None:
             total = None if share is None else 1.0
             self._bar.update(self._task, completed=share or 0.0, total=total, words=words)
-        else:
+        elif now - self._last_line >= SECONDS_BETWEEN_LINES:
             note(f"{self._title}: {words}")
             self._last_line = now
 

@@ -30,10 +30,10 @@ def few_or_many(n_labels: int, n_rows: int, few_labels: int) -> Literal["few", "
     --------
     >>> few_or_many(20, 100, few_labels=1000), few_or_many(20, 9000, few_labels=1000)
     ('open', 'few')
-    >>> few_or_many(2000, 100, few_labels=1000)
-    'many'
+    >>> few_or_many(2000, 100, few_labels=1000), few_or_many(0, 9000, few_labels=0)
+    ('many', 'many')
     """
-    if n_labels > few_labels:
+    if n_labels > few_labels or few_labels == 0:
         return "many"
     return "few" if n_rows >= TRIAL_ROWS else "open"
 

@@ -234,9 +234,16 @@ class CascadeRanker(Ranker):
         """Learn all rows from scratch, after the names of the labels; see `passes` for what is tried before."""
         free = self.passes is None and self.few_labels is None and self.candidates is None and self.n_shards == 1
         if free and source.n_rows >= LEAST_ROWS and self._has_few(source.n_rows):
-            trials = Trials(source, len(self.labels_))
-            self._choice = best([trials.score(self._trial(choice), names) for choice in CHOICES])
+            self._choice = self._best_choice(source, names)
         super().learn_all(source, names)
+
+    def _best_choice(self, source: RowSource, names: Batch | None) -> Choice:
+        """Return the way of learning that ranks held-out rows best."""
+        trials, scores = Trials(source, len(self.labels_)), []
+        for number, choice in enumerate(CHOICES, 1):
+            source.watch_trial(number, len(CHOICES))
+            scores.append(trials.score(self._trial(choice), names))
+        return best(scores)
 
     def _trial(self, choice: Choice) -> Self:
         """Return a ranker that learns in one way."""

@@ -81,7 +81,10 @@ class LabelIndex:
         self.names[number], self._ids[new] = new, number
 
     def __contains__(self, name: Any) -> bool:
-        return plain_name(name) in self._ids
+        try:
+            return plain_name(name) in self._ids
+        except ValueError:  # NaN and very long numbers, which the text of a name may be read as
+            return False
 
     def id_of(self, name: Any) -> int:
         """Return a label's number; raise KeyError if it is unknown."""

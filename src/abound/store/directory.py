@@ -358,6 +358,13 @@ def is_home(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / JOURNAL).is_file()
 
 
+def no_model(path: Path) -> UnknownFormat:
+    """Return the error for a path without a manifest."""
+    if not path.exists():
+        return UnknownFormat(f"there is no model {path}: no such file or directory")
+    return UnknownFormat(f"{path} is not a model: it has no {MANIFEST}")
+
+
 def read_manifest(path: Path) -> dict[str, Any]:
     """Return the content of a model directory's manifest, without reading the other files."""
     try:
@@ -367,9 +374,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         if is_home(path):
             raise UnknownFormat(f"{path} is the home of a served model; load it with abound.load") from None
-        if not path.exists():
-            raise UnknownFormat(f"there is no model {path}: no such file or directory") from None
-        raise UnknownFormat(f"{path} is not a model: it has no {MANIFEST}") from None
+        raise no_model(path) from None
     if len(raw) > MANIFEST_MAX_BYTES:
         raise DamagedModel(f"{MANIFEST} is larger than {MANIFEST_MAX_BYTES:,} bytes")
     try:

@@ -32,6 +32,7 @@ CHUNK = 4096  # texts to count at once
 HELD_ROWS, HELD_CHARACTERS = 20_000, 20_000_000
 HeldRow: TypeAlias = tuple[Text, list[Any], float, NDArray[np.int8] | None]
 Watch: TypeAlias = Callable[[int, float], None]
+WatchTrial: TypeAlias = Callable[[int, int], None]
 
 
 class Training(RowSource):
@@ -80,6 +81,7 @@ class Training(RowSource):
         self.detected: DetectedLanguage | None = None
         self._tagger, self._max_bytes, self._folder = tagger, max_bytes, folder
         self._watch: Watch = lambda _, __: None
+        self._watch_trial: WatchTrial = lambda _, __: None
         self._n_learned = 0
         self._examples, self._keeps_examples = Examples(), keep_examples
         tagger.ranker.reset()
@@ -193,11 +195,16 @@ class Training(RowSource):
 
     # -- training ----------------------------------------------------------------------------------
 
-    def learn(self, watch: Watch = lambda _, __: None) -> None:
-        """Train on all texts added. `watch` is called with the number of learned rows and their share."""
+    def learn(self, watch: Watch = lambda _, __: None, watch_trial: WatchTrial = lambda _, __: None) -> None:
+        """Train on all texts added.
+
+        `watch` is called with the number of learned rows and their share, and `watch_trial` with the number of a trial
+        and the number of trials, if few labels are tried in several ways before.
+        """
         self.finish_counting()
         self._tagger.examples = self._examples.chosen() if self._keeps_examples else ()
-        tagger, ranker, self._watch = self._tagger, self._tagger.ranker, watch
+        tagger, ranker = self._tagger, self._tagger.ranker
+        self._watch, self._watch_trial = watch, watch_trial
         ranker.set_columns(tagger.encoder.n_terms, "lists")
         self._spool.n_labels = len(ranker.labels_)
         self._spool.flush()
@@ -244,6 +251,10 @@ class Training(RowSource):
     def watch_ranking(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
         """Take the rankings of the next held-out rows; see `RowSource`."""
         self._opinion.watch(labels, scores)
+
+    def watch_trial(self, number: int, n_trials: int) -> None:
+        """Report a trial that begins; see `RowSource`."""
+        self._watch_trial(number, n_trials)
 
     def whole(self) -> Batch:
         """Return all rows at once."""

@@ -77,6 +77,9 @@ class RowSource(ABC):
     def watch_ranking(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:  # noqa: B027  optional
         """Take the rankings of the next held-out rows, which were not learned yet. By default, nothing is done."""
 
+    def watch_trial(self, number: int, n_trials: int) -> None:  # noqa: B027  optional
+        """Take the number, from 1, of a trial that begins before the first pass. By default, nothing is done."""
+
     def whole(self) -> Batch:
         """Return all rows in one batch, for a ranker that cannot learn them piece by piece."""
         return join(list(self.parts(0, self.n_rows)))

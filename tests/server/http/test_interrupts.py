@@ -23,7 +23,9 @@ def interrupted(home, workers, seconds):
 
     The clock begins when the command is imported: what the interpreter itself says while it starts is not ours.
     """
-    command = [sys.executable, "-c", "from abound.cli import main; print('begun', flush=True); main()"]
+    # A shell lets the programs that it starts in the background ignore Ctrl-C, and so the tests, too.
+    heeded = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", f"{heeded}; from abound.cli import main; print('begun', flush=True); main()"]
     with subprocess.Popen(
         [*command, "serve", str(home), "--port", "0", "--workers", str(workers)],
         cwd=ROOT,

@@ -105,6 +105,22 @@ def test_a_label_after_lessons_and_label_edits(tagger, tmp_path):
     assert [answer.status_code for answer in answers[8:]] == [404, 404, 404]
 
 
+@pytest.mark.parametrize("name", ["NaN", "nan", "-nan", "inf", "1e999", "9" * 1000])
+def test_a_name_that_reads_like_an_odd_number_is_a_name(tagger, tmp_path, name):
+    unknown, added, found, by_name, learned, ranked = conversation(
+        tagger,
+        tmp_path,
+        ("GET", f"/v1/label?name={name}", None),
+        ("PATCH", "/v1/labels", {"add": {"label": name, "names": ["a mark"]}}),
+        ("GET", f"/v1/label?name={name}", None),
+        ("GET", "/v1/label?name=a%20mark", None),
+        ("POST", "/v1/learn", {"text": "a blank", "added": ["a mark"]}),
+        ("POST", "/v1/rank", {"text": "a blank"}),
+    )
+    assert (unknown.status_code, added.status_code, learned.status_code) == (404, 200, 200)
+    assert found.json()["label"] == by_name.json()["label"] == ranked.json()["labels"][0]["label"] == name
+
+
 def test_progress_tells_of_lessons_and_workers(tagger, tmp_path):
     asks = [("POST", "/v1/learn", {"text": "a red apple", "accepted": ["fruit"]})] * 2
     *_, answer = conversation(tagger, tmp_path, *asks, ("GET", "/v1/progress", None))

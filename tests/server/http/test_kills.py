@@ -18,7 +18,7 @@ from tests.server.streams import base, lesson, trained
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kills processes, and looks them up in /proc")
 CLIENTS = 4
-SNAPSHOT_EVERY = 150
+SNAPSHOT_EVERY = 500  # more often, servers that live a second would not finish them, and replay more and more
 SHARE_OF_SEVERAL = 0.1  # of the servers that have two workers
 
 
@@ -46,7 +46,7 @@ class Teacher(threading.Thread):
                 if isinstance(error, ServerError) and error.status != 503:  # a worker whose writer was killed
                     self.problems.append(error)
                     return
-                time.sleep(0.01)
+                time.sleep(0.05)  # a server that starts has something else to do than to refuse requests
                 continue
             except Exception as error:
                 self.problems.append(error)
@@ -85,7 +85,7 @@ def kill(server, chance):
 
 
 @pytest.mark.parametrize(
-    ("kills", "seed"), [(31, 0), *(pytest.param(200, seed, marks=pytest.mark.slow) for seed in range(1, 11))]
+    ("kills", "seed"), [(15, 0), *(pytest.param(200, seed, marks=pytest.mark.slow) for seed in range(1, 11))]
 )
 def test_killed_at_random_under_load(tmp_path, kills, seed):
     chance, records = random.Random(seed), {}

@@ -62,7 +62,7 @@ def server(tmp_path_factory):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the server is stopped by a signal")
-@pytest.mark.parametrize("examples", [15, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [15, pytest.param(1250, marks=pytest.mark.slow)])  # of each mode: 2,500 a route
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
 def test_whatever_fits_the_document_or_does_not_is_answered(server, endpoint, mode, examples):

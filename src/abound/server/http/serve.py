@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from abound.errors import UnknownFormat
 from abound.server.home import SERVED_SUFFIX, Home
 from abound.server.http.app import Authenticator, make_app
 from abound.server.http.library import NAME, Library, models_of
@@ -35,7 +34,7 @@ from abound.server.replay import Progress
 from abound.server.sharing import DatabaseSharing, Sharing
 from abound.server.turns import Threads
 from abound.server.writer import Writer
-from abound.store.directory import MANIFEST, is_home, read_manifest
+from abound.store.directory import MANIFEST, is_home, no_model, read_manifest
 from abound.store.places import open_place
 from abound.tagger import Tagger
 from abound.tagger.label_quality import read_quality
@@ -89,9 +88,7 @@ def _sharing_of(settings: Settings) -> Sharing:
 def check_model(model: str, state: str | None = None) -> str:
     """Return the path of a model's home, which may not exist yet; UnknownFormat if there is no model."""
     if not is_home(model) and not (Path(model) / MANIFEST).is_file():
-        if not Path(model).exists():
-            raise UnknownFormat(f"there is no model {model}: no such file or directory")
-        raise UnknownFormat(f"{model} is not a model: it has no {MANIFEST}")
+        raise no_model(Path(model))
     return str(home_of(model)) if state is None or is_home(model) else state
 
 

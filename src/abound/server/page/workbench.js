@@ -141,7 +141,7 @@ export class Workbench {
       o: () => list.current && (location.hash = `#/label?name=${encodeURIComponent(list.current.label)}`),
     };
     [..."1234567890"].forEach((digit, i) => { keys[digit] = () => this.decideAt(i); });
-    bind({ ...keys, ...others }, (key) => this.isBehind && ON_LABELS.has(key));
+    bind({ ...keys, ...others }, (key) => (this.isBehind || list.isBlocked) && ON_LABELS.has(key));
   }
 
   /** Put the focus on the current label or, without labels, beside the text, so that keys work. */

@@ -93,8 +93,9 @@ class PostgresJournal(PostgresReader):
         with Database(url) as database, database.using(), database.connection().transaction():
             for statement in SCHEMA:
                 database.run(statement)
-            database.run("INSERT INTO meta VALUES (1, %s, %s)", (new if meta is None else meta).encode())
-            _fill(database, rows, source)
+            described = new if meta is None else meta
+            database.run("INSERT INTO meta VALUES (1, %s, %s)", described.encode())
+            _fill(database, described.base, rows, source)
         return cls(url)
 
     @staticmethod
@@ -360,9 +361,9 @@ class PostgresJournal(PostgresReader):
             self._write_meta(meta._replace(timeline=self.timeline))
 
 
-def _fill(database: Database, rows: Iterable[Row], source: CopySource | None) -> None:
-    """Write the rows of another journal to empty tables."""
-    last, rows = 0, iter(rows)
+def _fill(database: Database, base: int, rows: Iterable[Row], source: CopySource | None) -> None:
+    """Write the rows of another journal after its base to empty tables, and its other tables."""
+    last, rows = base, iter(rows)
     while group := list(islice(rows, PAGE_RECORDS)):
         database.run_many("INSERT INTO record VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", group)
         last = group[-1].sequence
