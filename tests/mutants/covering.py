@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.mutants.sources import GROUPS, ROOT
 
+PLUGINS = ("-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-profile=mutants")
 MARKS = "not slow and not browser and not data"
 
 
@@ -26,6 +28,14 @@ class Covering:
         found = set(lines.get(line, ())) or {test for tests in lines.values() for test in tests}
         return sorted(found, key=lambda test: (self.seconds.get(test, 0.0), test))
 
+    def without(self, failed: set[str]) -> "Covering":
+        """Return the same without tests that fail anyway: they would kill every mutant."""
+        lines = {
+            path: {line: [test for test in tests if test not in failed] for line, tests in known.items()}
+            for path, known in self.lines.items()
+        }
+        return Covering(lines, self.seconds)
+
     def save(self, path: Path) -> None:
         path.write_text(json.dumps({"lines": self.lines, "seconds": self.seconds}))
 
@@ -38,23 +48,42 @@ class Covering:
 
 def measure(folder: Path) -> Covering:
     """Run the tests of every group under coverage, and return which tests execute which lines."""
-    from coverage import CoverageData
-
     found = Covering()
     for number, (group, tests) in enumerate(GROUPS.items()):
-        data = folder / f"coverage-{number}"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.timing"]
-        command += ["-m", MARKS, f"--cov={ROOT / 'src/abound'}", "--cov-context=test", "--cov-report="]
-        environment = {"COVERAGE_FILE": str(data), "ABOUND_TEST_SECONDS": str(folder / f"seconds-{number}.json")}
-        subprocess.run([*command, *tests], cwd=ROOT, env={**os.environ, **environment}, check=False)
-        found.seconds |= json.loads((folder / f"seconds-{number}.json").read_text())
-        read = CoverageData(basename=str(data))
-        read.read()
-        for file in read.measured_files():
-            path = str(Path(file).relative_to(ROOT))
-            if path.startswith(f"src/abound/{group}"):
-                found.lines[path] = {
-                    line: sorted({one.partition("|")[0] for one in contexts if one})
-                    for line, contexts in read.contexts_by_lineno(file).items()
-                }
+        _add(found, folder, str(number), tests, (group,))
     return found
+
+
+def add(covering: Covering, folder: Path, tests: Iterable[str]) -> None:
+    """Run some tests, which are new or were changed, under coverage, and add which lines they execute."""
+    for name in ("times-added.json", "coverage-added"):
+        (folder / name).unlink(missing_ok=True)
+    _add(covering, folder, "added", tests, GROUPS)
+
+
+def _add(found: Covering, folder: Path, name: str, tests: Iterable[str], groups: Iterable[str]) -> None:
+    from coverage import CoverageData
+
+    data, times = folder / f"coverage-{name}", folder / f"times-{name}.json"
+    command = [sys.executable, "-m", "pytest", "-q", *PLUGINS]
+    command += [
+        "-m",
+        MARKS,
+        f"--cov={ROOT / 'src/abound'}",
+        "--cov-context=test",
+        "--cov-report=",
+        f"--cov-config={os.devnull}",
+    ]
+    environment = {"COVERAGE_FILE": str(data), "ABOUND_TEST_TIMES": str(times)}
+    if not times.exists():
+        subprocess.run([*command, *tests], cwd=ROOT, env={**os.environ, **environment}, check=False)
+    found.seconds |= json.loads(times.read_text())["seconds"]
+    read = CoverageData(basename=str(data))
+    read.read()
+    for file in read.measured_files():
+        path = str(Path(file).relative_to(ROOT))
+        if path.startswith(tuple(f"src/abound/{group}" for group in groups)):
+            lines = found.lines.setdefault(path, {})
+            for line, contexts in read.contexts_by_lineno(file).items():
+                executing = {one.partition("|")[0] for one in contexts if one}
+                lines[line] = sorted(executing | set(lines.get(line, ())))

@@ -1,16 +1,19 @@
 """Run the tests of a mutant in a forked process, which has already imported what tests import from others."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.mutants.covering import MARKS, Covering
+from tests.mutants.covering import MARKS, PLUGINS, Covering
 from tests.mutants.sources import ROOT, Mutant
 
 MOST_TESTS, MOST_SECONDS = 300, 30.0  # of tests for a mutant, the fastest first
@@ -20,26 +23,50 @@ SLACK, LEAST_SECONDS = 5.0, 30.0  # a mutant may take so many times as long as i
 class Runner:
     """A copy of the source in which one mutant at a time is made."""
 
-    def __init__(self, folder: Path, covering: Covering) -> None:
+    def __init__(
+        self, folder: Path, covering: Covering, *, limits: tuple[int, float] = (MOST_TESTS, MOST_SECONDS)
+    ) -> None:
+        self._most_tests, self._most_seconds = limits
         self.source = folder / "src"
         if self.source.exists():
             shutil.rmtree(self.source)
         shutil.copytree(ROOT / "src", self.source, ignore=shutil.ignore_patterns("__pycache__"))
         self.covering = covering
         self.log = folder / "last.txt"
+        self.times = folder / "unchanged.json"
         sys.path[:0] = [str(ROOT), str(self.source)]
         sys.dont_write_bytecode = True  # a mutant of the same second and size would not be compiled again
-        import hypothesis  # noqa: F401
         import numpy  # noqa: F401
         import scipy.sparse  # noqa: F401
         import sklearn.utils  # noqa: F401
 
+    def leave_out_failing(self) -> list[str]:
+        """Run new tests on the unchanged source, and leave out those that fail; return them."""
+        ran: dict[str, Any] = (
+            json.loads(self.times.read_text()) if self.times.exists() else {"seconds": {}, "failed": []}
+        )
+        tests = {test for lines in self.covering.lines.values() for some in lines.values() for test in some}
+        new = sorted(tests - set(ran["seconds"]))
+        if new:
+            written = self.times.with_suffix(".new")
+            os.environ["ABOUND_TEST_TIMES"] = str(written)
+            self._outcome(["--maxfail=0", *new], limit=3600.0)
+            del os.environ["ABOUND_TEST_TIMES"]
+            if not written.exists():
+                raise RuntimeError(f"the tests did not run on the unchanged source:\n{self.log.read_text()[-3000:]}")
+            found = json.loads(written.read_text())
+            ran = {"seconds": ran["seconds"] | found["seconds"], "failed": [*ran["failed"], *found["failed"]]}
+            self.times.write_text(json.dumps(ran))
+            written.unlink()
+        self.covering = self.covering.without(set(ran["failed"]))
+        return list(ran["failed"])
+
     def tests_for(self, mutant: Mutant) -> list[str]:
         """Return the tests of a mutant, within the limits."""
         chosen, seconds = [], 0.0
-        for test in self.covering.tests_of(mutant.path, mutant.line)[:MOST_TESTS]:
+        for test in self.covering.tests_of(mutant.path, mutant.line)[: self._most_tests]:
             seconds += self.covering.seconds.get(test, 0.0)
-            if chosen and seconds > MOST_SECONDS:
+            if chosen and seconds > self._most_seconds:
                 break
             chosen.append(test)
         return chosen
@@ -86,18 +113,22 @@ class Runner:
         os.dup2(file, 1)
         os.dup2(file, 2)
         os.chdir(ROOT)
-        os.environ["PYTHONPATH"] = f"{self.source}{os.pathsep}{ROOT}"
-        code = 1
+        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(self.source), str(ROOT), *filter(None, given)])
+        code = int(pytest.ExitCode.INTERNAL_ERROR)
         try:
-            code = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", MARKS, *tests]))
+            code = int(pytest.main(["-q", "-x", *PLUGINS, "-m", MARKS, *tests]))
+        except BaseException:
+            traceback.print_exc()
         finally:
+            sys.stdout.flush()
             os._exit(code)
 
 
 def outcome_of(code: int) -> str:
-    """Return what an exit code of pytest says of a mutant; if no test ran, that is an error and not a kill."""
-    if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
-        raise RuntimeError(f"pytest ended with {code}: the tests of the mutant did not run")
+    """Return what an exit code of pytest says of a mutant; its tests have passed on the unchanged source."""
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+        raise RuntimeError("pytest ran no test of the mutant")
     return "survived" if code == pytest.ExitCode.OK else "killed"
 
 

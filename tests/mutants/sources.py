@@ -13,7 +13,8 @@ GROUPS = {
     "metrics": ("tests/metrics",),
     "store": ("tests/store",),
     "server/writer.py": tuple(
-        f"tests/server/test_{name}.py" for name in ("writer", "unapplied", "undo", "history", "served", "vocabulary")
+        f"tests/server/test_{name}.py"
+        for name in ("writer", "unapplied", "undo", "sharing", "history", "served", "vocabulary")
     ),
 }
 # Annotations use |, and a decorator that is removed is a name that does not exist: nobody makes such mistakes.

@@ -1,8 +1,11 @@
 """Test what decides the figures of the mutation tests: which lines count, which tests run, and what is reported."""
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.mutants.__main__ import report
+from tests.mutants.__main__ import latest, report
 from tests.mutants.covering import Covering
 from tests.mutants.running import changed, outcome_of
 from tests.mutants.sources import GROUPS, ROOT, files, quiet_lines
@@ -31,6 +34,12 @@ def test_the_tests_of_a_line_run_first_to_last_by_duration(tmp_path):
     assert again.tests_of("b.py", 1) == []
 
 
+def test_tests_that_fail_without_a_mutant_are_left_out():
+    covering = Covering({"a.py": {1: ["broken", "fast"], 2: ["broken"]}}).without({"broken"})
+    assert covering.lines == {"a.py": {1: ["fast"], 2: []}}
+    assert covering.tests_of("a.py", 1) == ["fast"]
+
+
 def test_survivors_are_listed_and_time_limits_count_as_killed():
     outcomes = [
         {"path": "src/abound/metrics/a.py", "line": 1, "outcome": "killed"},
@@ -45,12 +54,43 @@ def test_survivors_are_listed_and_time_limits_count_as_killed():
     assert "src/abound/store/b.py:3 survived: x + 1  ->  x - 1" in lines
 
 
+def test_the_last_outcome_of_a_mutant_counts():
+    one = {"path": "a.py", "operator": "x", "occurrence": 0}
+    other = one | {"occurrence": 1, "outcome": "survived"}
+    found = latest([one | {"outcome": "survived"}, other, one | {"outcome": "killed"}])
+    assert [outcome["outcome"] for outcome in found] == ["killed", "survived"]
+
+
 def test_the_changed_line_is_shown():
     assert changed("a\nb\nc", "a\nB\nc") == {"line": 2, "before": "b", "after": "B"}
 
 
 def test_a_mutant_is_killed_only_by_tests_that_ran():
-    assert [outcome_of(code) for code in (0, 1, 2, -11)] == ["survived", "killed", "killed", "killed"]
-    for code in (3, 4, 5):
-        with pytest.raises(RuntimeError, match="did not run"):
-            outcome_of(code)
+    assert [outcome_of(code) for code in (0, 1, 2, 3, 4, -11)] == ["survived", *["killed"] * 5]
+    with pytest.raises(RuntimeError, match="no test"):
+        outcome_of(5)
+
+
+TEST = "def test_right():\n    assert 1 + 1 == 2\n\n\ndef test_wrong():\n    assert 1 + 1 == 3\n"
+
+
+def test_tests_run_in_a_fork_and_failing_ones_are_found(tmp_path):
+    script = tmp_path / "test_one.py"
+    script.write_text(TEST)
+    tests = [f"{script}::test_{name}" for name in ("right", "wrong")]
+    (tmp_path / "covering").mkdir()
+    Covering({"a.py": {1: tests}}).save(tmp_path / "covering" / "c.json")
+    program = (
+        "import sys; from pathlib import Path; from tests.mutants.covering import Covering; "
+        "from tests.mutants.running import Runner; folder = Path(sys.argv[1]); "
+        "runner = Runner(folder, Covering.load(folder / 'c.json')); "
+        "print([test.rpartition('::')[2] for test in runner.leave_out_failing()])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "covering")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "['test_wrong']\n", done.stderr
