@@ -4,6 +4,7 @@ The reference is generated from the commands and docstrings in every build, so i
 top of the repository become pages unchanged.
 """
 
+import html
 import json
 import re
 import sys
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # mkdocs loads a hook by its path
 
 from abound import __version__  # noqa: E402
-from docs_build import api, commands, errors, llms, notebooks, synonyms  # noqa: E402
+from docs_build import api, commands, errors, llms, narrow, notebooks, synonyms  # noqa: E402
 
 FROM_THE_TOP = {
     "ARCHITECTURE.md": "architecture.md",
@@ -27,6 +28,7 @@ FROM_THE_TOP = {
     "SECURITY.md": "security.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
 }
+SECTIONS = {"Decisions": "decisions/[0-9]*.md", "Comparison": "comparison/*.md"}  # of the navigation, with their pages
 EDIT = "edit/main/docs/"  # below the address of the repository
 IMAGE = re.compile(r'(<img [^>]*src=")((?!data:|https?:|/)[^"]+")')
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")
@@ -53,25 +55,25 @@ def addresses() -> dict[str, str]:
 
 
 def on_config(config: Any) -> Any:
-    """Add the project's addresses, and every decision record to the navigation, after their index."""
+    """Add the project's addresses, and to the navigation every decision record and every compared data set."""
     for name, url in addresses().items():
         config[name] = url
     if config.repo_url:
         config.edit_uri = EDIT
     config.copyright = f"This site documents abound {__version__}."
-    records = [f"decisions/{path.name}" for path in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))]
-    _add_records(config.nav, records)
+    _add_pages(config.nav)
     return config
 
 
-def _add_records(entries: list[Any], records: list[str]) -> None:
-    """Add the decision records to the section of that name, at any depth of the navigation."""
+def _add_pages(entries: list[Any]) -> None:
+    """Add the pages of a folder to the section of that name, after its first page, at any depth of the navigation."""
     for entry in entries:
         for name, below in entry.items() if isinstance(entry, dict) else ():
-            if name == "Decisions":
-                entry[name] = ["decisions/index.md", *records]
+            if name in SECTIONS:
+                found = sorted((ROOT / "docs").glob(SECTIONS[name]))
+                entry[name] = [below[0], *(str(path.relative_to(ROOT / "docs")) for path in found)]
             elif isinstance(below, list):
-                _add_records(below, records)
+                _add_pages(below)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -85,10 +87,10 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001
-    """Remember the first sentence of each page for llms.txt."""
-    page.meta.setdefault("description", llms.first_sentence(html))
-    return html
+def on_page_content(content: str, /, page: Any, config: Any, files: Files) -> str:  # noqa: ARG001
+    """Describe each page by its first sentence, for its head and llms.txt, and mark what must not be broken."""
+    page.meta.setdefault("description", html.escape(llms.first_sentence(content)))  # the theme does not escape it
+    return narrow.marked(content)
 
 
 def on_nav(nav: Any, config: Any, files: Files) -> Any:  # noqa: ARG001

@@ -42,5 +42,5 @@ def _pages(item: Any) -> Iterator[Any]:
 
 
 def _line(page: Any, address: str) -> str:
-    said = page.meta.get("description", "")
+    said = html.unescape(page.meta.get("description", ""))
     return f"- [{page.title}]({address}{page.url or './'})" + (f": {said}" if said else "")

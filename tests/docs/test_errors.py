@@ -7,6 +7,8 @@ import pytest
 from abound import errors as abound_errors
 from docs_build import errors
 
+pytestmark = pytest.mark.xdist_group("errors")  # the source is searched once, not by every worker
+
 
 @pytest.fixture(scope="module")
 def found() -> list[errors.Message]:

@@ -1,11 +1,13 @@
 """Test that the site builds in strict mode without broken links."""
 
+import html
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from mkdocs.config import load_config
@@ -13,13 +15,28 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from abound import __version__
-from docs_build import hooks, links, synonyms
+from docs_build import hooks, links, screenshots, synonyms
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ViewportSize
+
+pytestmark = pytest.mark.xdist_group("site")  # it is built once, not by every worker
 ROOT = Path(__file__).parents[2]
+PHONE: "ViewportSize" = {"width": 390, "height": 844}
+WRONG = """async () => {
+    const images = [...document.images].filter((one) => getComputedStyle(one).display !== "none");
+    for (const one of images) one.loading = "eager";
+    const failed = await Promise.all(images.map((one) => one.decode().then(() => "", () => `${one.src} is not shown`)));
+    const width = document.documentElement.scrollWidth;
+    return [...failed.filter(Boolean), ...(width > window.innerWidth ? [`${width} pixels wide`] : [])];
+}"""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = os.environ.get("ABOUND_SITE")  # a site that was built from the same files
+    if built:
+        return Path(built)
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -38,8 +55,43 @@ def test_every_page_is_in_the_site(site: Path) -> None:
         assert (site / built).exists(), relative
 
 
+@pytest.mark.browser
+def test_pages_fit_a_phone_and_show_every_picture(site: Path, browser: "Browser") -> None:
+    found = _on_a_phone(site, browser)
+    assert len(found) > 100
+    assert {page: wrong for page, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.browser
+def test_a_wide_page_and_a_missing_picture_are_noticed(tmp_path: Path, browser: "Browser") -> None:
+    (tmp_path / "index.html").write_text('<pre style="width: 500px">wide</pre><img src="gone.png">')
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "index.html").write_text('<p style="overflow: auto"><b style="padding: 500px">x</b></p>')
+    found = _on_a_phone(tmp_path, browser)
+    assert [wrong.split("/")[-1] for wrong in found["index.html"]] == ["gone.png is not shown", "508 pixels wide"]
+    assert found["other/index.html"] == []
+
+
+def _on_a_phone(site: Path, browser: "Browser") -> dict[str, list[str]]:
+    """Return what is wrong with each page of a folder on a phone."""
+    found = {}
+    with screenshots.served(site) as root, browser.new_page(viewport=PHONE) as tab:
+        tab.set_default_timeout(300_000)  # the machine may be busy
+        for path in sorted(site.rglob("index.html")):
+            page = str(path.relative_to(site))
+            tab.goto(root + page)
+            found[page] = tab.evaluate(WRONG)
+    return found
+
+
+def test_every_page_has_a_description_that_its_quotes_do_not_end(site: Path) -> None:
+    for path in site.rglob("index.html"):
+        (head,) = re.findall(r'<meta name="description" content="([^"<>]+)">', path.read_text())
+        assert len(html.unescape(head)) > 10, path
+
+
 @pytest.mark.parametrize(
-    ("html", "said"),
+    ("page", "said"),
     [
         ('<a href="gone.html">x</a>', "is not there"),
         ('<a href="#gone">x</a>', "has no such anchor"),
@@ -47,8 +99,8 @@ def test_every_page_is_in_the_site(site: Path) -> None:
         ('<link rel="stylesheet" href="//example.org/x.css">', "fetches"),
     ],
 )
-def test_what_is_broken_is_noticed(html: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text(html + '<a href="#here" id="here">y</a><a href="https://example.org">z</a>')
+def test_what_is_broken_is_noticed(page: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(page + '<a href="#here" id="here">y</a><a href="https://example.org">z</a>')
     (found,) = links.broken(tmp_path)
     assert said in found
 

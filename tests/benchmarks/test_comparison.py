@@ -1,0 +1,254 @@
+"""Short runs of the comparison: tuning on development rows, equal runs, keys that void cells, and committed pages."""
+
+import dataclasses
+import json
+import shutil
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from abound.metrics import compare, interval, judge
+from benchmarks import sets
+from benchmarks.comparison import __main__ as command
+from benchmarks.comparison import measures, registry, results, runs, tables, tuning
+from benchmarks.comparison.registry import OURS, SYSTEMS
+
+pytestmark = pytest.mark.xdist_group("comparison")  # its results are made once, not by every worker
+
+
+def made(n_rows=300, n_labels=12, seed=0):
+    """Return the rows and labels of a set whose labels follow from two features each, with some noise."""
+    rng = np.random.default_rng(seed)
+    X, Y = np.zeros((n_rows, 40)), np.zeros((n_rows, n_labels), np.float32)
+    for i in range(n_rows):
+        label = min(int(rng.exponential(3)), n_labels - 1)
+        X[i, [2 * label, 2 * label + 1, 24 + rng.integers(16)]] = 1.0, 0.5, 0.7
+        Y[i, label] = 1
+    cut = n_rows * 2 // 3
+    return [(sp.csr_matrix(X[part]), sp.csr_matrix(Y[part])) for part in (slice(cut), slice(cut, None))]
+
+
+def cut_in_two(rows):
+    half = rows[0].shape[0] // 2
+    return tuple(tuple(matrix[part] for matrix in rows) for part in (slice(half), slice(half, None)))
+
+
+def prepare(tmp_path, monkeypatch):
+    """Use rows and results in a folder, one set, and two systems with short grids."""
+    monkeypatch.setattr(sets, "CACHE", tmp_path / "sets")
+    parts = made()
+    build = lambda name, train, test: sets.LabelSet(name, *train, *test)  # noqa: E731
+    monkeypatch.setitem(sets.RECIPES, "made", sets.Recipe(lambda: parts, build, cut_in_two))
+    monkeypatch.setitem(SYSTEMS, OURS, dataclasses.replace(SYSTEMS[OURS], grid=({"passes": 1}, {"w_min": 0.3})))
+    other = registry.System("another", "abound_cascade", None, ({"few_labels": 0},))
+    monkeypatch.setitem(SYSTEMS, "omikuji", other)
+    for module in (registry, results, tables, command):
+        monkeypatch.setattr(module, "SETS", ("made",))
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    return prepare(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def measured_once(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        found = prepare(tmp_path_factory.mktemp("comparison"), patch)
+        results.run("made", [OURS, "omikuji"], found)
+    return found
+
+
+@pytest.fixture
+def measured(folder, measured_once):
+    """A copy of the results of both systems on the set."""
+    shutil.copytree(measured_once, folder)
+    return folder
+
+
+def test_every_system_is_tuned_and_run_as_often_and_nothing_is_run_again(measured, monkeypatch):
+    found = results.read("made", measured)
+    for name in (OURS, "omikuji"):
+        tuned = found["tuning"][name]
+        assert [trial["options"] for trial in tuned["trials"]] == [dict(options) for options in SYSTEMS[name].settings]
+        assert tuned["chosen"] == max(tuned["trials"], key=lambda trial: trial["score"])["options"]
+        assert tuned["not_tried"] == []
+    cells = found["cells"]
+    assert {f"{OURS}/default", "omikuji/default"} <= cells.keys()
+    for key, cell in cells.items():
+        assert len(cell["runs"]) == registry.RUNS, key
+        assert cell["same_ranking"], key
+        assert cell["runs"][0]["train_cpu_seconds"] > 0
+    monkeypatch.setattr(runs, "once", lambda *_, **__: pytest.fail("a known cell was run"))
+    results.run("made", [OURS, "omikuji"], measured)
+    assert results.read("made", measured)["cells"] == cells
+
+
+def test_tuning_opens_no_test_rows(folder, monkeypatch):
+    recipe = sets.RECIPES["made"]
+    (X, Y), _ = recipe.parts()
+    parts = [(X, Y), None]  # whoever opens the test rows fails
+    monkeypatch.setitem(sets.RECIPES, "made", dataclasses.replace(recipe, parts=lambda: parts))
+    monkeypatch.setattr(sets, "load", lambda *_: pytest.fail("the test rows were loaded"))
+    found = tuning.tune("made", SYSTEMS["omikuji"])
+    assert len(found["trials"]) == 2
+    assert [path.name for path in sets.CACHE.iterdir()] == [tuning.folder_of("made").name]
+    used = tuning.rows_for("made")
+    assert (used.X_train != X[:100]).nnz == (used.X_test != X[100:]).nnz == 0
+
+
+def test_tuning_uses_at_most_so_many_rows(folder, monkeypatch):
+    monkeypatch.setattr(tuning, "TUNING_ROWS", 30)
+    monkeypatch.setattr(tuning, "HELD_ROWS", 20)
+    found = tuning.rows_for("made")
+    assert (found.X_train.shape[0], found.X_test.shape[0]) == (30, 20)
+
+
+def test_tuning_ends_with_its_time_and_lists_what_it_did_not_reach(folder):
+    found = tuning.tune("made", SYSTEMS[OURS], budget=0.5)
+    assert len(found["trials"]) == 1
+    assert found["trials"][0]["options"] == {}
+    assert "stopped after" in found["trials"][0]["failed"]
+    assert found["not_tried"] == [{"passes": 1}, {"w_min": 0.3}]
+    assert found["chosen"] == {}
+
+
+def test_changed_rows_options_and_sources_make_a_cell_void(measured, monkeypatch, tmp_path):
+    cell = results.load("made", measured)["cells"][f"{OURS}/default"]
+    assert any(source == "abound/rankers/cascade.py" for source in cell["sources"])
+    assert any(source.endswith("rated.pyx") for source in cell["sources"])
+    rows = results.load("made", measured)["rows_digest"]
+    assert not results.is_void(OURS, cell, rows)
+    assert results.is_void(OURS, cell, "other rows")
+    assert results.is_void(OURS, {**cell, "options": {"passes": 1}}, rows)
+    assert results.is_void(OURS, {**cell, "sources": cell["sources"][:-1]}, rows)
+    seen = results.code
+    changed = results.ROOT / "src" / "abound" / "rankers" / "cascade.py"
+    monkeypatch.setattr(results, "code", lambda path: b"changed" if path == changed else seen(path))
+    assert results.is_void(OURS, cell, rows)
+    assert results.read("made", measured) is None
+    assert results.load("made", measured)["cells"]
+
+
+PYTHON = '"""What."""\n\n\ndef f():\n    """Say."""\n    return 1\n'
+CYTHON = "cdef int f():\n    return 1\n"
+
+
+@pytest.mark.parametrize(
+    ("ending", "one", "same", "other"),
+    [
+        (".py", PYTHON, PYTHON.replace("Say", "Tell").replace("return 1", "return 1  # one"), PYTHON.replace("1", "2")),
+        (".pyx", CYTHON, "# why\n" + CYTHON.replace("return 1", "\n    return 1  # one"), CYTHON.replace("1", "2")),
+    ],
+)
+def test_comments_and_docstrings_change_no_key(tmp_path, ending, one, same, other):
+    codes = []
+    for number, text in enumerate((one, same, other)):
+        path = tmp_path / f"{number}{ending}"
+        path.write_text(text)
+        codes.append(results.code(path))
+    assert codes[0] == codes[1] != codes[2]
+
+
+def test_measures_of_hits_are_those_of_the_library(folder):
+    data, rng = sets.load("made"), np.random.default_rng(0)
+    found = measures.Measured(data)
+    judged, hits = [], []
+    for _ in range(2):
+        labels = np.stack([rng.permutation(12)[:10] for _ in range(100)]).astype(np.int32)
+        ranked = measures.Ranked(labels, np.tile(np.arange(10, 0, -1.0), (100, 1)))
+        counts = np.asarray(data.Y_train.sum(axis=0)).ravel().astype(np.int64)
+        judged.append(judge(sp.csr_array(data.Y_test), ranked, label_counts=counts, n_train_rows=200))
+        hits.append(found.judged(measures.hits_of(found.truth, labels)))
+    for measure in measures.MEASURES:
+        mine = measures.with_interval(*hits[0][measure])
+        assert mine == pytest.approx(interval(measure, judged[0]), abs=2e-6)
+        expected = compare(measure, judged[0], judged[1])
+        assert measures.difference(hits[0][measure], hits[1][measure]) == pytest.approx(expected, abs=2e-6)
+
+
+def test_recall_by_frequency_counts_each_true_label_once(measured):
+    data, found = sets.load("made"), results.read("made", measured)
+    assert sum(found["buckets"].values()) == data.Y_test.nnz
+    hits = results.hits_in("made", measured)[f"{OURS}/default"]
+    shares = found["cells"][f"{OURS}/default"]["by_frequency"]
+    total = sum(n * share for n, share in zip(found["buckets"].values(), shares, strict=True) if n)
+    assert total == pytest.approx((hits > 0).sum(), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "why"),
+    [
+        ("while True: pass", {"core_seconds": 0.3}, "stopped after 0 core-seconds"),
+        (
+            "x = bytearray(300_000_000); import time; time.sleep(60)",
+            {"core_seconds": 60, "gigabytes": 0.1},
+            "stopped at 0.1 GB",
+        ),
+        ("raise ValueError('a label too many')", {"core_seconds": 60}, "failed: ValueError: a label too many"),
+        ("pass", {"core_seconds": 60}, None),
+    ],
+)
+def test_limits_end_a_run_and_say_why(tmp_path, code, limits, why):
+    assert runs.limited([sys.executable, "-c", code], tmp_path / "errors.txt", **limits) == why
+
+
+def test_a_system_that_cannot_run_is_listed_with_the_reason(folder, monkeypatch):
+    few = registry.System("few", "sklearn_linearsvc", "sklearn", most_labels=5)
+    monkeypatch.setitem(SYSTEMS, "linearsvc", few)
+    results.run("made", ["linearsvc", "abound-fit"], folder)
+    cells = results.read("made", folder)["cells"]
+    assert cells["linearsvc/default"]["failed"] == "not run: it trains a model for each of 12 labels"
+    assert cells["abound-fit/default"]["failed"] == "not run: the data set has no texts"
+
+
+def test_pages_show_complete_sets_only(measured, monkeypatch):
+    assert "No data set is measured in this way yet" in tables.page(results.read_all(measured))
+    monkeypatch.setattr(tables, "SYSTEMS", {name: SYSTEMS[name] for name in (OURS, "omikuji")})
+    monkeypatch.setattr(tables, "PEERS", ("omikuji",))
+    pages = tables.pages(results.read_all(measured))
+    assert list(pages) == ["comparison.md", "comparison/made.md"]
+    row = next(line for line in pages["comparison.md"].splitlines() if line.startswith("| [made]"))
+    assert "| another |" in row
+    for heading in ("## Default", "## Abound minus the others", "## By label frequency", "## Settings that were tried"):
+        assert heading in pages["comparison/made.md"]
+
+
+def test_losses_are_listed(measured, monkeypatch):
+    monkeypatch.setattr(tables, "PEERS", ("omikuji",))
+    found = results.read_all(measured)
+    _, cell = results.cell_of(found["made"], "omikuji", "default")
+    cell["ours_less_it"]["default"]["P@3"] = [-0.03, -0.05, -0.01]
+    assert "P@3" in tables.standing(found["made"], "default")["below"]
+    assert "| made | default | P@3 | another | -0.0300 (-0.0500, -0.0100) |" in tables.losses(found)
+
+
+def test_committed_pages_show_the_committed_results_and_no_void_cell():
+    expected = tables.pages(results.read_all())
+    shown = {str(path.relative_to(tables.DOCS)) for path in tables.FOLDER.glob("*.md")} | {"comparison.md"}
+    assert shown == expected.keys(), "run python -m benchmarks.comparison pages"
+    for path, text in expected.items():
+        assert (tables.DOCS / path).read_text() == text, f"{path}: run python -m benchmarks.comparison pages"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--systems", "weka"], "unknown system 'weka'; known are"),
+        (["run", "--set", "iris"], "unknown data set 'iris'; known are"),
+        ([], "arguments are required: command"),
+    ],
+)
+def test_the_command_says_what_it_needs(arguments, message, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        command.main(arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_results_are_plain_json(measured):
+    found = json.loads(results.place("made", measured).read_text())
+    assert found["labels"] == 12
+    assert found["cells"][f"{OURS}/default"]["version"]
