@@ -1,7 +1,10 @@
 """Render the results of attacks, damage and fuzzing as tables; `benchmarks.readme` writes docs/reliability.md."""
 
+import re
+
 from benchmarks.page_figures import read
 
+NUMBER = re.compile(r"\d[\d,]*(?<!,)")
 DAMAGES = ("flipped bits", "cuts", "torn blocks")
 
 
@@ -49,4 +52,24 @@ def fuzz() -> list[str]:
     return [*lines, f"| total | {total:,} |", "", f"On the {build} build; targets with a failure: {failed}.", *public]
 
 
-PARTS = {"hostile": hostile, "damage": damage, "fuzz": fuzz}
+def suites() -> list[str]:
+    result = read("slow-suites")
+    lines = ["| suite | tests passed | failed | minutes |", "|---|---|---|---|"]
+    lines += [
+        f"| {found['what']} | {found['passed']:,} | {found['failed']} | {found['minutes']:.0f} |"
+        for found in result["suites"].values()
+    ]
+    said = [f"- {line}." for found in result["suites"].values() for line in summed(found["printed"])]
+    return [*lines, "", *said, *([""] if said else []), f"{result['machine']}, shared with others."]
+
+
+def summed(lines: list[str]) -> list[str]:
+    """Return what a suite printed; lines that differ only in their numbers become one, with the sums."""
+    if len(lines) < 2:
+        return lines
+    numbers = [[int(n.replace(",", "")) for n in NUMBER.findall(line)] for line in lines]
+    sums = iter(f"{sum(column):,}" for column in zip(*numbers, strict=True))
+    return [NUMBER.sub(lambda _: next(sums), lines[0])]
+
+
+PARTS = {"hostile": hostile, "damage": damage, "fuzz": fuzz, "suites": suites}
