@@ -1,17 +1,10 @@
-"""The public data sets in the data folder are read whole."""
-
-import os
-from pathlib import Path
+"""Files of public data sets are read whole; without a data folder, made files of the same formats."""
 
 import pytest
 
 from abound import data
 
-FOLDER = Path(os.environ.get("ABOUND_DATA") or Path(__file__).parents[3] / "shared" / "data")
-pytestmark = [
-    pytest.mark.data,
-    pytest.mark.skipif(not FOLDER.is_dir(), reason="no data folder; set ABOUND_DATA"),
-]
+pytestmark = pytest.mark.data
 
 # File, format, options, rows, labels altogether; the counts are those of the folder's own README files.
 FILES = [
@@ -44,16 +37,19 @@ FILES = [
 
 
 @pytest.mark.parametrize(("file", "name", "options", "n_rows", "n_labels"), FILES)
-def test_a_public_file_is_read_whole(file, name, options, n_rows, n_labels):
-    records = list(data.read(FOLDER / file, name, **options))
+def test_a_public_file_is_read_whole(data_folder, made_counts, file, name, options, n_rows, n_labels):
+    records = list(data.read(data_folder / file, name, **options))
     assert records
+    if made_counts:
+        n_rows, n_labels = made_counts[file], None if n_labels is None else made_counts[file]
     if n_rows is not None:
         assert len(records) == n_rows
     if n_labels is not None:
         assert sum(len(record.labels) for record in records) == n_labels
 
 
-def test_the_names_of_the_finna_labels_are_read():
-    names = data.read_label_names(FOLDER / "yso-finna-en" / "labels.tsv")
-    assert len(names) == 27_754
+def test_the_names_of_the_finna_labels_are_read(data_folder, made_counts):
+    file = "yso-finna-en/labels.tsv"
+    names = data.read_label_names(data_folder / file)
+    assert len(names) == made_counts.get(file, 27_754)
     assert names["3"] == ["light reading"]

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,14 +71,29 @@ def pip_settings() -> tuple[dict[str, str], list[str]]:
     return found, [word for word in words if word.startswith("/") and Path(word).exists()]
 
 
-def bootstrap(base: str, folder: Path) -> Path:
+def bootstrap(base: str, folder: Path, packages: str = PACKAGES) -> Path:
     """Install the Debian system that stands in for a base image."""
     root = folder / "base"
-    command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE[base], str(root), mirror()]
+    command = ["debootstrap", "--variant=minbase", f"--include={packages}", SUITE[base], str(root), mirror()]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     for name in ("python", "python3"):
         (root / "usr/local/bin" / name).symlink_to("/usr/bin/python3")
     return root
+
+
+def in_root(root: Path, shared: Iterable[str], script: str, *, user: str = "0:0") -> list[str]:
+    """Return a command that runs a shell script in a root directory, with some files of this machine."""
+    mounts = [f"mount -t proc proc {root}/proc", f"mount --rbind /dev {root}/dev"]
+    for path in shared:
+        inside = root / path[1:]
+        if Path(path).is_dir():
+            inside.mkdir(parents=True, exist_ok=True)
+        elif not inside.exists():
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            inside.touch()
+        mounts.append(f"mount --bind {path} {inside}")
+    command = f"{' && '.join(mounts)} && exec chroot --userspec={user} {root} /bin/sh -c {shlex.quote(script)}"
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", command]
 
 
 class Builder:
@@ -109,19 +125,8 @@ class Builder:
         return root
 
     def _run(self, stage: Stage, root: Path, rest: str) -> None:
-        mounts = [f"mount -t proc proc {root}/proc", f"mount --rbind /dev {root}/dev"]
-        for path in self._shared:
-            inside = root / path[1:]
-            if Path(path).is_dir():
-                inside.mkdir(parents=True, exist_ok=True)
-            elif not inside.exists():
-                inside.parent.mkdir(parents=True, exist_ok=True)
-                inside.touch()
-            mounts.append(f"mount --bind {path} {inside}")
-        inner = f"cd {stage.workdir} && {rest}"
-        command = f"{' && '.join(mounts)} && exec chroot --userspec={stage.user} {root} /bin/sh -c {shlex.quote(inner)}"
         env = {**stage.env, **self._variables, "DEBIAN_FRONTEND": "noninteractive", "HOME": "/root"}
-        unshared = ["unshare", "--mount", "--propagation", "private", "sh", "-c", command]
+        unshared = in_root(root, self._shared, f"cd {stage.workdir} && {rest}", user=stage.user)
         done = subprocess.run(unshared, env=env, capture_output=True, text=True)
         assert done.returncode == 0, f"RUN {rest}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
 

@@ -86,7 +86,7 @@ limit=10
 """
 
 
-def test_annif_itself_queries_a_model_and_shows_its_labels(tmp_path):
+def test_annif_itself_queries_a_model_and_shows_its_labels(data_folder, tmp_path):
     rows = [(text, [URI + label for label in labels]) for text, labels in islice(sets.finna_rows(), 20_001)]
     found = read_label_names(sets.data_folder() / "yso-finna-en" / "labels.tsv")
     names = {URI + label: name for label, name in found.items()}

@@ -62,7 +62,7 @@ def test_kserve_client_works_unchanged(tmp_path, several):
     assert "404" in found["error"]
 
 
-def test_the_example_of_the_documentation_runs(tmp_path):
+def test_the_example_of_the_documentation_runs(data_folder, tmp_path):
     stage.make_model(tmp_path / "subjects", 20_000)
     with Running(tmp_path / "subjects") as server:
         printed = run_example("KServe", interpreter("kserve", Path(__file__).parent), server.url, "kserve")

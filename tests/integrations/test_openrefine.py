@@ -85,7 +85,7 @@ class OpenRefine:
         self._log.close()
 
 
-def test_openrefine_reconciles_a_column_of_texts_and_extends_it(tmp_path):
+def test_openrefine_reconciles_a_column_of_texts_and_extends_it(data_folder, tmp_path):
     rows = [row for row, _ in zip(sets.finna_rows(), range(5_000), strict=False)]
     texts = [" ".join(text.split()) for text, _ in rows[:TEXTS]]
     names = {label: [f"subject {label}", f"other {label}"] for _, labels in rows for label in labels}
@@ -115,7 +115,7 @@ def test_openrefine_reconciles_a_column_of_texts_and_extends_it(tmp_path):
 
 
 @pytest.mark.skipif(stage.chromium_path() is None, reason="needs Chromium: apt-get install chromium")
-def test_a_person_adds_the_service_on_openrefines_own_pages(tmp_path):
+def test_a_person_adds_the_service_on_openrefines_own_pages(data_folder, tmp_path):
     rows = stage.make_model(tmp_path / "subjects", 20_000)
     with (
         OpenRefine(tmp_path) as refine,

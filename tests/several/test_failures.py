@@ -50,7 +50,12 @@ def test_long_mixed_runs(sizes):
 
 @pytest.mark.parametrize(
     ("defect", "expected"),
-    [("unwritten", {"lost", "moved"}), ("forgetful", {"twice"}), ("stale", {"stale"}), ("unanswered", set())],
+    [
+        pytest.param("unwritten", {"lost", "moved"}, marks=pytest.mark.slow),
+        ("forgetful", {"twice"}),
+        ("stale", {"stale"}),
+        pytest.param("unanswered", set(), marks=pytest.mark.slow),
+    ],
 )
 def test_a_defect_of_two_servers_is_noticed(defect, expected):
     program = ("-m", "tests.several.broken", defect)

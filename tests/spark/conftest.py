@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import real_folder
 from tests.spark.corpus import Corpus, made_corpus, real_corpus
 
 pytest.importorskip("pyspark", reason="the extra `spark` is not installed")
@@ -55,13 +56,10 @@ def spark(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def corpus(request) -> Corpus:
+def corpus() -> Corpus:
     """Rows of a real set of titles where there is one, and else made ones."""
-    try:
-        folder = request.getfixturevalue("data_folder")
-    except pytest.skip.Exception:
-        return made_corpus()
-    return real_corpus(folder)
+    folder = real_folder()
+    return made_corpus() if folder is None else real_corpus(folder)
 
 
 @pytest.fixture(scope="session")
