@@ -2,6 +2,7 @@
 
 python -m benchmarks.cascade names            100,000 and 20,000 titles, with and without the labels' names, and stems
 python -m benchmarks.cascade growth           62,500 to 1,000,000 rows in doublings, with a picture
+python -m benchmarks.cascade picture          the picture again, from the result of growth
 python -m benchmarks.cascade ratings          one and several passes, learned ratings alone and with corrections
 """
 
@@ -132,7 +133,7 @@ def growth(sizes: tuple[int, ...] = GROWTH, draw: bool = True) -> dict[str, Any]
         "exponent_of_edges_a_row": _slope(points, "edges_a_row"),
     }
     if draw:
-        _draw(points)
+        picture(points)
     return result
 
 
@@ -142,7 +143,8 @@ def _slope(points: list[dict[str, Any]], figure: str) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
-def _draw(points: list[dict[str, Any]]) -> None:
+def picture(points: list[dict[str, Any]]) -> None:
+    """Draw time, edges and precision by the number of rows."""
     import matplotlib.pyplot as plt
 
     rows = [point["rows"] for point in points]
@@ -166,8 +168,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.cascade", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("names", "growth", "ratings"))
+    parser.add_argument("command", choices=("names", "growth", "picture", "ratings"))
     command = parser.parse_args().command
+    if command == "picture":
+        picture(json.loads((RESULTS / "cascade-growth.json").read_text())["points"])
+        return
     result = {"machine": machine_line(), **globals()[command]()}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"cascade-{command}.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -18,6 +18,8 @@ from docs_build.names import PAGES, public
 
 ORDINARY = {"__call__", "__getitem__", "__iter__", "__len__"}
 
+CHOICES = re.compile(r"^(\w+ : )(\w+) or \{(.*)\}$", re.MULTILINE)  # griffe would keep only "None or"
+
 
 def pages() -> dict[str, str]:
     """Return the text of every page of the reference by its name."""
@@ -63,6 +65,7 @@ def sections_of(found: Any) -> list[str]:
     text = inspect.getdoc(found) or ""
     if isinstance(found, type) and "__doc__" not in vars(found):
         text = ""
+    text = CHOICES.sub(r"\1\2, \3", text)
     defaults = _defaults(found)
     parts = []
     for section in griffe.Docstring(text).parse(griffe.Parser.numpy, warnings=False):
@@ -80,14 +83,21 @@ def sections_of(found: Any) -> list[str]:
 
 def _table(kind: str, rows: Any, defaults: dict[str, Any]) -> str:
     named = kind in ("parameters", "attributes", "other parameters")
+    if not named and not any(getattr(row, "name", "") for row in rows):  # what is returned or raised has only a type
+        return "\n".join(
+            [f"| {kind} | |", "|---|---|", *(f"| {_kind(row)} | {_cell(_prose(row.description))} |" for row in rows)]
+        )
     lines = [f"| {kind[:-1] if named else kind} | type | |", "|---|---|---|"]
     for row in rows:
         default = defaults.get(row.name, inspect.Parameter.empty) if named else inspect.Parameter.empty
         beside = "" if default is inspect.Parameter.empty else f" Default: `{_cell(_value(default))}`."
         name = ", ".join(f"`{one}`" for one in row.name.split(", ")) if getattr(row, "name", "") else ""
-        kind_of = _cell(str(row.annotation or "")).replace("*", "\\*")
-        lines.append(f"| {name} | {kind_of} | {_cell(_prose(row.description))}{beside} |")
+        lines.append(f"| {name} | {_kind(row)} | {_cell(_prose(row.description))}{beside} |")
     return "\n".join(lines)
+
+
+def _kind(row: Any) -> str:
+    return _cell(str(row.annotation or "")).replace("*", "\\*")
 
 
 def _example(kind: Any, text: str) -> str:

@@ -70,7 +70,7 @@ def _row(parameter: Any) -> str:
         name = ", ".join(f"`{option}`" for option in names) + (f" `{value.strip()}`" if value else "")
     notes = [parameter.help or ""]
     default = parameter.default
-    if not parameter.required and default not in (None, False, (), []) and not callable(default):
+    if not parameter.required and default not in (None, False, "", (), []) and not callable(default):
         notes.append(f"Default: `{default}`.")
     if parameter.required:
         notes.append("Required.")

@@ -9,7 +9,7 @@ import latex2mathml.converter
 
 
 def fence(source: str, language: str, css_class: str, options: Any, md: Any, **kwargs: Any) -> str:  # noqa: ARG001
-    """Return the HTML of one block; every line is a separate formula."""
-    lines = [line for line in source.strip().splitlines() if line.strip()]
+    r"""Return the HTML of one block; every line is a formula, without the \qquad that separates it on GitHub."""
+    lines = [line.strip().removesuffix(r"\qquad") for line in source.strip().splitlines() if line.strip()]
     drawn = "\n".join(latex2mathml.converter.convert(line, display="block") for line in lines)
     return f'<div class="{css_class}">{drawn}</div>'

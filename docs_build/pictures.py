@@ -118,7 +118,8 @@ def prank() -> Any:
         field.plot([0.3, 9.7], [y, y], color=GREY, lw=2, zorder=1)
         ends = (0.3, *cuts, 9.7)
         for i, name in enumerate(names):
-            field.text((ends[i] + ends[i + 1]) / 2, y + 0.28, name, ha="center", fontsize=10, color=GREY)
+            shift = 0.65 if y < 1 and name == "good" else 0.0  # beside the arrow's head
+            field.text((ends[i] + ends[i + 1]) / 2 + shift, y + 0.28, name, ha="center", fontsize=10, color=GREY)
         for i, cut in enumerate(cuts):
             field.plot([cut, cut], [y - 0.2, y + 0.2], color=BLUE, lw=3)
             field.text(cut, y - 0.5, f"$b_{i + 1}$", ha="center", fontsize=11, color=BLUE)

@@ -28,16 +28,23 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def served() -> Iterator[str]:
-    """Build the site and serve it on this machine until the block ends."""
+def served(folder: Path) -> Iterator[str]:
+    """Serve a built site on this machine until the block ends."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextlib.contextmanager
+def built() -> Iterator[Path]:
+    """Build the site in a folder that is removed when the block ends."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder], check=True)
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/"
-        finally:
-            server.shutdown()
+        yield Path(folder)
 
 
 def main() -> None:
@@ -47,7 +54,7 @@ def main() -> None:
     target, pages = Path(sys.argv[1]), sys.argv[2:] or PAGES
     target.mkdir(parents=True, exist_ok=True)
     wrong: list[str] = []
-    with served() as root, sync_playwright() as playwright:
+    with built() as folder, served(folder) as root, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         for form, (scheme, width, height) in FORMS.items():
             context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})

@@ -55,7 +55,7 @@ def round_averages(seeds: list[dict[str, Any]], title: str, path: Path) -> None:
             axes.fill_between(rounds, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.15, linewidth=0)
         axes.set(xscale="log", xlabel="round", title=f"{loss}, mean up to the round", ylim=0)
         _plain(axes)
-    panels[0].legend(frameon=False)
+    panels[0].legend(frameon=False, loc="upper right")
     figure.suptitle(title)
     figure.savefig(path, dpi=150)
     plt.close(figure)
