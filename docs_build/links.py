@@ -3,12 +3,14 @@
 python -m docs_build.links site
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+BASE = re.compile(r'"base": "([^"]*)"')  # where the site begins, as seen from a page
 FETCHED = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src")}
 
 
@@ -19,6 +21,8 @@ class Page(HTMLParser):
         super().__init__()
         self.links: list[tuple[str, str, str]] = []
         self.anchors: set[str] = set()
+        base = BASE.search(text)
+        self.base = base[1] if base else "."
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -42,9 +46,10 @@ def broken(site: Path) -> Iterator[str]:
                 if (tag, name) in FETCHED:
                     yield f"{path.relative_to(site.resolve())} fetches {value}"
                 continue
-            if path.name == "404.html":
-                continue  # its links start at the root of an unknown host
-            found = (path.parent / unquote(target.path)).resolve() if target.path else path
+            place = unquote(target.path)
+            if place.startswith("/") and path.name == "404.html":  # it is shown at any address
+                place = place.removeprefix(page.base).lstrip("/") or "."
+            found = (path.parent / place).resolve() if place else path
             if found.is_dir():
                 found /= "index.html"
             if not found.exists():

@@ -105,6 +105,17 @@ def test_what_is_broken_is_noticed(page: str, said: str, tmp_path: Path) -> None
     assert said in found
 
 
+def test_the_page_for_unknown_addresses_leads_somewhere(tmp_path: Path) -> None:
+    (tmp_path / "guides").mkdir()
+    (tmp_path / "guides" / "index.html").write_text("<h1>Guides</h1>")
+    page = '<script>{"base": "/abound/"}</script><a href="/abound/guides/">x</a><a href="/abound/.">y</a>'
+    (tmp_path / "index.html").write_text("<h1>abound</h1>")
+    (tmp_path / "404.html").write_text(page)
+    assert list(links.broken(tmp_path)) == []
+    (tmp_path / "404.html").write_text(page.replace("guides/", "gone/"))
+    assert list(links.broken(tmp_path)) == ["404.html: /abound/gone/ is not there"]
+
+
 def test_llms_txt_lists_every_page_with_a_description(site: Path) -> None:
     text = (site / "llms.txt").read_text()
     listed = dict(re.findall(r"^- \[.+?\]\(([^)\s]+)\): (.+)$", text, re.MULTILINE))

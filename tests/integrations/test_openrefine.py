@@ -135,11 +135,14 @@ def test_a_person_adds_the_service_on_openrefines_own_pages(data_folder, tmp_pat
         page.mouse.move(900, 600)  # the list of services covers the button until the mouse leaves it
         page.get_by_role("button", name="Start reconciling").click()
         page.locator(".data-table-recon-candidate").first.wait_for()
-        take(page, "openrefine")
+        for waiting in ("Refreshing facets", "Loading"):
+            page.get_by_text(waiting).first.wait_for(state="hidden")
         first = page.locator(".data-table-recon-topic").first
         name = first.text_content()
+        page.mouse.move(900, 100)  # away from the cell below the button, whose preview would stay
         first.hover()
         page.frame_locator("iframe").get_by_role("heading", name=name).wait_for()
+        take(page, "openrefine")
         page.mouse.move(900, 100)
         page.get_by_text("Search for match").first.click()
         page.locator(".fbs-item-name, .fbs-item").filter(has_text=name).first.wait_for()
