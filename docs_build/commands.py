@@ -1,5 +1,7 @@
 """Generate the command-line reference from the output of --help, one section per command."""
 
+import html
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +12,8 @@ from abound.cli import fit
 from abound.cli.app import app
 
 HIDDEN = {"help", "install_completion", "show_completion"}
+CODE = re.compile(r"`([^`]*\|[^`]*)`")
+DEFAULT = re.compile(r"\.? +\[default: ([^\]]+)\]")
 
 
 def tree() -> Any:
@@ -82,4 +86,6 @@ def _prose(text: str | None) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("[default: ", "[default: ").replace("\n", " ")
+    """Return text for a cell of a table; a `|` of code must not be escaped, because its backslash would be shown."""
+    text = CODE.sub(lambda code: f"<code>{html.escape(code[1])}</code>".replace("|", "&#124;"), text)
+    return DEFAULT.sub(r". Default: `\1`.", text.replace("|", "\\|").replace("\n", " "))

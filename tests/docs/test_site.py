@@ -84,6 +84,11 @@ def _on_a_phone(site: Path, browser: "Browser") -> dict[str, list[str]]:
     return found
 
 
+def test_no_code_shows_the_escape_of_a_table(site: Path) -> None:
+    for path in site.rglob("index.html"):
+        assert re.findall(r"<code>[^<]*\\\|[^<]*</code>", path.read_text()) == [], path
+
+
 def test_every_page_has_a_description_that_its_quotes_do_not_end(site: Path) -> None:
     for path in site.rglob("index.html"):
         (head,) = re.findall(r'<meta name="description" content="([^"<>]+)">', path.read_text())
