@@ -155,8 +155,8 @@ def picture(points: list[dict[str, Any]]) -> None:
         strict=True,
     ):
         values = [point[name][0] if name == "P@1" else point[name] for point in points]
-        axis.plot(rows, values, "o-", color="#0072b2")
-        axis.set(xscale="log", xlabel="rows learned", title=title, ylim=(0, None))
+        axis.plot(rows, values, "o-", color="#0072b2", clip_on=False)
+        axis.set(xscale="log", xlabel="rows learned", title=title, ylim=(0, 1.08 * max(values)))
         axis.set_xticks(rows, [f"{n / 1000:g}k" for n in rows], minor=False)
         axis.minorticks_off()
         axis.grid(alpha=0.3)

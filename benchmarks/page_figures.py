@@ -19,7 +19,7 @@ def read(name: str) -> dict[str, Any]:
 def annif() -> list[str]:
     result = read("annif")
     lines = [
-        "| system | train s | texts/s | P@1 | P@3 | P@5 | nDCG@5 |",
+        "| system | train&nbsp;s | texts/s | P@1 | P@3 | P@5 | nDCG@5 |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, row in result["systems"].items():
@@ -102,7 +102,7 @@ def memory() -> list[str]:
 
 def ratings() -> list[str]:
     result = read("cascade-ratings")
-    lines = ["| on finna-100k | train s | P@1 | P@3 | P@5 | edges |", "|---|---|---|---|---|---|"]
+    lines = ["| on finna-100k | train&nbsp;s | P@1 | P@3 | P@5 | edges |", "|---|---|---|---|---|---|"]
     for name, row in result["runs"].items():
         measures = " | ".join(f"{row[m]:.3f}" for m in ("P@1", "P@3", "P@5"))
         lines.append(f"| {name} | {row['seconds']:.2f} | {measures} | {row['edges']:,} |")
@@ -111,7 +111,7 @@ def ratings() -> list[str]:
 
 def ordinal() -> list[str]:
     result = read("ordinal-peers")
-    lines = ["| mean absolute error, train s | " + " | ".join(result["tasks"]) + " |", "|---|---|---|---|"]
+    lines = ["| mean absolute error, train&nbsp;s | " + " | ".join(result["tasks"]) + " |", "|---|---|---|---|"]
     for name in next(iter(result["tasks"].values()))["systems"]:
         cells = []
         for task in result["tasks"].values():

@@ -56,7 +56,7 @@ def finna_100k() -> list[str]:
 def names() -> list[str]:
     result = read("cascade-names")
     lines = [
-        "| titles, form | P@1 | P@3 | P@5 | train s | texts ranked/s | R@10 of labels without example |",
+        "| titles, form | P@1 | P@3 | P@5 | train&nbsp;s | texts ranked/s | R@10 of labels without example |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, run in result["runs"].items():
@@ -73,8 +73,9 @@ def growth() -> list[str]:
     first, last = result["points"][0], result["points"][-1]
     return [
         f"- From {first['rows']:,} to {last['rows']:,} Finnish titles, P@1 rises from {first['P@1'][0]:.3f} to "
-        f"{last['P@1'][0]:.3f}. With n rows, the time per row scales as n^{result['exponent_of_time_a_row']:.2f}, and "
-        f"the number of edges per row as n^{result['exponent_of_edges_a_row']:.2f}.",
+        f"{last['P@1'][0]:.3f}. With n rows, the time per row scales as "
+        f"n<sup>{result['exponent_of_time_a_row']:.2f}</sup>, and "
+        f"the number of edges per row as n<sup>{result['exponent_of_edges_a_row']:.2f}</sup>.",
         f"- Training on all {whole['rows']:,} titles from the compressed file takes {whole['seconds']:.0f} s and at "
         f"most {whole['peak_megabytes']:,.0f} MB (`python -m benchmarks.text whole fi`).",
         "",

@@ -119,8 +119,8 @@ def arithmetic() -> list[str]:
     estimates = [
         (
             "edges",
-            f"{edges_a_row:.1f} per row at {one['rows']:,} rows; the total grows as n^{1 + exponent:.2f} with n rows; "
-            f"at most {MOST_EDGES} per feature",
+            f"{edges_a_row:.1f} per row at {one['rows']:,} rows; "
+            f"the total grows as n<sup>{1 + exponent:.2f}</sup> with n rows; at most {MOST_EDGES} per feature",
             f"{edges / 1e9:.1f} billion",
         ),
         (

@@ -54,7 +54,7 @@ def describe(name: str, found: Any) -> str:
             if found is not Ranker and issubclass(found, Ranker) and getattr(Ranker, member, None) is not None:
                 inherited.append(f"`{member}`")
             else:
-                parts += [f"### {member}", _signature(member, function), *sections_of(function)]
+                parts += [f"### {_plain(member)}", _signature(member, function), *sections_of(function)]
         if inherited:
             parts.append(f"As in [`Ranker`](rankers.md#aboundrankersranker): {', '.join(inherited)}.")
     return "\n\n".join(parts)
@@ -84,16 +84,34 @@ def sections_of(found: Any) -> list[str]:
 def _table(kind: str, rows: Any, defaults: dict[str, Any]) -> str:
     named = kind in ("parameters", "attributes", "other parameters")
     if not named and not any(getattr(row, "name", "") for row in rows):  # what is returned or raised has only a type
-        return "\n".join(
-            [f"| {kind} | |", "|---|---|", *(f"| {_kind(row)} | {_cell(_prose(row.description))} |" for row in rows)]
-        )
-    lines = [f"| {kind[:-1] if named else kind} | type | |", "|---|---|---|"]
-    for row in rows:
+        lines = [f"| {kind} | meaning |", "|---|---|"]
+        return "\n".join([*lines, *(f"| {_kind(row)} | {_cell(_prose(row.description))} |" for row in rows)])
+    lines = [f"| {kind[:-1] if named else kind} | type | meaning |", "|---|---|---|"]
+    for row in _together(rows):
         default = defaults.get(row.name, inspect.Parameter.empty) if named else inspect.Parameter.empty
-        beside = "" if default is inspect.Parameter.empty else f" Default: `{_cell(_value(default))}`."
+        is_said = default is None and "default" in row.description
+        beside = "" if default is inspect.Parameter.empty or is_said else f" Default: `{_cell(_value(default))}`."
         name = ", ".join(f"`{one}`" for one in row.name.split(", ")) if getattr(row, "name", "") else ""
         lines.append(f"| {name} | {_kind(row)} | {_cell(_prose(row.description))}{beside} |")
     return "\n".join(lines)
+
+
+def _plain(name: str) -> str:
+    """Return a name as Markdown that does not read `__len__` as bold."""
+    return name.replace("__", r"\_\_")
+
+
+def _together(rows: Any) -> list[Any]:
+    """Return rows with those that one entry describes as one row: `text, labels : str`."""
+    found: list[Any] = []
+    for row in rows:
+        last = found[-1] if found else None
+        same = last and (last.annotation, last.description) == (row.annotation, row.description)
+        if same and row.description and getattr(row, "name", ""):
+            last.name = f"{last.name}, {row.name}"
+        else:
+            found.append(row)
+    return found
 
 
 def _kind(row: Any) -> str:
@@ -171,8 +189,9 @@ class _Shown:
 def _value(default: Any) -> str:
     if isinstance(default, enum.Enum):
         return str(default)
-    text = repr(default)
-    return "..." if " at 0x" in text else text  # an address is useless, and differs in every build
+    text = re.sub(r"<class '([\w.]+)'>", r"\1", repr(default))
+    is_useful = " at 0x" not in text and text != "<factory>"  # an address differs in every build
+    return text if is_useful else "..."
 
 
 def _constant(found: Any) -> str:

@@ -36,7 +36,7 @@ prints them as notes.
 """
 
 
-OPTIONAL = ("hint", "found", "field")  # parts that a message has only sometimes
+OPTIONAL = ("hint", "found", "field", "options")  # parts that a message has only sometimes
 
 
 class Message(NamedTuple):

@@ -41,7 +41,7 @@ def _text_on(color: str) -> str:
 
 def feature_focus() -> Any:
     """Draw words that vote for the few labels that they occurred with."""
-    figure, field = empty(8, 3.4, (0, 1, 0, 1))
+    figure, field = empty(8, 3.2, (0, 1, 0.06, 1))
     words, labels = {"forest": 0.82, "fires": 0.5, "the": 0.18}, {"forest fires": 0.82, "forests": 0.5, "history": 0.18}
     edges = [
         ("forest", "forests", 0.55), ("forest", "forest fires", 0.30), ("fires", "forest fires", 0.70),
@@ -49,10 +49,10 @@ def feature_focus() -> Any:
     ]  # fmt: skip
     for word, label, weight in edges:
         faint = weight < 0.1
-        field.plot([0.22, 0.62], [words[word], labels[label]], color=GREY if faint else BLUE, lw=1 + 9 * weight,
+        field.plot([0.15, 0.70], [words[word], labels[label]], color=GREY if faint else BLUE, lw=1 + 9 * weight,
                    ls=":" if faint else "-", alpha=0.75, solid_capstyle="round", zorder=1)  # fmt: skip
-        at = 0.3 if not faint else 0.72
-        field.text(0.22 + 0.4 * at, words[word] + (labels[label] - words[word]) * at, f"{weight:.2f}", fontsize=9,
+        at = 0.35 if not faint else 0.66
+        field.text(0.15 + 0.55 * at, words[word] + (labels[label] - words[word]) * at, f"{weight:.2f}", fontsize=9,
                    ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
     for word, y in words.items():
         box(field, 0.15, y, word, ORANGE)

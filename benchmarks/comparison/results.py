@@ -145,7 +145,7 @@ def _small(hits: np.ndarray) -> np.ndarray:
 # -- running -------------------------------------------------------------------------------------------
 
 
-def run(set_name: str, names: list[str], folder: Path | None = None) -> None:
+def run(set_name: str, names: list[str], folder: Path | None = None, *, tune_only: bool = False) -> None:
     """Tune and run what is missing for some systems on a data set; each step is stored as soon as it is known.
 
     The timed runs alternate between the systems, so that a busy period of the machine affects all alike.
@@ -173,6 +173,8 @@ def run(set_name: str, names: list[str], folder: Path | None = None) -> None:
             runnable.append(name)
             _tune_if_missing(set_name, name, result)
         write(set_name, result, hits, folder)
+    if tune_only:
+        return
     for turn in range(RUNS):
         for name in runnable:
             for form in SYSTEMS[name].forms:

@@ -81,7 +81,7 @@ def panels(names: list[str], titles: list[str], draw_one: Callable[[Any, str], N
     figure.supxlabel(words["xlabel"], fontsize=10)
     order = [TITLES.get(key, key) for key in STYLES if TITLES.get(key, key) in handles]
     figure.legend(
-        [handles[label] for label in order], order, loc="outside upper center", ncols=len(order), frameon=False
+        [handles[label] for label in order], order, loc="outside upper center", ncols=min(5, len(order)), frameon=False
     )
     figure.savefig(path, dpi=130)
     plt.close(figure)

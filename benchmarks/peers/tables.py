@@ -128,7 +128,7 @@ def summary(result: dict[str, Any]) -> list[str]:
     lines = [
         "| data set, labels | `abound fit` on the texts, no options: P@1 / P@3 / P@5 | abound on the peers' matrix "
         "| best linear peer | its P@1 / P@3 / P@5 | above, level, below "
-        "| train core s, abound : peer | rows ranked per core-second, abound : peer |",
+        "| train core&nbsp;s, abound : peer | rows ranked per core-second, abound : peer |",
         "|---|---|---|---|---|---|---|---|",
     ]
     leaders = {best(finished(result, name, ["linear"]), "P@1") for name in complete(result)}
@@ -176,7 +176,7 @@ def brief(result: dict[str, Any], name: str) -> list[str]:
     """Return the lines of a data set: precisions and costs of every system."""
     cells = result["sets"][name]["cells"]
     lines = [
-        "| system | P@1 | P@3 | P@5 | train s | train core s | rows ranked/s: batch | one by one | MB |",
+        "| system | P@1 | P@3 | P@5 | train&nbsp;s | train core&nbsp;s | rows ranked/s: batch | one by one | MB |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for peer in result["systems"]:
@@ -193,7 +193,7 @@ def brief(result: dict[str, Any], name: str) -> list[str]:
 def side_by_side(result: dict[str, Any], names: Iterable[str]) -> list[str]:
     """Return the lines of a table of several data sets: precisions and core-seconds of training."""
     shown = [name for name in names if name in result["sets"]]
-    lines = ["| P@1 / P@3 / P@5, train core s | " + " | ".join(shown) + " |", "|---|" + "---|" * len(shown)]
+    lines = ["| P@1 / P@3 / P@5, train core&nbsp;s | " + " | ".join(shown) + " |", "|---|" + "---|" * len(shown)]
     for peer in result["systems"]:
         cells = [result["sets"][name]["cells"].get(peer, {}) for name in shown]
         if any("accuracy" in cell for cell in cells):
@@ -320,7 +320,7 @@ def differences_table(cells: dict[str, dict[str, Any]]) -> list[str]:
 
 def cost_table(cells: dict[str, dict[str, Any]]) -> list[str]:
     lines = [
-        "| system | train s | train core s | rows ranked/s: batch | one by one | core ms per ranked row | MB "
+        "| system | train&nbsp;s | train core&nbsp;s | rows ranked/s: batch | one by one | core ms per ranked row | MB "
         "| MB on disk | runs, same ranking |",
         "|---|---|---|---|---|---|---|---|---|",
     ]

@@ -70,9 +70,11 @@ class Pushed(NamedTuple):
     commit : str
         The commit, which `pull` takes as a revision.
     url : str
+        The address of the commit.
     files : int
         Number of files, with the card.
     bytes : int
+        Their size.
     """
 
     repo: str
@@ -154,9 +156,12 @@ def push(
     message : str
         The message of the commit.
 
-    Notes
-    -----
-    `with prepare("subjects", "library/subjects") as prepared: push(prepared, "library/subjects")`
+    Examples
+    --------
+    A model directory is prepared first, which checks it and writes its card::
+
+        with prepare("subjects", "library/subjects") as prepared:
+            push(prepared, "library/subjects")
     """
     hub = _hub()
     with _sentences(repo):

@@ -45,6 +45,7 @@ def save_model(
     tagger : Tagger or path
         A tagger, its model directory, or the home of a served model, whose newest state is saved.
     path : path
+        The new directory.
     mlflow_model : mlflow.models.Model, optional
         The model to which the flavour is added.
     signature : mlflow.models.ModelSignature, optional

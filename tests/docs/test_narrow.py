@@ -12,9 +12,16 @@ from docs_build import narrow
         ('<td style="text-align: right;">0.9 (0.8 to 1.0)</td>',
          '<td style="text-align: right;" class="figures">0.9 (0.8 to 1.0)</td>'),
         ("<td>20 to some</td>", "<td>20 to some</td>"),
-        ("<td>" + "1, " * 11 + "</td>", "<td>" + "1, " * 11 + "</td>"),
+        ("<td>" + "1, " * 11 + "</td>", '<td class="text">' + "1, " * 11 + "</td>"),
         (f"<td>{'word ' * 22}</td>", f'<td class="text">{"word " * 22}</td>'),
-        (f"<td><em>{'word ' * 21}</em></td>", f"<td><em>{'word ' * 21}</em></td>"),
+        ("<td><em>four words in it</em></td>", "<td><em>four words in it</em></td>"),
+        ("<td><em>four words and more of it</em></td>", '<td class="text"><em>four words and more of it</em></td>'),
+        ("<td>.246 / .149</td>", '<td class="figures">.246 / .149</td>'),
+        ("<td>0.9 [0.8, 1.0]</td>", '<td class="figures">0.9 [0.8, 1.0]</td>'),
+        ("<th>few-passes</th>", '<th class="whole">few-passes</th>'),
+        ("<td>few-passes</td>", '<td class="whole">few-passes</td>'),
+        ("<td>20-news-groups-and-more</td>", "<td>20-news-groups-and-more</td>"),
+        ("<td>with --qrels</td>", '<td>with <span class="whole">--qrels</span></td>'),
         ("<td><code>a_b</code>, <em><code>c</code></em></td>",
          '<td class="code"><code>a_b</code>, <em><code>c</code></em></td>'),
         ("<td>with <code>a_b</code></td>", "<td>with <code>a_b</code></td>"),
@@ -63,12 +70,15 @@ def test_long_names_may_be_broken_between_their_words(page: str, marked: str) ->
     assert narrow.marked(page) == marked
 
 
-def test_pictures_lead_to_themselves_except_those_of_one_colour_scheme() -> None:
+def test_pictures_lead_to_themselves_except_those_without_a_file() -> None:
     assert narrow.marked('<img alt="x" src="../images/a.png" />') == (
         '<a href="../images/a.png"><img alt="x" src="../images/a.png" /></a>'
     )
-    for other in ('<img src="../images/a.png#only-dark">', '<img src="data:image/png;base64,images/a">'):
-        assert narrow.marked(other) == other
+    assert narrow.marked('<img src="../images/a.png#only-dark">') == (
+        '<a href="../images/a.png"><img src="../images/a.png#only-dark"></a>'
+    )
+    other = '<img src="data:image/png;base64,images/a">'
+    assert narrow.marked(other) == other
 
 
 @pytest.mark.parametrize(
@@ -78,3 +88,16 @@ def test_pictures_lead_to_themselves_except_those_of_one_colour_scheme() -> None
 )  # fmt: skip
 def test_wide_pictures_are_marked(picture: str, wide: bool) -> None:
     assert ('class="wide"' in narrow.marked(f'<img alt="x" src="../images/{picture}" />')) == wide
+
+
+def test_a_picture_alone_has_its_text_below_it() -> None:
+    for tag in ("p", "td"):
+        found = narrow.marked(f'<{tag}><img alt="Some words" src="../images/a.png" /></{tag}>')
+        assert found.endswith(f'</a><span class="caption">Some words</span></{tag}>')
+    for other in (
+        '<p><img alt="x" src="images/a.png"> <img alt="y" src="images/b.png"></p>',
+        '<p>A word <img alt="x" src="images/a.png"></p>',
+        '<p><img alt="x" src="images/a.png"></p>\n<p><em>What it shows.</em></p>',
+        '<p><img alt="" src="images/a.png"></p>',
+    ):
+        assert "caption" not in narrow.marked(other)

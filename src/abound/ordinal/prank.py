@@ -58,8 +58,12 @@ class PRank(OrdinalEstimator):
         The number of passes of `fit` over the rows.
     kernel : {"linear", "poly", "rbf"}
         "poly" is (gamma x.x' + coef0)^degree, "rbf" is exp(-gamma |x - x'|^2).
-    degree, gamma, coef0 : int, float, float
-        The kernel's parameters.
+    degree : int
+        The degree of the kernel "poly".
+    gamma : float
+        The factor of the kernels "poly" and "rbf".
+    coef0 : float
+        The constant of the kernel "poly".
     budget : int or None
         The maximum number of support vectors; the oldest are removed first.
     ranks : sequence, optional

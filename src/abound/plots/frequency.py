@@ -70,6 +70,7 @@ def label_frequency(
     label_counts : ndarray
         Number of training rows of each label; `Tagger.label_counts`.
     k : int
+        Number of labels of each row.
     """
     return draw_label_frequency(label_frequency_figures(truth, ranking, label_counts, k), ax)
 

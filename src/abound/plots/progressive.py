@@ -86,11 +86,13 @@ def learning_curve(
 
     Parameters
     ----------
-    truth, ranking, ax
+    truth, ranking
         See `precision_at_k`. Rows are in the order of learning, and each was ranked before it was learned; see
         `rank_then_learn`.
     measures : sequence of str
         Metrics that are means over rows.
+    ax
+        See `precision_at_k`.
     """
     return draw_learning_curve(learning_curve_figures(truth, ranking, measures), ax)
 

@@ -74,5 +74,5 @@ def draw_reliability(rows: list[dict[str, Any]], ax: "Axes | None" = None) -> "A
     words = f"calibration error {calibration_error(bins):.4f}\n{len(rows)} groups of {total:,} labels in all"
     annotate_near(ax, words, (0.03, 0.97), (0, 0), color=theme.text, va="top")
     ideal: dict[str, Any] = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True}
-    ax.text(0.56, 0.57, "as many are right as expected", color=theme.muted, fontsize="small", **ideal)
+    ax.text(0.56, 0.61, "as many are right as expected", color=theme.muted, fontsize="small", **ideal)
     return ax

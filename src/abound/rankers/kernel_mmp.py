@@ -45,8 +45,12 @@ class KernelMMPRanker(Ranker):
         does not change what is learned.
     kernel : {"linear", "poly", "rbf"}
         "poly" is (gamma x.x' + coef0)^degree, "rbf" is exp(-gamma |x - x'|^2).
-    degree, gamma, coef0 : int, float, float
-        The kernel's parameters.
+    degree : int
+        The degree of the kernel "poly".
+    gamma : float
+        The factor of the kernels "poly" and "rbf".
+    coef0 : float
+        The constant of the kernel "poly".
     random_state : int or None
         The seed of the order of later passes, and of `update="random"`.
     class_weight : None or "balanced"

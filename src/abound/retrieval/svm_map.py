@@ -68,7 +68,9 @@ class SVMMap(Stored, BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
+        The weights of the features.
     intercept_ : float
+        What all documents get in addition; it changes no ranking.
     certificate_ : Certificate
         primal, dual, gap, rounds, seconds, and the number of constraints of Algorithm 1.
     n_queries_ : int

@@ -28,10 +28,10 @@ LONG_LIGATURES = re.compile("[\ufdfa\ufdfb]")  # phrases of 18 and 8 letters, wh
 def prepare(text: str, tokenizer: str = "unicode") -> str:
     """Return a text in the form in which words are compared.
 
-    Compatible characters become one (NFKC: "ﬁ" and "fi", "Ａ" and "A"), case is folded ("STRASSE" and "Straße"), and
-    characters that do not count are removed. Diacritics are kept, because words differ by them in many languages; the
-    stemmers remove those that do not matter in their language. With tokenizer "alphanumeric", as in older models, a
-    text is lower-cased and in composed Unicode (NFC).
+    Compatible characters become one (NFKC: the ligature U+FB01 and "fi", the full-width letter U+FF21 and "A"), case is
+    folded ("STRASSE" and "Straße"), and characters that do not count are removed. Diacritics are kept, because words
+    differ by them in many languages; the stemmers remove those that do not matter in their language. With tokenizer
+    "alphanumeric", as in older models, a text is lower-cased and in composed Unicode (NFC).
 
     Examples
     --------
