@@ -88,12 +88,20 @@ def _table(kind: str, rows: Any, defaults: dict[str, Any]) -> str:
         return "\n".join([*lines, *(f"| {_kind(row)} | {_cell(_prose(row.description))} |" for row in rows)])
     lines = [f"| {kind[:-1] if named else kind} | type | meaning |", "|---|---|---|"]
     for row in _together(rows):
-        default = defaults.get(row.name, inspect.Parameter.empty) if named else inspect.Parameter.empty
-        is_said = default is None and "default" in row.description
-        beside = "" if default is inspect.Parameter.empty or is_said else f" Default: `{_cell(_value(default))}`."
-        name = ", ".join(f"`{one}`" for one in row.name.split(", ")) if getattr(row, "name", "") else ""
+        names = row.name.split(", ") if getattr(row, "name", "") else []
+        name = ", ".join(f"`{one}`" for one in names)
+        beside = _beside([defaults[one] for one in names if named and one in defaults], row.description)
         lines.append(f"| {name} | {_kind(row)} | {_cell(_prose(row.description))}{beside} |")
     return "\n".join(lines)
+
+
+def _beside(defaults: list[Any], description: str) -> str:
+    """Return the defaults of the parameters of a row as a sentence."""
+    shown = [default for default in defaults if default is not inspect.Parameter.empty]
+    if not shown or ("default" in description and not any(default is not None for default in shown)):
+        return ""
+    values = ", ".join(f"`{_cell(_value(default))}`" for default in shown)
+    return f" Default{'s' if len(shown) > 1 else ''}: {values}."
 
 
 def _plain(name: str) -> str:

@@ -23,7 +23,7 @@ TAG = re.compile(r"<[^>]*>")
 CODE = re.compile(r"<code>.*?</code>", re.DOTALL)
 PICTURE = re.compile(r'<img (?=[^>]*src="((?!data:)[^"]*images/([\w.-]+))(?:#[\w-]+)?")([^>]*>)')
 HYPHENED = re.compile(r"\w+(?:-\w+)+")
-IN_TEXT = re.compile(r"(<code>.*?</code>|<[^>]*>)|(?<![\w-])--[A-Za-z][\w-]*", re.DOTALL)
+IN_TEXT = re.compile(r"(<code>.*?</code>|<(?:[^>\"']|\"[^\"]*\"|'[^']*')*>)|(?<![\w-])--[A-Za-z][\w-]*", re.DOTALL)
 # A picture alone in its paragraph or cell, without a line of emphasis below it.
 CAPTIONED = re.compile(
     r'(<(?:p|td)(?: [^>]*)?>)(<a href="[^"]*"><img [^>]*?alt="([^"]+)"[^>]*></a>)(?=</(?:p|td)>)(?!</p>\s*<p><em>)'
@@ -81,7 +81,7 @@ def _kind(content: str) -> str:
         return "code"
     if length <= LONG and HYPHENED.fullmatch(content):
         return "whole"
-    return "text" if length >= LEAST_TEXT and " " in content.strip() else ""
+    return "text" if length >= LEAST_TEXT and " " in TAG.sub("", content).strip() else ""
 
 
 def _picture(match: re.Match[str]) -> str:

@@ -158,7 +158,7 @@ def push(
 
     Examples
     --------
-    A model directory is prepared first, which checks it and writes its card::
+    A model directory is prepared first, which checks it and writes its card:
 
         with prepare("subjects", "library/subjects") as prepared:
             push(prepared, "library/subjects")

@@ -78,7 +78,9 @@ def test_keys_are_made_listed_and_removed(run, served):
     assert "must be one of read" in run("keys", "add", home, "other", "--scope", "all").err
     useless = run("keys", "add", home, "other", "--learns", "5")
     assert (useless.code, useless.out) == (1, "")
-    assert useless.err == "abound: a key with scope read teaches nothing; give --scope learn, or omit --learns\n"
+    assert useless.err == (
+        "abound: a key with scope read teaches nothing; give --scope learn, or no --learns (--learns none removes it)\n"
+    )
     assert run("keys", "list", home).json["scope"] == "learn"
     assert "mine" in run("keys", "list", home, "--table").out
     assert "no key" in run("keys", "remove", home, "nobody").err
@@ -104,6 +106,13 @@ def test_a_key_that_teaches_nothing_has_no_limit_of_learned_records(run, tmp_pat
     changed = run("keys", "set", home, "mine", *change)
     assert changed.code == int(is_refused)
     assert ("a key with scope read teaches nothing" in changed.err) == is_refused
+
+
+def test_a_key_that_may_learn_so_often_does_not_become_one_that_only_reads(run, tmp_path):
+    home = Home.create(tmp_path / "home", Tagger().fit(["a"], [["b"]])).path
+    assert run("keys", "add", home, "mine", "--scope", "learn", "--learns", "5").code == 0
+    assert "--learns none" in run("keys", "set", home, "mine", "--scope", "read").err
+    assert run("keys", "set", home, "mine", "--scope", "read", "--learns", "none").code == 0
 
 
 def test_the_first_key_of_a_model_creates_its_home(run, tmp_path):

@@ -108,3 +108,10 @@ def test_votes_are_chosen_where_they_rank_better():
 def test_of_equal_choices_the_default_is_taken():
     assert best([0.5] * len(CHOICES)) == DEFAULT
     assert best([0.5, 0.5, 0.4, 0.6]) == Choice(is_linear=False, passes=2)
+
+
+@pytest.mark.parametrize("labels", [[], [["a"]]], ids=["none", "one"])
+def test_rows_that_hardly_have_labels_are_learned(labels):
+    Y = [*labels, *[[] for _ in range(1200 - len(labels))]]
+    ranker = Cascade().fit(np.ones((1200, 1)), Y)
+    assert ranker.rank([[1]], 3)[0] == [] if not labels else ranker.rank([[1]], 3)[0][0][0] == "a"

@@ -82,13 +82,15 @@ def set_(
     file = _file(home)
     for key in file.read():
         if key.name == name:
-            _check_learns(scope or key.scope, changes)
+            _check_learns(scope or key.scope, {"learns": key.limits.learns, **changes})
     file.set(name, **changes)
 
 
 def _check_learns(scope: str, given: dict[str, Any]) -> None:
     if scope == "read" and given.get("learns") is not None:
-        raise ValueError("a key with scope read teaches nothing; give --scope learn, or omit --learns")
+        raise ValueError(
+            "a key with scope read teaches nothing; give --scope learn, or no --learns (--learns none removes it)"
+        )
 
 
 def list_(home: HomeArgument, as_json: JsonOption = None) -> None:

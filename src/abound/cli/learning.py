@@ -123,7 +123,10 @@ def learn_files(
     shares = [0.0]
     with Progress("training", lambda: shares[0]) as progress:
         training.learn(
-            watch, lambda number, n: progress.begin(f"trying how to learn few labels, trial {number} of {n}")
+            watch,
+            lambda number, n: progress.begin(
+                f"trying how to learn few labels, trial {number} of {n}" if number else "learning all rows"
+            ),
         )
         learn_rows(tagger, corrections, is_correction=True)
         stats.seconds += progress.seconds

@@ -233,7 +233,7 @@ class CascadeRanker(Ranker):
     def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
         """Learn all rows from scratch, after the names of the labels; see `passes` for what is tried before."""
         free = self.passes is None and self.few_labels is None and self.candidates is None and self.n_shards == 1
-        if free and source.n_rows >= LEAST_ROWS and self._has_few(source.n_rows):
+        if free and source.n_rows >= LEAST_ROWS and self._has_few(source.n_rows) and self.label_counts.any():
             self._choice = self._best_choice(source, names)
         super().learn_all(source, names)
 
@@ -243,6 +243,7 @@ class CascadeRanker(Ranker):
         for number, choice in enumerate(CHOICES, 1):
             source.watch_trial(number, len(CHOICES))
             scores.append(trials.score(self._trial(choice), names))
+        source.watch_trial(0, len(CHOICES))
         return best(scores)
 
     def _trial(self, choice: Choice) -> Self:

@@ -358,9 +358,9 @@ def is_home(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / JOURNAL).is_file()
 
 
-def no_model(path: Path) -> UnknownFormat:
+def no_model(path: str | os.PathLike[str]) -> UnknownFormat:
     """Return the error for a path without a manifest."""
-    if not path.exists():
+    if not Path(path).exists():
         return UnknownFormat(f"there is no model {path}: no such file or directory")
     return UnknownFormat(f"{path} is not a model: it has no {MANIFEST}")
 

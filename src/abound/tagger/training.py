@@ -199,7 +199,7 @@ class Training(RowSource):
         """Train on all texts added.
 
         `watch` is called with the number of learned rows and their share, and `watch_trial` with the number of a trial
-        and the number of trials, if few labels are tried in several ways before.
+        and the number of trials, if few labels are tried in several ways before. After the last trial, its number is 0.
         """
         self.finish_counting()
         self._tagger.examples = self._examples.chosen() if self._keeps_examples else ()
@@ -253,7 +253,7 @@ class Training(RowSource):
         self._opinion.watch(labels, scores)
 
     def watch_trial(self, number: int, n_trials: int) -> None:
-        """Report a trial that begins; see `RowSource`."""
+        """Report a trial that begins, or the end of the trials; see `RowSource`."""
         self._watch_trial(number, n_trials)
 
     def whole(self) -> Batch:

@@ -78,7 +78,7 @@ class RowSource(ABC):
         """Take the rankings of the next held-out rows, which were not learned yet. By default, nothing is done."""
 
     def watch_trial(self, number: int, n_trials: int) -> None:  # noqa: B027  optional
-        """Take the number, from 1, of a trial that begins before the first pass. By default, nothing is done."""
+        """Take the number of a trial that begins before the first pass, from 1, or 0 after the last one."""
 
     def whole(self) -> Batch:
         """Return all rows in one batch, for a ranker that cannot learn them piece by piece."""

@@ -88,7 +88,7 @@ def _sharing_of(settings: Settings) -> Sharing:
 def check_model(model: str, state: str | None = None) -> str:
     """Return the path of a model's home, which may not exist yet; UnknownFormat if there is no model."""
     if not is_home(model) and not (Path(model) / MANIFEST).is_file():
-        raise no_model(Path(model))
+        raise no_model(model)
     return str(home_of(model)) if state is None or is_home(model) else state
 
 
