@@ -57,6 +57,7 @@ class System:
 BONSAI = {"cluster_balanced": False, "cluster_k": 100, "max_depth": 3}
 COLLAPSED = {"cluster_balanced": False, "collapse_every_n_layers": 5}
 LARGE = {"lr": 1.0, "epoch": 25, "dim": 50}
+BIGRAMS = {"wordNgrams": 2, "bucket": 200_000}  # as in its tutorial
 
 SYSTEMS = {
     OURS: System(
@@ -91,6 +92,9 @@ SYSTEMS = {
             {**BONSAI, "linear_weight_threshold": 0.01},
             {**BONSAI, "linear_eps": 0.01, "linear_max_iter": 100},
             {**BONSAI, "n_trees": 5},
+            {**COLLAPSED, "linear_c": 3.0},
+            {**BONSAI, "linear_c": 10.0},
+            {**BONSAI, "linear_c": 3.0, "linear_weight_threshold": 0.01},
         ),
     ),
     "pecos": System(
@@ -104,6 +108,8 @@ SYSTEMS = {
             {"negatives": "tfn+man"},
             {"beam_size": 50},
             {"seeds": [0, 1, 2]},
+            {"seeds": [0, 1, 2], "Cp": 3.0, "Cn": 3.0},
+            {"seeds": [0, 1, 2], "negatives": "tfn+man", "Cp": 3.0, "Cn": 3.0},
             {"seeds": [0, 1, 2], "beam_size": 50, "Cp": 0.3, "Cn": 0.3},
             {"threshold": 0.01},
             {"nr_splits": 32},
@@ -121,6 +127,9 @@ SYSTEMS = {
             {"arity": 16},
             {"ensemble": 3, "liblinear_c": 30.0},
             {"ensemble": 3, "loss": "l2", "liblinear_c": 1.0},
+            {"loss": "l2", "liblinear_c": 3.0},
+            {"ensemble": 3, "arity": 16, "liblinear_c": 30.0},
+            {"ensemble": 3, "loss": "l2", "liblinear_c": 3.0},
         ),
     ),
     "fasttext": System(
@@ -129,13 +138,17 @@ SYSTEMS = {
         "fasttext",
         (
             {"loss": "hs", **LARGE},
+            {"loss": "hs", **LARGE, **BIGRAMS},
             {"loss": "ova", **LARGE, "lr": 0.5},
-            {"loss": "ova", **LARGE, "lr": 0.5, "wordNgrams": 2},
-            {"loss": "hs", **LARGE, "wordNgrams": 2},
-            {"loss": "hs", **LARGE, "epoch": 50, "dim": 100},
-            {"loss": "ova", **LARGE, "lr": 0.2, "epoch": 50, "dim": 100},
+            {"loss": "ova", **LARGE, "lr": 0.5, **BIGRAMS},
+            {"loss": "hs", **LARGE, "lr": 0.5, **BIGRAMS},
+            {"loss": "hs", **LARGE, "lr": 0.5, "epoch": 50, "dim": 100},
+            {"loss": "hs", **LARGE, "lr": 0.3},
             {"loss": "softmax", **LARGE, "lr": 0.5},
-            {"loss": "hs", **LARGE, "lr": 0.5, "wordNgrams": 2},
+            {"loss": "ova", **LARGE, "lr": 0.2, "epoch": 50, "dim": 100},
+            {"loss": "ova", **LARGE, "lr": 0.2, "epoch": 50, **BIGRAMS},
+            {"loss": "softmax", **LARGE, "lr": 0.2, "epoch": 50, **BIGRAMS},
+            {"loss": "hs", **LARGE, "epoch": 100, "dim": 100, **BIGRAMS},
         ),
     ),
     "vw": System(
@@ -151,6 +164,9 @@ SYSTEMS = {
             {"passes": 3, "reduction": "multilabel_oaa"},
             {"passes": 10, "rate": 2.0},
             {"passes": 10, "rate": 0.2, "kary_tree": 16},
+            {"passes": 10, "rate": 2.0, "kary_tree": 16},
+            {"passes": 20, "kary_tree": 16},
+            {"passes": 5, "rate": 2.0, "reduction": "multilabel_oaa"},
         ),
     ),
     "linearsvc": System(

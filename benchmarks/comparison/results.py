@@ -1,12 +1,13 @@
 """Run the cells of a data set and keep them in its result file, `results/comparison/SET.json`.
 
 A cell is a system with its defaults or with its tuned setting on a data set. Its key is a hash of everything that
-determines its figures: the rows, the system's version, the scripts that run it, its options and, for abound, the
-source files that its process imported. A cell with another key is void: it is shown nowhere, and the next run measures
-it again.
+determines its figures: the rows, the system's version, the scripts that run it, its options and, for abound,
+the source files that its process imported. A cell with another key is void: it is shown nowhere, and the next
+run measures it again. A tuned cell is also void if its options are not those that tuning chose.
 """
 
 import ast
+import fcntl
 import functools
 import hashlib
 import json
@@ -21,7 +22,17 @@ import scipy.sparse as sp
 
 from benchmarks import sets
 from benchmarks.comparison import measures, runs, tuning
-from benchmarks.comparison.registry import OURS, RUN_SECONDS, RUNS, SETS, SYSTEMS, System
+from benchmarks.comparison.registry import (
+    HELD_ROWS,
+    OURS,
+    RUN_SECONDS,
+    RUNS,
+    SETS,
+    SYSTEMS,
+    TUNING_CORE_SECONDS,
+    TUNING_ROWS,
+    System,
+)
 from benchmarks.machine import machine_line
 from benchmarks.peers.environments import requirements
 
@@ -74,7 +85,7 @@ def key_of(system: System, options: Any, rows: str, sources: list[str]) -> str:
     scripts = [*(SHARED if system.is_ours else SHARED[:2]), system.script]
     files = [runs.SYSTEMS / f"{name}.py" for name in scripts]
     if system.is_ours:
-        files += [ROOT / "src" / source for source in sources]
+        files += [ROOT / "meson.build", *(ROOT / "src" / source for source in sources)]
         files += sorted((ROOT / "src" / "abound" / "kernels").glob("*.pxd"))
     version = requirements(system.environment) if system.environment else ""
     missing = [file for file in files if not file.exists()]
@@ -82,9 +93,30 @@ def key_of(system: System, options: Any, rows: str, sources: list[str]) -> str:
     return digest(*(part.encode() for part in parts), *(code(file) for file in files if file.exists()))
 
 
-def is_void(name: str, cell: dict[str, Any], rows: str) -> bool:
+def tuning_key(system: System, rows: str, sources: list[str]) -> str:
+    """Return the key of a system's trials: what determines them, with the grid and the budget."""
+    grid = [dict(options) for options in system.settings]
+    budget = [TUNING_ROWS, HELD_ROWS, TUNING_CORE_SECONDS, tuning.MOST_OF_BUDGET]
+    return key_of(system, {"grid": grid, "budget": budget}, rows, sources)
+
+
+def is_void(cell_name: str, result: Result) -> bool:
     """Return whether a cell was measured with other code, options or rows than those of today."""
-    return bool(cell["key"] != key_of(SYSTEMS[name], cell["options"], rows, cell.get("sources", [])))
+    name, _, form = cell_name.partition("/")
+    cell = result["cells"][cell_name]
+    if name not in SYSTEMS or cell["key"] != key_of(
+        SYSTEMS[name], cell["options"], result["rows_digest"], cell.get("sources", [])
+    ):
+        return True
+    if form != "tuned":
+        return False
+    trials = result["tuning"].get(name)
+    return trials is None or is_stale(name, trials) or trials["chosen"] != cell["options"]
+
+
+def is_stale(name: str, trials: dict[str, Any]) -> bool:
+    """Return whether trials are of another grid, budget or code than those of today."""
+    return bool(trials["key"] != tuning_key(SYSTEMS[name], trials["rows_digest"], trials["sources"]))
 
 
 # -- the files -----------------------------------------------------------------------------------------
@@ -103,13 +135,15 @@ def load(set_name: str, folder: Path | None = None) -> Result:
 
 def read(set_name: str, folder: Path | None = None) -> Result | None:
     """Return the result of a data set without its void cells, or None if nothing is left."""
-    found = load(set_name, folder)
-    cells = {
-        key: cell
-        for key, cell in found["cells"].items()
-        if key.partition("/")[0] in SYSTEMS and not is_void(key.partition("/")[0], cell, found["rows_digest"])
-    }
-    return {**found, "cells": cells} if cells else None
+    found = without_void(load(set_name, folder))
+    return found if found["cells"] else None
+
+
+def without_void(result: Result) -> Result:
+    """Return a result without its void cells and stale trials."""
+    cells = {name: cell for name, cell in result["cells"].items() if not is_void(name, result)}
+    trials = {name: each for name, each in result["tuning"].items() if name in SYSTEMS and not is_stale(name, each)}
+    return {**result, "cells": cells, "tuning": trials}
 
 
 def read_all(folder: Path | None = None) -> dict[str, Result]:
@@ -150,6 +184,13 @@ def run(set_name: str, names: list[str], folder: Path | None = None, *, tune_onl
 
     The timed runs alternate between the systems, so that a busy period of the machine affects all alike.
     """
+    sets.CACHE.mkdir(parents=True, exist_ok=True)
+    with open(sets.CACHE / f"{set_name}.lock", "w") as lock:  # two runs would overwrite each other's cells
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _run_locked(set_name, names, folder, tune_only=tune_only)
+
+
+def _run_locked(set_name: str, names: list[str], folder: Path | None, *, tune_only: bool) -> None:
     data = sets.load(set_name)
     measured = measures.Measured(data)
     rows = rows_digest(data)
@@ -160,15 +201,17 @@ def run(set_name: str, names: list[str], folder: Path | None = None, *, tune_onl
         "test_rows": int(data.X_test.shape[0]),
         "labels": data.n_train_labels,
         "rows_digest": rows,
-        "machine": machine_line(),
         "buckets": dict(zip(measures.bucket_names(), measured.pairs_by_frequency(), strict=True)),
     }
+    result = without_void(result)
+    hits = {name: found for name, found in hits.items() if name in result["cells"]}
     runnable = []
     for name in names:
         why = SYSTEMS[name].refuses(data)
         if why:
-            cell = {"options": {}, "failed": why}
+            cell = {"options": {}, "refused": True, "failed": why}
             result["cells"][f"{name}/default"] = cell | {"key": key_of(SYSTEMS[name], {}, rows, [])}
+            result["tuning"].pop(name, None)
         else:
             runnable.append(name)
             _tune_if_missing(set_name, name, result)
@@ -188,18 +231,15 @@ def _tune_if_missing(set_name: str, name: str, result: Result) -> None:
     system = SYSTEMS[name]
     if not system.grid:
         return
-    tuning.rows_for(set_name)
-    grid = json.dumps([dict(options) for options in system.settings])
+    rows = rows_digest(tuning.rows_for(set_name))
     known = result["tuning"].get(name)
-    sources = known["sources"] if known else []
-    key = key_of(system, {"grid": grid}, rows_digest(tuning.rows_for(set_name)), sources)
-    if known and known["key"] == key:
+    all_failed = known is not None and all("failed" in trial for trial in known["trials"])
+    if known and known["rows_digest"] == rows and not (system.is_ours and all_failed):
         return
     print(f"{set_name}: tuning {name}", file=sys.stderr, flush=True)
     found = tuning.tune(set_name, system)
-    sources = found["sources"]
-    key = key_of(system, {"grid": grid}, rows_digest(tuning.rows_for(set_name)), sources)
-    result["tuning"][name] = {"key": key, **found}
+    key = tuning_key(system, rows, found["sources"])
+    result["tuning"][name] = {"key": key, "rows_digest": rows, "machine": machine_line(), **found}
 
 
 def _run_cell(
@@ -213,7 +253,7 @@ def _run_cell(
         result["cells"].pop(cell_name, None)
         return False
     known = result["cells"].get(cell_name)
-    if known and (is_void(name, known, rows) or known["options"] != options):
+    if known and (is_void(cell_name, result) or known["options"] != options or _is_worth_another_try(known, system)):
         known = None
     if known and ("failed" in known or len(known["runs"]) > turn):
         return False
@@ -222,9 +262,13 @@ def _run_cell(
     sources = found.pop("sources", [])
     cell: dict[str, Any] = {"key": key_of(system, options, rows, sources), "options": options, "sources": sources}
     if "failed" in found:
+        if known:  # a run succeeded before: the next command tries again
+            print(f"  {found['failed']}", file=sys.stderr, flush=True)
+            return False
         result["cells"][cell_name] = cell | {"failed": found["failed"]}
         return True
     ranking = found.pop("ranking")
+    cell["machine"] = machine_line()
     cell |= {"version": found.pop("version"), "threads": found.pop("threads")}
     before = known["runs"] if known else []
     cell["runs"] = [*before, {key: float(f"{value:.6g}") for key, value in found.items()}]
@@ -234,13 +278,25 @@ def _run_cell(
         cell["by_frequency"] = known["by_frequency"]
     else:
         hits[cell_name] = measures.hits_of(measured.truth, ranking)
-        judged = measured.judged(hits[cell_name])
         cell |= {"ranking": digest(ranking.tobytes())}
-        cell["accuracy"] = {m: measures.with_interval(*judged[m]) for m in measures.MEASURES}
-        cell["by_frequency"] = measured.recall_by_frequency(hits[cell_name])
+        _measure(cell, hits[cell_name], measured)
     result["cells"][cell_name] = cell
     print(f"  {costs(cell)} {[cell['accuracy'][m][0] for m in measures.MEASURES]}", file=sys.stderr, flush=True)
     return True
+
+
+def _is_worth_another_try(cell: dict[str, Any], system: System) -> bool:
+    """Return whether a cell failed for a reason that may have gone."""
+    why = cell.get("failed", "")
+    return bool(why) and (system.is_ours or "refused" in cell or why.startswith(runs.STALLED))
+
+
+def _measure(cell: dict[str, Any], hits: np.ndarray, measured: measures.Measured) -> measures.Judged:
+    """Write the accuracy of a cell, and return its measures with their resampled values."""
+    judged = measured.judged(hits)
+    cell["accuracy"] = {m: measures.with_interval(*judged[m]) for m in measures.MEASURES}
+    cell["by_frequency"] = measured.recall_by_frequency(hits)
+    return judged
 
 
 def costs(cell: dict[str, Any]) -> dict[str, float]:
@@ -252,19 +308,26 @@ def costs(cell: dict[str, Any]) -> dict[str, float]:
 
 
 def compare(result: Result, hits: dict[str, np.ndarray], measured: measures.Measured) -> None:
-    """Write the paired differences between abound and each other system, both default and both tuned."""
-    for cell in result["cells"].values():
+    """Write the accuracy of all cells, and the paired differences between abound and each other system.
+
+    Both are computed from the hits, so that all cells are measured by the same code. Defaults are compared with
+    defaults, and tuned settings with tuned ones.
+    """
+    judged = {}
+    for name, cell in result["cells"].items():
         cell.pop("ours_less_it", None)
+        if "failed" not in cell:
+            judged[name] = _measure(cell, hits[name], measured)
     for form in ("default", "tuned"):
         ours = cell_of(result, OURS, form)
         if ours is None or "failed" in ours[1]:
             continue
-        mine = measured.judged(hits[ours[0]])
+        mine = judged[ours[0]]
         for name in SYSTEMS:
             other = cell_of(result, name, form)
             if name == OURS or other is None or "failed" in other[1]:
                 continue
-            theirs = measured.judged(hits[other[0]])
+            theirs = judged[other[0]]
             found = {m: measures.difference(mine[m], theirs[m]) for m in measures.MEASURES}
             other[1].setdefault("ours_less_it", {})[form] = found
 
@@ -273,7 +336,9 @@ def cell_of(result: Result, name: str, form: str) -> tuple[str, dict[str, Any]] 
     """Return a system's cell of a form; where tuning chose the defaults, or nothing is tuned, the default one."""
     wanted = f"{name}/{form}"
     if wanted not in result["cells"]:
-        is_default = name in result["tuning"] and not result["tuning"][name]["chosen"]
-        wanted = f"{name}/default" if is_default or not SYSTEMS[name].grid else wanted
+        is_default = not result["tuning"].get(name, {}).get("chosen")
+        is_known = name in result["tuning"] or not SYSTEMS[name].grid
+        is_refused = "refused" in result["cells"].get(f"{name}/default", {})
+        wanted = f"{name}/default" if (is_default and is_known) or is_refused else wanted
     cell = result["cells"].get(wanted)
     return None if cell is None else (wanted, cell)

@@ -18,6 +18,8 @@ from benchmarks.peers.environments import interpreter
 
 SYSTEMS = Path(__file__).parent / "systems"
 CORES = os.cpu_count() or 1
+POLL_SECONDS, IDLE_SECONDS = 0.1, 600.0
+STALLED = "stopped, because it did nothing"
 
 
 def once(
@@ -50,17 +52,23 @@ def once(
 def limited(command: list[Any], errors: Path, core_seconds: float, gigabytes: float = RUN_GIGABYTES) -> str | None:
     """Run a command; return why it was stopped or failed, or None.
 
-    On a shared machine a run may spend as much time waiting as working. So the limit counts processor time, and the
-    wall clock only ends a run that no longer works.
+    On a shared machine a run may spend more time waiting than working. So the limit counts processor time, and the
+    clock only ends a run that has not worked for `IDLE_SECONDS`. A pause of all processes does not count as such.
     """
     with open(errors, "w") as file:
         started = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True)
-    end, why = time.monotonic() + 2 * core_seconds + 60, None
+    why, used, idle, last = None, 0.0, 0.0, time.monotonic()
     try:
         while started.poll() is None and why is None:
-            time.sleep(0.1)
-            if time.monotonic() > end or processes.cpu_seconds_of(started.pid) > core_seconds:
+            time.sleep(POLL_SECONDS)
+            now, before = time.monotonic(), used
+            used = max(used, processes.cpu_seconds_of(started.pid))
+            idle = 0.0 if used > before else idle + min(now - last, 10 * POLL_SECONDS)
+            last = now
+            if used > core_seconds:
                 why = f"stopped after {core_seconds:,.0f} core-seconds"
+            elif idle > IDLE_SECONDS:
+                why = f"{STALLED} for {IDLE_SECONDS:g} s"
             elif processes.resident_bytes(started.pid) > gigabytes * 2**30:
                 why = f"stopped at {gigabytes:g} GB"
     finally:

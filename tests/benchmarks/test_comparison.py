@@ -1,6 +1,7 @@
 """Short runs of the comparison: tuning on development rows, equal runs, keys that void cells, and committed pages."""
 
 import dataclasses
+import importlib
 import json
 import shutil
 import sys
@@ -108,7 +109,7 @@ def test_tuning_uses_at_most_so_many_rows(folder, monkeypatch):
 
 
 def test_tuning_ends_with_its_time_and_lists_what_it_did_not_reach(folder):
-    found = tuning.tune("made", SYSTEMS[OURS], budget=0.5)
+    found = tuning.tune("made", SYSTEMS[OURS], budget=0.05)
     assert len(found["trials"]) == 1
     assert found["trials"][0]["options"] == {}
     assert "stopped after" in found["trials"][0]["failed"]
@@ -120,17 +121,84 @@ def test_changed_rows_options_and_sources_make_a_cell_void(measured, monkeypatch
     cell = results.load("made", measured)["cells"][f"{OURS}/default"]
     assert any(source == "abound/rankers/cascade.py" for source in cell["sources"])
     assert any(source.endswith("rated.pyx") for source in cell["sources"])
-    rows = results.load("made", measured)["rows_digest"]
-    assert not results.is_void(OURS, cell, rows)
-    assert results.is_void(OURS, cell, "other rows")
-    assert results.is_void(OURS, {**cell, "options": {"passes": 1}}, rows)
-    assert results.is_void(OURS, {**cell, "sources": cell["sources"][:-1]}, rows)
+    found = results.load("made", measured)
+
+    def is_void(cell=cell, **other):
+        return results.is_void(f"{OURS}/default", {**found, **other, "cells": {f"{OURS}/default": cell}})
+
+    assert not is_void()
+    assert is_void(rows_digest="other rows")
+    assert is_void({**cell, "options": {"passes": 1}})
+    assert is_void({**cell, "sources": cell["sources"][:-1]})
     seen = results.code
     changed = results.ROOT / "src" / "abound" / "rankers" / "cascade.py"
     monkeypatch.setattr(results, "code", lambda path: b"changed" if path == changed else seen(path))
-    assert results.is_void(OURS, cell, rows)
-    assert results.read("made", measured) is None
+    assert is_void()
+    assert all(not name.startswith(OURS) for name in (results.read("made", measured) or {"cells": {}})["cells"])
     assert results.load("made", measured)["cells"]
+
+
+def test_a_tuned_cell_is_void_if_tuning_chose_something_else(measured):
+    found = results.load("made", measured)
+    name, chosen = f"{OURS}/tuned", {"passes": 1}
+    cell = found["cells"][f"{OURS}/default"]
+    key = results.key_of(SYSTEMS[OURS], chosen, found["rows_digest"], cell["sources"])
+    found["cells"][name] = {**cell, "options": chosen, "key": key}
+    trials = {**found["tuning"][OURS], "chosen": chosen}
+
+    def is_void(**tuning):
+        return results.is_void(name, {**found, "tuning": tuning})
+
+    assert not is_void(abound=trials)
+    assert is_void()
+    assert is_void(abound={**trials, "chosen": {"passes": 7}})
+    assert is_void(abound={**trials, "key": "of another budget"})
+
+
+def test_a_run_that_fails_after_a_good_one_changes_nothing(measured, monkeypatch):
+    path = results.place("made", measured)
+    found = json.loads(path.read_text())
+    for cell in found["cells"].values():
+        cell["runs"] = cell["runs"][:1]
+    path.write_text(json.dumps(found))
+    monkeypatch.setattr(runs, "once", lambda *_, **__: {"failed": "stopped at 12 GB"})
+    results.run("made", [OURS, "omikuji"], measured)
+    after = results.read("made", measured)["cells"]
+    assert after.keys() == found["cells"].keys()
+    assert all(len(cell["runs"]) == 1 for cell in after.values())
+
+
+def test_a_failure_of_ours_is_tried_again_and_that_of_another_system_is_not(folder, monkeypatch):
+    monkeypatch.setitem(SYSTEMS, "omikuji", dataclasses.replace(SYSTEMS["omikuji"], environment="omikuji"))
+    monkeypatch.setattr(runs, "interpreter", lambda _: sys.executable)
+    monkeypatch.setattr(runs, "once", lambda *_, **__: {"failed": "failed: ValueError"})
+    results.run("made", [OURS, "omikuji"], folder)
+    tried = []
+    monkeypatch.setattr(runs, "once", lambda system, *_, **__: tried.append(system.name) or {"failed": "again"})
+    results.run("made", [OURS, "omikuji"], folder)
+    assert set(tried) == {"abound"}
+
+
+def test_rows_are_trained_on_again_after_a_random_failure(monkeypatch):
+    monkeypatch.syspath_prepend(str(runs.SYSTEMS))
+    harness = importlib.import_module("harness")
+
+    class Failing(harness.System):
+        calls = 0
+
+        def train(self, *_):
+            self.calls += 1
+            if self.calls < 3:
+                sum(range(2_000_000))
+                raise RuntimeError("NaN")
+            return "model"
+
+        def may_retry(self, error):
+            return str(error) == "NaN"
+
+    model, _, used, wasted = harness.trained(Failing({}), None, None, None)
+    assert model == "model"
+    assert wasted > used
 
 
 PYTHON = '"""What."""\n\n\ndef f():\n    """Say."""\n    return 1\n'
@@ -196,6 +264,14 @@ def test_limits_end_a_run_and_say_why(tmp_path, code, limits, why):
     assert runs.limited([sys.executable, "-c", code], tmp_path / "errors.txt", **limits) == why
 
 
+def test_only_a_run_that_does_nothing_is_ended_by_the_clock(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "IDLE_SECONDS", 0.6)
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    assert runs.limited(sleeping, tmp_path / "errors.txt", 60) == "stopped, because it did nothing for 0.6 s"
+    working = [sys.executable, "-c", "import time\nwhile time.process_time() < 1.5: sum(range(100_000))"]
+    assert runs.limited(working, tmp_path / "errors.txt", 60) is None
+
+
 def test_a_system_that_cannot_run_is_listed_with_the_reason(folder, monkeypatch):
     few = registry.System("few", "sklearn_linearsvc", "sklearn", most_labels=5)
     monkeypatch.setitem(SYSTEMS, "linearsvc", few)
@@ -203,6 +279,8 @@ def test_a_system_that_cannot_run_is_listed_with_the_reason(folder, monkeypatch)
     cells = results.read("made", folder)["cells"]
     assert cells["linearsvc/default"]["failed"] == "not run: it trains a model for each of 12 labels"
     assert cells["abound-fit/default"]["failed"] == "not run: the data set has no texts"
+    for form in registry.FORMS:
+        assert results.cell_of(results.read("made", folder), "linearsvc", form)[1]["refused"]
 
 
 def test_pages_show_complete_sets_only(measured, monkeypatch):
@@ -222,6 +300,11 @@ def test_losses_are_listed(measured, monkeypatch):
     found = results.read_all(measured)
     _, cell = results.cell_of(found["made"], "omikuji", "default")
     cell["ours_less_it"]["default"]["P@3"] = [-0.03, -0.05, -0.01]
+    # Another system has a higher figure, which is not above ours by more than the interval.
+    higher = json.loads(json.dumps(cell)) | {"options": {}}
+    higher["accuracy"]["P@3"], higher["ours_less_it"]["default"]["P@3"] = [0.9, 0.8, 1.0], [-0.05, -0.2, 0.1]
+    found["made"]["cells"]["pecos/default"] = higher
+    monkeypatch.setattr(tables, "PEERS", ("omikuji", "pecos"))
     assert "P@3" in tables.standing(found["made"], "default")["below"]
     assert "| made | default | P@3 | another | -0.0300 (-0.0500, -0.0100) |" in tables.losses(found)
 

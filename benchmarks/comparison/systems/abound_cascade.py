@@ -1,4 +1,4 @@
-"""abound's ranker on the rows that all systems get. No other system learns probabilities, so it learns none here."""
+"""abound's ranker on the rows that all systems get. It learns no probabilities, unlike by default."""
 
 import harness
 import ours

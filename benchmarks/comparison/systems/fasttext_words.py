@@ -1,18 +1,19 @@
 """fastText: its defaults, but with the hierarchical softmax that its documentation recommends for many labels.
 
-It reads words, not weights. It gets the lower-cased words of the texts in their order, so that it can form its own
-n-grams; where a data set has no texts, a row has one word for each of its features.
+It reads words, not weights, and learns the rows in the order of its file, which is random, as it advises. It gets the
+lower-cased words of the texts in their order, so that it can form its own n-grams; where a data set has no texts, a row
+has one word for each of its features.
 """
 
 import re
 
 import fasttext
 import harness
+import numpy as np
 
 WORD = re.compile(r"(?u)\b\w\w+\b")  # as for the rows of the other systems
 PREFIX = "__label__"
 MANY_LABELS = 1000
-ATTEMPTS = 10
 
 
 class FastText(harness.System):
@@ -24,21 +25,19 @@ class FastText(harness.System):
         return version("fasttext-numpy2-wheel")
 
     def prepare(self, X, Y, folder):
+        words = self.inputs(X)
         with open(folder / "train.txt", "w") as file:
-            for i, words in enumerate(self.inputs(X)):
+            for i in np.random.default_rng(0).permutation(len(words)):
                 labels = Y.indices[Y.indptr[i] : Y.indptr[i + 1]]
-                print(" ".join(f"{PREFIX}{label}" for label in labels), words, file=file)
+                print(" ".join(f"{PREFIX}{label}" for label in labels), words[i], file=file)
 
     def train(self, X, Y, folder):
         loss = "hs" if Y.shape[1] > MANY_LABELS else "softmax"
         options = {"loss": loss, "thread": self.threads, "verbose": 0, "seed": 0, **self.options}
-        for _ in range(ATTEMPTS - 1):
-            try:
-                return fasttext.train_supervised(str(folder / "train.txt"), **options)
-            except RuntimeError as error:  # the same call may fail and succeed: it reads memory that nobody has set
-                if "NaN" not in str(error):
-                    raise
         return fasttext.train_supervised(str(folder / "train.txt"), **options)
+
+    def may_retry(self, error):
+        return isinstance(error, RuntimeError) and "NaN" in str(error)  # it reads memory that nobody has set
 
     def save(self, model, folder):
         model.save_model(str(folder / "model.bin"))

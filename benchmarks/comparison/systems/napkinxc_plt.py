@@ -21,6 +21,10 @@ class Napkin(harness.System):
         model.fit(X, self.known)
         return model
 
+    def opened(self, model, folder):
+        model.load()
+        return model
+
     def save(self, model, folder):
         shutil.copytree(self.trained, folder, dirs_exist_ok=True)
 

@@ -1,6 +1,7 @@
 """PECOS XR-Linear: PIFA label features, a hierarchical tree, squared hinge.
 
-Several seeds are several clusterings whose scores are averaged, as its text2text tool recommends for accuracy.
+It ranks in its mode for prediction only, as its documentation recommends. Several seeds are several clusterings whose
+scores are averaged, as its text2text tool recommends for accuracy.
 """
 
 import harness
@@ -20,7 +21,7 @@ class Pecos(harness.System):
         X, Y = self.inputs(X), sp.csr_matrix(Y, dtype=np.float32)
         options = dict(self.options)
         seeds, negatives = options.pop("seeds", [0]), options.pop("negatives", "tfn")
-        self.beam_size = options.pop("beam_size", 10)
+        self.beam_size = options.pop("beam_size", 20)
         splits = {"nr_splits": options.pop("nr_splits")} if "nr_splits" in options else {}
         label_features = LabelEmbeddingFactory.create(Y, X)
         models = []
@@ -29,6 +30,10 @@ class Pecos(harness.System):
             common = {"threads": self.threads, "negative_sampling_scheme": negatives}
             models.append(XLinearModel.train(X, Y, C=tree, **common, **options))
         return models
+
+    def opened(self, model, folder):
+        self.save(model, folder)
+        return [XLinearModel.load(str(folder / f"model-{i}"), is_predict_only=True) for i in range(len(model))]
 
     def save(self, model, folder):
         for number, part in enumerate(model):
