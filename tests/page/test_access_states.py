@@ -231,8 +231,10 @@ def gone_states(visit):
     page.unroute("**/v1/**")
     page.reload()
     visit.type(TITLE)
+    visit.press("Escape", "1")
+    page.locator(".chip.pending").wait_for()  # the labels were those of the text
     page.route("**/v1/**", lambda route: route.abort())
-    visit.press("Escape", "1", "Enter")
+    visit.press("Enter")
     page.locator("#notice", has_text="The server does not answer.").wait_for()
     page.locator(".chip.waiting").wait_for()
     yield "decision that waits for the server"
