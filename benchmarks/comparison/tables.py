@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from benchmarks.comparison import results
+from benchmarks.comparison import pictures, results
 from benchmarks.comparison.measures import MEASURES
 from benchmarks.comparison.registry import (
     FORMS,
@@ -19,14 +19,11 @@ from benchmarks.comparison.registry import (
     TUNING_CORE_SECONDS,
     TUNING_ROWS,
 )
-
-Result = dict[str, Any]
-Cell = dict[str, Any]
+from benchmarks.comparison.standings import PEERS, Cell, Result, best, completed, finished, standing, stopped, worst
 
 DOCS = results.ROOT / "docs"
 PAGE, FOLDER = DOCS / "comparison.md", DOCS / "comparison"
 COMMAND = "python -m benchmarks.comparison"
-PEERS = tuple(name for name, system in SYSTEMS.items() if not system.is_ours)
 INTRODUCTION = f"""\
 # Comparison with equal tuning
 
@@ -61,47 +58,6 @@ measured again.
 """
 
 
-def finished(result: Result, form: str, names: Iterable[str]) -> dict[str, Cell]:
-    """Return the cells of systems with figures."""
-    found = {name: results.cell_of(result, name, form) for name in names}
-    return {name: cell[1] for name, cell in found.items() if cell is not None and "failed" not in cell[1]}
-
-
-def is_complete(result: Result) -> bool:
-    """Return whether all cells of a data set are there, with all their runs, and are compared."""
-    cells = [results.cell_of(result, name, form) for name, system in SYSTEMS.items() for form in system.forms]
-    runs_done = all(cell is not None and ("failed" in cell[1] or len(cell[1]["runs"]) == RUNS) for cell in cells)
-    compared = all(
-        form in cell.get("ours_less_it", {})
-        for form in FORMS
-        if finished(result, form, [OURS])
-        for cell in finished(result, form, PEERS).values()
-    )
-    return runs_done and compared
-
-
-def best(cells: dict[str, Cell], measure: str) -> str:
-    return max(cells, key=lambda name: cells[name]["accuracy"][measure][0])
-
-
-def standing(result: Result, form: str) -> dict[str, list[str]]:
-    """Return the measures for which abound is above all other systems, below one of them, or neither."""
-    cells, found = finished(result, form, PEERS), {"above": [], "level": [], "below": []}  # type: ignore[var-annotated]
-    for measure in MEASURES:
-        intervals = [cell["ours_less_it"][form][measure] for cell in cells.values()]
-        is_below, is_above = any(high < 0 for *_, high in intervals), all(low > 0 for _, low, _ in intervals)
-        found["below" if is_below else "above" if is_above else "level"].append(measure)
-    return found
-
-
-def worst(cells: dict[str, Cell], form: str, measure: str) -> str:
-    """Return the system that is above abound by most, of those that are by more than the interval."""
-    return min(
-        (name for name, cell in cells.items() if cell["ours_less_it"][form][measure][2] < 0),
-        key=lambda name: cells[name]["ours_less_it"][form][measure][0],
-    )
-
-
 def accuracy(cell: Cell) -> str:
     return " / ".join(f"{cell['accuracy'][m][0]:.3f}".removeprefix("0") for m in MEASURES[:3])
 
@@ -114,6 +70,12 @@ def ratio(result: Result, form: str, cost: str) -> str:
     """Return how many times the core-seconds of abound the most accurate other system needs."""
     peers, ours = finished(result, form, PEERS), finished(result, form, [OURS])[OURS]
     return number(results.costs(peers[best(peers, "P@1")])[cost] / results.costs(ours)[cost])
+
+
+def named(result: Result, form: str, peer: str) -> str:
+    """Return the name of the best other system, and of those that were stopped."""
+    without = [SYSTEMS[name].name for name in stopped(result, form)]
+    return SYSTEMS[peer].name + (f" (without figures: {', '.join(without)})" if without else "")
 
 
 def summary(found: dict[str, Result]) -> list[str]:
@@ -136,8 +98,9 @@ def summary(found: dict[str, Result]) -> list[str]:
             head = f"[{name}](comparison/{name}.md), {result['labels']:,}" if form == FORMS[0] else ""
             ours = finished(result, form, [OURS])[OURS]
             lines.append(
-                f"| {head} | {form} | {accuracy(ours)} | {SYSTEMS[peer].name} | {accuracy(peers[peer])} | {counts} "
-                f"| {ratio(result, form, 'train_cpu_seconds')} | {ratio(result, form, 'rank_cpu_microseconds_a_row')} |"
+                f"| {head} | {form} | {accuracy(ours)} | {named(result, form, peer)} | {accuracy(peers[peer])} "
+                f"| {counts} | {ratio(result, form, 'train_cpu_seconds')} "
+                f"| {ratio(result, form, 'rank_cpu_microseconds_a_row')} |"
             )
     return lines
 
@@ -166,17 +129,17 @@ def machines(found: Iterable[Result]) -> str:
 
 def page(found: dict[str, Result]) -> str:
     """Return the page of all data sets that are measured completely."""
-    complete = {name: result for name, result in found.items() if is_complete(result)}
+    complete = completed(found)
     waiting = [name for name in SETS if name not in complete]
     lines = [INTRODUCTION]
     if complete:
         lines += [f"{machines(complete.values())}, shared with others.", ""]
         lines += ["## All data sets", "", *summary(complete), ""]
+        lines += [line for path, words in pictures.of(complete).items() for line in (f"![{words}](images/{path})", "")]
         lines += ["## Where another system is above abound", "", *losses(complete), ""]
-    if not complete:
-        lines += ["No data set is measured in this way yet. [The earlier table](peers.md) has all of them.", ""]
-    elif waiting:
-        lines += [f"Not measured in this way yet: {', '.join(waiting)}. [The earlier table](peers.md) has them.", ""]
+    if waiting:
+        missing = f"Not measured completely with this code: {', '.join(waiting)}."
+        lines += [f"{missing} [The earlier table](peers.md) has them.", ""]
     return "\n".join(lines)
 
 
@@ -271,7 +234,8 @@ def words(options: dict[str, Any]) -> str:
 
 
 def write_pages(found: dict[str, Result]) -> None:
-    """Write all pages, and remove those of data sets without results."""
+    """Write all pages and pictures, and remove those of data sets without results."""
+    pictures.draw(completed(found))
     FOLDER.mkdir(exist_ok=True)
     for path in FOLDER.glob("*.md"):
         path.unlink()
@@ -281,6 +245,6 @@ def write_pages(found: dict[str, Result]) -> None:
 
 def pages(found: dict[str, Result]) -> dict[str, str]:
     """Return the text of each page by its path below docs."""
-    complete = {name: result for name, result in found.items() if is_complete(result)}
+    complete = completed(found)
     each = {f"comparison/{name}.md": "\n".join(of_set(result, name)) + "\n" for name, result in complete.items()}
     return {"comparison.md": re.sub(r"\n+$", "\n", page(found)), **each}

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from abound.metrics import compare, interval, judge
 from benchmarks import sets
 from benchmarks.comparison import __main__ as command
-from benchmarks.comparison import measures, registry, results, runs, tables, tuning
+from benchmarks.comparison import excerpts, measures, pictures, registry, results, runs, standings, tables, tuning
 from benchmarks.comparison.registry import OURS, SYSTEMS
 
 pytestmark = pytest.mark.xdist_group("comparison")  # its results are made once, not by every worker
@@ -109,7 +109,7 @@ def test_tuning_uses_at_most_so_many_rows(folder, monkeypatch):
 
 
 def test_tuning_ends_with_its_time_and_lists_what_it_did_not_reach(folder):
-    found = tuning.tune("made", SYSTEMS[OURS], budget=0.05)
+    found = tuning.tune("made", SYSTEMS[OURS], budget=0.001)
     assert len(found["trials"]) == 1
     assert found["trials"][0]["options"] == {}
     assert "stopped after" in found["trials"][0]["failed"]
@@ -283,10 +283,18 @@ def test_a_system_that_cannot_run_is_listed_with_the_reason(folder, monkeypatch)
         assert results.cell_of(results.read("made", folder), "linearsvc", form)[1]["refused"]
 
 
+def show_only(monkeypatch, *peers):
+    """Let the pages know no other systems than abound and these."""
+    for module in (standings, tables, excerpts, pictures):
+        monkeypatch.setattr(module, "PEERS", peers)
+    for module in (standings, excerpts):
+        monkeypatch.setattr(module, "SYSTEMS", {name: SYSTEMS[name] for name in (OURS, *peers)})
+
+
 def test_pages_show_complete_sets_only(measured, monkeypatch):
-    assert "No data set is measured in this way yet" in tables.page(results.read_all(measured))
-    monkeypatch.setattr(tables, "SYSTEMS", {name: SYSTEMS[name] for name in (OURS, "omikuji")})
-    monkeypatch.setattr(tables, "PEERS", ("omikuji",))
+    assert "Not measured completely with this code: made." in tables.page(results.read_all(measured))
+    assert "not measured completely" in excerpts.brief(results.read_all(measured), "made")[0]
+    show_only(monkeypatch, "omikuji")
     pages = tables.pages(results.read_all(measured))
     assert list(pages) == ["comparison.md", "comparison/made.md"]
     row = next(line for line in pages["comparison.md"].splitlines() if line.startswith("| [made]"))
@@ -295,8 +303,41 @@ def test_pages_show_complete_sets_only(measured, monkeypatch):
         assert heading in pages["comparison/made.md"]
 
 
+def test_excerpts_show_what_the_results_say(measured, monkeypatch):
+    show_only(monkeypatch, "omikuji")
+    found = results.read_all(measured)
+    cell = results.cell_of(found["made"], OURS, "default")[1]
+    cell["accuracy"]["P@1"][0] = 0.4321
+    [row] = [line for line in excerpts.short(found, ["made", "other"]) if line.startswith("| made |")]
+    assert "| .432 / " in row
+    assert "| another |" in row
+    [ours] = [line for line in excerpts.brief(found, "made") if line.startswith("| abound |")]
+    assert "| .432 / " in ours
+    assert excerpts.side_by_side(found, ["made", "other"])[0].endswith("training | made |")
+
+
+def test_a_system_without_figures_is_named_in_the_row(measured, monkeypatch):
+    show_only(monkeypatch, "omikuji", "pecos")
+    found = results.read_all(measured)
+    found["made"]["cells"]["pecos/default"] = {"options": {}, "failed": "stopped after 3,600 core-seconds"}
+    found["made"]["tuning"]["pecos"] = {"chosen": {}, "trials": [], "not_tried": []}
+    row = next(line for line in tables.summary(found) if line.startswith("| [made]"))
+    assert "| another (without figures: PECOS XR-Linear) |" in row
+
+
+def test_pictures_are_drawn_for_complete_sets(measured, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    show_only(monkeypatch, "omikuji")
+    found = results.read_all(measured)
+    pictures.draw(found, tmp_path / "images")
+    assert {path.name for path in (tmp_path / "images").iterdir()} == set(pictures.of(found))
+    assert {"comparison-time.png", "comparison-memory.png"} <= set(pictures.of(found))
+    pictures.draw({}, tmp_path / "images")
+    assert not list((tmp_path / "images").iterdir())
+
+
 def test_losses_are_listed(measured, monkeypatch):
-    monkeypatch.setattr(tables, "PEERS", ("omikuji",))
+    show_only(monkeypatch, "omikuji")
     found = results.read_all(measured)
     _, cell = results.cell_of(found["made"], "omikuji", "default")
     cell["ours_less_it"]["default"]["P@3"] = [-0.03, -0.05, -0.01]
@@ -304,8 +345,8 @@ def test_losses_are_listed(measured, monkeypatch):
     higher = json.loads(json.dumps(cell)) | {"options": {}}
     higher["accuracy"]["P@3"], higher["ours_less_it"]["default"]["P@3"] = [0.9, 0.8, 1.0], [-0.05, -0.2, 0.1]
     found["made"]["cells"]["pecos/default"] = higher
-    monkeypatch.setattr(tables, "PEERS", ("omikuji", "pecos"))
-    assert "P@3" in tables.standing(found["made"], "default")["below"]
+    show_only(monkeypatch, "omikuji", "pecos")
+    assert "P@3" in standings.standing(found["made"], "default")["below"]
     assert "| made | default | P@3 | another | -0.0300 (-0.0500, -0.0100) |" in tables.losses(found)
 
 
