@@ -303,8 +303,9 @@ def show(result: dict[str, Any]) -> Iterator[str]:
         mean, low, high = row["gain"]
         everything = " | ".join(f"{value:.3f}" for value in row["p1"].values())
         unknown = " | ".join(f"{value:.3f}" for value in row["unknown_p1"].values())
-        yield f"| {name} | all {row['held']:,} | {everything} | |"
-        yield f"| | {row['unknown']:,} with an unknown compound | {unknown} | {mean:+.3f} ({low:+.3f}, {high:+.3f}) |"
+        yield f"| {name} | all {row['held']:,} | {everything} | - |"
+        gain = f"{mean:+.3f} ({low:+.3f}, {high:+.3f})"
+        yield f"| {name} | {row['unknown']:,} with an unknown compound | {unknown} | {gain} |"
 
 
 def main(argv: list[str]) -> None:

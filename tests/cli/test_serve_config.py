@@ -10,6 +10,7 @@ import pytest
 from abound import Tagger
 from abound.cli import serve as command
 from abound.cli.serve_options import PREFIX, Operating
+from tests.environment import unmeasured
 from tests.server.http.running import Running
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="servers are stopped by a signal")
@@ -148,7 +149,9 @@ def test_a_missing_package_is_named(run, monkeypatch):
 def test_help_does_not_import_the_server():
     code = "import sys; from abound.cli import main\ntry: main(['serve', '--help'])\nexcept SystemExit: pass\n"
     code += "print(sorted({'msgspec', 'granian', 'tomllib', 'numpy', 'asyncio'} & set(sys.modules)), file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, env=unmeasured()
+    )
     assert done.stderr.strip() == "[]"
 
 

@@ -14,6 +14,7 @@ from abound.server import Follower, Home, Writer
 from abound.server.snapshotter import write_snapshot
 from abound.store.journal import Journal
 from abound.store.journal.records import Learn, MergeLabels
+from tests.environment import unmeasured
 from tests.server.http.asgi import talk
 from tests.server.http.running import Running
 from tests.server.streams import base, lesson, stream, trained
@@ -85,7 +86,7 @@ def until(is_so):
 
 def run_limited(home, what):
     command = [sys.executable, "-c", LIMITED, str(home.path), what]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=unmeasured())
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

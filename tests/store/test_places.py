@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import threading
@@ -252,14 +253,14 @@ def test_after_an_error_no_further_file_is_copied(model, tmp_path, monkeypatch):
 
 
 KILLED = """
-import os, sys
+import os, signal, sys
 from abound.store.places import open_place
 place = open_place(sys.argv[1])
 real, begun = place._download, []
 def download(source, target):
     begun.append(source)
     if len(begun) > 3:
-        os._exit(9)
+        os.kill(os.getpid(), signal.SIGKILL)
     real(source, target)
 place._download = download
 place.get(sys.argv[2], sys.argv[3])
@@ -278,7 +279,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_get(model, tmp_path):
     place.put(NAME, model)
     home = tmp_path / "home"
     command = [sys.executable, "-c", KILLED, str(tmp_path / "place"), NAME, str(home / "model")]
-    assert subprocess.run(command, check=False, timeout=60).returncode == 9
+    assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
     (leftover,) = home.iterdir()
     assert leftover.name.startswith(places.GETTING)
     busy = home / f"{places.GETTING}of-another-process"

