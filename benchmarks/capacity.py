@@ -21,7 +21,7 @@ import numpy as np
 RESULTS = Path(__file__).parent / "results"
 RESULT = RESULTS / "capacity.json"
 COMPOUND = "fi"  # the language of the measured data sets whose words are also split into character n-grams
-FEW_LABELS, ONE_PASS_ROWS, TRIAL_ROWS = 1_000, 1_000_000, 10_000  # where `abound fit` changes its method
+FEW_LABELS, ONE_PASS_ROWS = 1_000, 1_000_000  # where `abound fit` changes its method
 BUSY = 0.5  # share of the time that a serving core may be busy, so that waiting stays short
 Point = dict[str, Any]
 # The variables of each formula; "one" is the constant. Each is a number whose logarithm is used.
@@ -97,14 +97,6 @@ def points(texts: dict[str, dict[str, float]]) -> dict[str, list[Point]]:
             for name in VARIABLES}  # fmt: skip
 
 
-def trials_factor() -> float:
-    """Return how much longer few labels take with trials, as a multiple, on data sets of which all rows are tried."""
-    cells = read("constants")["cells"]
-    small = ("rcv1-subset", "ohsumed23", "reuters-90", "bibtex")
-    pairs = [(cells[f"few-trials/{name}/1"], cells[f"few-trials/{name}/0"]) for name in small]
-    return round(statistics.median(tried["train_core_seconds"] / one["train_core_seconds"] for tried, one in pairs), 1)
-
-
 # -- formulas ------------------------------------------------------------------------------------------
 
 
@@ -167,8 +159,6 @@ def assemble(texts: dict[str, dict[str, float]]) -> dict[str, Any]:
         "constants": {
             "few_labels": FEW_LABELS,
             "one_pass_rows": ONE_PASS_ROWS,
-            "trial_rows": TRIAL_ROWS,
-            "trials_factor": trials_factor(),
             "busy": BUSY,
             **served(),
         },
@@ -189,9 +179,6 @@ def estimate(given: Point, result: dict[str, Any]) -> dict[str, float]:
     else:
         seconds, megabytes = value("train_seconds", given), value("train_megabytes", given)
         model = value("model_megabytes", given)
-        if given["labels"] <= constants["few_labels"]:
-            tried = {**given, "rows": min(given["rows"], constants["trial_rows"])}
-            seconds += (constants["trials_factor"] - 1) * value("train_seconds", tried)
     microseconds = value("rank_microseconds", given)
     per_request = constants["request_microseconds"] + microseconds
     cores = given["requests_per_second"] * per_request / 1e6 / constants["busy"]

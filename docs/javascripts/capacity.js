@@ -21,13 +21,9 @@ function estimateCapacity(given, data) {
     return Object.entries(formulas[name].exponents).reduce((product, [key, power]) => product * found[key] ** power, 1);
   };
   const once = given.rows >= constants.one_pass_rows && given.labels > constants.few_labels;
-  let seconds = value(once ? "one_pass_seconds" : "train_seconds", given);
+  const seconds = value(once ? "one_pass_seconds" : "train_seconds", given);
   const megabytes = value(once ? "one_pass_megabytes" : "train_megabytes", given);
   const model = value(once ? "one_pass_model_megabytes" : "model_megabytes", given);
-  if (given.labels <= constants.few_labels) {
-    const tried = { ...given, rows: Math.min(given.rows, constants.trial_rows) };
-    seconds += (constants.trials_factor - 1) * value("train_seconds", tried);
-  }
   const microseconds = value("rank_microseconds", given);
   const perRequest = constants.request_microseconds + microseconds;
   const cores = (given.requests_per_second * perRequest) / 1e6 / constants.busy;

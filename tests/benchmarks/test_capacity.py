@@ -76,8 +76,8 @@ def test_the_calculator_computes_what_python_computes():
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 def test_another_arithmetic_in_the_calculator_is_noticed():
     script = SCRIPT.read_text()
-    assert "constants.trials_factor - 1" in script
-    found = calculator(script.replace("constants.trials_factor - 1", "constants.trials_factor"))
+    assert "1e6 / constants.busy" in script
+    found = calculator(script.replace("1e6 / constants.busy", "1e6"))
     assert found[2] != pytest.approx(capacity.estimate(INPUTS[2], capacity.read("capacity")), rel=1e-3)
 
 
