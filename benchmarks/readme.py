@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import calibration, capacity, constants, defaults, fitting, libraries, sizing
+from benchmarks.comparison import results as comparison
+from benchmarks.comparison import tables as comparison_tables
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
@@ -26,7 +28,7 @@ MARK = re.compile(r"(<!-- figures:(?P<name>[a-z0-9-]+) -->\n).*?(<!-- /figures -
 
 
 README_SETS = ("reuters-90", "debian-tags", "finna-100k", "debian-depends", "gutenberg-lcsh")  # docs/peers.md has all
-FEW_LABELS = ("debian-tags", "reuters-90", "20news")
+FEW_LABELS = ("bibtex", "reuters-90", "20news")
 
 
 def peers_short() -> list[str]:
@@ -35,8 +37,7 @@ def peers_short() -> list[str]:
 
 
 def few_labels() -> list[str]:
-    result = read("peers")
-    return [*tables.side_by_side(result, FEW_LABELS), "", f"{result['machine']}, shared with others."]
+    return comparison_tables.side_by_side(comparison.read_all(), FEW_LABELS)
 
 
 def finna_100k() -> list[str]:

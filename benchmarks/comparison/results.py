@@ -7,7 +7,6 @@ run measures it again. A tuned cell is also void if its options are not those th
 """
 
 import ast
-import fcntl
 import functools
 import hashlib
 import json
@@ -20,19 +19,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from abound.store.locks import FileLock
 from benchmarks import sets
 from benchmarks.comparison import measures, runs, tuning
-from benchmarks.comparison.registry import (
-    HELD_ROWS,
-    OURS,
-    RUN_SECONDS,
-    RUNS,
-    SETS,
-    SYSTEMS,
-    TUNING_CORE_SECONDS,
-    TUNING_ROWS,
-    System,
-)
+from benchmarks.comparison.registry import OURS, RUN_SECONDS, RUNS, SETS, SYSTEMS, System
 from benchmarks.machine import machine_line
 from benchmarks.peers.environments import requirements
 
@@ -96,8 +86,7 @@ def key_of(system: System, options: Any, rows: str, sources: list[str]) -> str:
 def tuning_key(system: System, rows: str, sources: list[str]) -> str:
     """Return the key of a system's trials: what determines them, with the grid and the budget."""
     grid = [dict(options) for options in system.settings]
-    budget = [TUNING_ROWS, HELD_ROWS, TUNING_CORE_SECONDS, tuning.MOST_OF_BUDGET]
-    return key_of(system, {"grid": grid, "budget": budget}, rows, sources)
+    return key_of(system, {"grid": grid, "budget": tuning.BUDGET}, rows, sources)
 
 
 def is_void(cell_name: str, result: Result) -> bool:
@@ -185,8 +174,11 @@ def run(set_name: str, names: list[str], folder: Path | None = None, *, tune_onl
     The timed runs alternate between the systems, so that a busy period of the machine affects all alike.
     """
     sets.CACHE.mkdir(parents=True, exist_ok=True)
-    with open(sets.CACHE / f"{set_name}.lock", "w") as lock:  # two runs would overwrite each other's cells
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        lock = FileLock(sets.CACHE / f"{set_name}.lock")  # two runs would overwrite each other's cells
+    except BlockingIOError:
+        sys.exit(f"{set_name} is being measured by another process; run this command when it has ended")
+    with lock:
         _run_locked(set_name, names, folder, tune_only=tune_only)
 
 

@@ -2,8 +2,7 @@
 
 Every system gets the same rows and the same processor time. Its defaults are tried first, then the settings of the
 registry in their order, until all are tried or the time is used up; one setting gets at most a third of the time. The
-setting with the highest mean of the six
-measures is chosen.
+setting with the highest mean of the six measures is chosen.
 """
 
 import sys
@@ -21,6 +20,7 @@ from benchmarks.comparison.measures import MEASURES, RANKS, Ranked
 from benchmarks.comparison.registry import HELD_ROWS, TUNING_CORE_SECONDS, TUNING_ROWS, System
 
 MOST_OF_BUDGET = 1 / 3  # for one setting
+BUDGET = (TUNING_ROWS, HELD_ROWS, TUNING_CORE_SECONDS, MOST_OF_BUDGET)  # part of the key of the trials
 
 
 def rows_for(name: str) -> sets.LabelSet:

@@ -192,21 +192,6 @@ def brief(result: dict[str, Any], name: str) -> list[str]:
     return lines
 
 
-def side_by_side(result: dict[str, Any], names: Iterable[str]) -> list[str]:
-    """Return the lines of a table of several data sets: precisions and core-seconds of training."""
-    shown = [name for name in names if name in result["sets"]]
-    lines = ["| P@1 / P@3 / P@5, train core&nbsp;s | " + " | ".join(shown) + " |", "|---|" + "---|" * len(shown)]
-    for peer in result["systems"]:
-        cells = [result["sets"][name]["cells"].get(peer, {}) for name in shown]
-        if any("accuracy" in cell for cell in cells):
-            words = [
-                f"{precisions(cell)}, {number(cell['train_cpu_seconds'])}" if "accuracy" in cell else "-"
-                for cell in cells
-            ]
-            lines.append(f"| {peer} | {' | '.join(words)} |")
-    return lines
-
-
 def precisions(cell: dict[str, Any]) -> str:
     return " / ".join(f"{cell['accuracy'][m][0]:.3f}" for m in WANTED[:3])
 

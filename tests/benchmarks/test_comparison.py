@@ -11,9 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 from abound.metrics import compare, interval, judge
+from abound.store.locks import FileLock
 from benchmarks import sets
 from benchmarks.comparison import __main__ as command
-from benchmarks.comparison import excerpts, measures, pictures, registry, results, runs, standings, tables, tuning
+from benchmarks.comparison import measures, pictures, registry, results, runs, standings, tables, tuning
 from benchmarks.comparison.registry import OURS, SYSTEMS
 
 pytestmark = pytest.mark.xdist_group("comparison")  # its results are made once, not by every worker
@@ -285,15 +286,13 @@ def test_a_system_that_cannot_run_is_listed_with_the_reason(folder, monkeypatch)
 
 def show_only(monkeypatch, *peers):
     """Let the pages know no other systems than abound and these."""
-    for module in (standings, tables, excerpts, pictures):
+    for module in (standings, tables, pictures):
         monkeypatch.setattr(module, "PEERS", peers)
-    for module in (standings, excerpts):
-        monkeypatch.setattr(module, "SYSTEMS", {name: SYSTEMS[name] for name in (OURS, *peers)})
+    monkeypatch.setattr(standings, "SYSTEMS", {name: SYSTEMS[name] for name in (OURS, *peers)})
 
 
 def test_pages_show_complete_sets_only(measured, monkeypatch):
     assert "Not measured completely with this code: made." in tables.page(results.read_all(measured))
-    assert "not measured completely" in excerpts.brief(results.read_all(measured), "made")[0]
     show_only(monkeypatch, "omikuji")
     pages = tables.pages(results.read_all(measured))
     assert list(pages) == ["comparison.md", "comparison/made.md"]
@@ -303,17 +302,23 @@ def test_pages_show_complete_sets_only(measured, monkeypatch):
         assert heading in pages["comparison/made.md"]
 
 
-def test_excerpts_show_what_the_results_say(measured, monkeypatch):
+def test_data_sets_side_by_side_show_what_the_results_say(measured, monkeypatch):
+    assert tables.side_by_side(results.read_all(measured), ["made"]) == [
+        "made are not measured completely with this code."
+    ]
     show_only(monkeypatch, "omikuji")
     found = results.read_all(measured)
-    cell = results.cell_of(found["made"], OURS, "default")[1]
-    cell["accuracy"]["P@1"][0] = 0.4321
-    [row] = [line for line in excerpts.short(found, ["made", "other"]) if line.startswith("| made |")]
-    assert "| .432 / " in row
-    assert "| another |" in row
-    [ours] = [line for line in excerpts.brief(found, "made") if line.startswith("| abound |")]
-    assert "| .432 / " in ours
-    assert excerpts.side_by_side(found, ["made", "other"])[0].endswith("training | made |")
+    results.cell_of(found["made"], OURS, "tuned")[1]["accuracy"]["P@1"][0] = 0.4321
+    head, _, ours, other, *_ = tables.side_by_side(found, ["made", "missing"])
+    assert head.endswith("training | made |")
+    assert ours.startswith("| abound | .432 / ")
+    assert other.startswith("| another | ")
+
+
+def test_two_processes_do_not_measure_a_data_set_at_once(folder, tmp_path):
+    sets.CACHE.mkdir(parents=True, exist_ok=True)
+    with FileLock(sets.CACHE / "made.lock"), pytest.raises(SystemExit, match="made is being measured by another"):
+        results.run("made", [OURS], folder)
 
 
 def test_a_system_without_figures_is_named_in_the_row(measured, monkeypatch):

@@ -1,4 +1,4 @@
-"""abound's ranker on the rows that all systems get. It learns no probabilities, unlike by default."""
+"""abound's ranker on the rows that all systems get. It does not learn probabilities here."""
 
 import harness
 import ours
