@@ -228,15 +228,6 @@ def memory_table(result: dict[str, Any]) -> list[str]:
 TABLES = {"orders": order_table, "corrections": correction_table, "memory": memory_table}
 
 
-def precisions_as_filed() -> dict[str, str]:
-    """Return P@1, P@3 and P@5 on the test rows of each data set whose rows were learned in file order."""
-    return {
-        key.removesuffix(" | filed"): " / ".join(f"{cell[name]['value']:.3f}" for name in MEASURES)
-        for key, cell in read().get("orders", {}).items()
-        if key.endswith(" | filed")
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("orders", "corrections", "memory", "show"))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import calibration, capacity, constants, defaults, fitting, libraries, sizing
-from benchmarks.comparison import results as comparison
-from benchmarks.comparison import tables as comparison_tables
+from benchmarks.comparison import excerpts
+from benchmarks.comparison.results import read_all
 from benchmarks.hardening.tables import PARTS as HARDENING_SECTIONS
 from benchmarks.page_figures import SECTIONS as PAGE_SECTIONS
 from benchmarks.page_figures import read
@@ -21,7 +21,6 @@ from benchmarks.papers.feature_focus import tables as feature_focus_tables
 from benchmarks.papers.mmp import tables as mmp_tables
 from benchmarks.papers.prank import tables as prank_tables
 from benchmarks.papers.svm_map import tables as svm_map_tables
-from benchmarks.peers import tables
 
 ROOT = Path(__file__).resolve().parents[1]
 MARK = re.compile(r"(<!-- figures:(?P<name>[a-z0-9-]+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
@@ -32,25 +31,21 @@ FEW_LABELS = ("bibtex", "reuters-90", "20news")
 
 
 def peers_short() -> list[str]:
-    result = read("peers")
-    return [*tables.short(result, README_SETS), "", f"{tables.SHORT_LEGEND} {result['machine']}, shared with others."]
+    return excerpts.short(read_all(), README_SETS)
 
 
 def few_labels() -> list[str]:
-    return comparison_tables.side_by_side(comparison.read_all(), FEW_LABELS)
+    return excerpts.side_by_side(read_all(), FEW_LABELS)
 
 
 def finna_100k() -> list[str]:
-    result = read("peers")
-    found, tried = result["sets"]["finna-100k"], read("text-accurate")["best"]
-    setting = result["systems"]["fasttext-hs"]["setting"]
+    """Return the table of finna-100k, and what fastText reaches on its titles with other settings."""
+    tried = read("text-accurate")["best"]
     return [
-        *tables.brief(result, "finna-100k"),
+        *excerpts.brief(read_all(), "finna-100k"),
         "",
-        f"{found['description']}. fasttext-hs is one setting ({setting}) on these rows, and not the best that fastText "
-        f"can reach: on the titles themselves, the best of five settings (lr {tried['lr']}, epoch {tried['epoch']}) "
-        f"has P@1 {tried['P@1']:.3f}. "
-        f"{result['machine']}, shared with others.",
+        f"In another run, fastText read the whole titles with five settings; the best one (lr {tried['lr']}, epoch "
+        f"{tried['epoch']}) had P@1 {tried['P@1']:.3f} (`python -m benchmarks.text accurate`).",
     ]
 
 

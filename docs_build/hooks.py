@@ -28,7 +28,7 @@ FROM_THE_TOP = {
     "SECURITY.md": "security.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
 }
-SECTIONS = {"Decisions": "decisions/[0-9]*.md", "Comparison": "comparison/*.md"}  # of the navigation, with their pages
+SECTIONS = {"Decisions": "decisions/[0-9]*.md", "Peers": "peers/*.md"}  # of the navigation, with their pages
 EDIT = "edit/main/docs/"  # below the address of the repository
 IMAGE = re.compile(r'(<img [^>]*src=")((?!data:|https?:|/)[^"]+")')
 LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\(([^)\s]+)\)")

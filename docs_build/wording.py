@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_name("wording.txt")
 TOP = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
-GENERATED_OR_QUOTING = ("papers/", "peers.md")  # below docs
+GENERATED_OR_QUOTING = ("papers/", "peers/")  # below docs
 NOT_PROSE = re.compile(
     r"^(?P<fence> *```).*?^ *```|``[^`]+``|`[^`\n]+`|<!--.*?-->|\]\([^)]*\)|^>[^\n]*|\"[^\"\n]{1,80}\"",
     re.DOTALL | re.MULTILINE,

@@ -4,7 +4,7 @@ python -m benchmarks.comparison run                               tune and run w
 python -m benchmarks.comparison tune                              only tune what is missing
 python -m benchmarks.comparison run --set finna-100k --systems abound,omikuji
 python -m benchmarks.comparison show --set finna-100k             print the tables of the stored results
-python -m benchmarks.comparison pages                             write docs/comparison.md, its pages and pictures
+python -m benchmarks.comparison pages                             write docs/peers.md, its pages and pictures
 """
 
 import argparse

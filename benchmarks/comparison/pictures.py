@@ -34,9 +34,9 @@ def of(found: dict[str, Result]) -> dict[str, str]:
     for part, which in PARTS.items():
         names = _names(found, part)
         if names:
-            pictures |= {f"comparison-{kind}{part}.png": f"{words}, {which}" for kind, (*_, words) in COSTS.items()}
+            pictures |= {f"peers-{kind}{part}.png": f"{words}, {which}" for kind, (*_, words) in COSTS.items()}
         if any(_buckets(found[name]) for name in names):
-            pictures[f"comparison-frequency{part}.png"] = f"{FREQUENCY}, {which}"
+            pictures[f"peers-frequency{part}.png"] = f"{FREQUENCY}, {which}"
     return pictures
 
 
@@ -46,17 +46,17 @@ def draw(found: dict[str, Result], folder: Path = IMAGES) -> None:
 
     mpl.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("comparison-*.png"):
+    for path in folder.glob("peers-*.png"):
         path.unlink()
     for part in PARTS:
         names = _names(found, part)
         if not names:
             continue
         for kind, (cost, xlabel, _) in COSTS.items():
-            _against(found, names, cost, xlabel, folder / f"comparison-{kind}{part}.png")
+            _against(found, names, cost, xlabel, folder / f"peers-{kind}{part}.png")
         several = [name for name in names if _buckets(found[name])]
         if several:
-            _by_frequency(found, several, folder / f"comparison-frequency{part}.png")
+            _by_frequency(found, several, folder / f"peers-frequency{part}.png")
 
 
 def _names(found: dict[str, Result], part: str) -> list[str]:

@@ -1,1 +1,1 @@
-"""Compare abound with its peers: each system in a separate process and virtual environment, on the same rows."""
+"""Virtual environments of other systems, one for each requirements file, and scripts that run in some of them."""

@@ -14,7 +14,7 @@ from abound.metrics import compare, interval, judge
 from abound.store.locks import FileLock
 from benchmarks import sets
 from benchmarks.comparison import __main__ as command
-from benchmarks.comparison import measures, pictures, registry, results, runs, standings, tables, tuning
+from benchmarks.comparison import excerpts, measures, pictures, registry, results, runs, standings, tables, tuning
 from benchmarks.comparison.registry import OURS, SYSTEMS
 
 pytestmark = pytest.mark.xdist_group("comparison")  # its results are made once, not by every worker
@@ -286,7 +286,7 @@ def test_a_system_that_cannot_run_is_listed_with_the_reason(folder, monkeypatch)
 
 def show_only(monkeypatch, *peers):
     """Let the pages know no other systems than abound and these."""
-    for module in (standings, tables, pictures):
+    for module in (standings, tables, pictures, excerpts):
         monkeypatch.setattr(module, "PEERS", peers)
     monkeypatch.setattr(standings, "SYSTEMS", {name: SYSTEMS[name] for name in (OURS, *peers)})
 
@@ -295,24 +295,55 @@ def test_pages_show_complete_sets_only(measured, monkeypatch):
     assert "Not measured completely with this code: made." in tables.page(results.read_all(measured))
     show_only(monkeypatch, "omikuji")
     pages = tables.pages(results.read_all(measured))
-    assert list(pages) == ["comparison.md", "comparison/made.md"]
-    row = next(line for line in pages["comparison.md"].splitlines() if line.startswith("| [made]"))
+    assert list(pages) == ["peers.md", "peers/made.md"]
+    row = next(line for line in pages["peers.md"].splitlines() if line.startswith("| [made]"))
     assert "| another |" in row
     for heading in ("## Default", "## Abound minus the others", "## By label frequency", "## Settings that were tried"):
-        assert heading in pages["comparison/made.md"]
+        assert heading in pages["peers/made.md"]
 
 
 def test_data_sets_side_by_side_show_what_the_results_say(measured, monkeypatch):
-    assert tables.side_by_side(results.read_all(measured), ["made"]) == [
+    assert excerpts.side_by_side(results.read_all(measured), ["made"]) == [
         "made are not measured completely with this code."
     ]
     show_only(monkeypatch, "omikuji")
     found = results.read_all(measured)
     results.cell_of(found["made"], OURS, "tuned")[1]["accuracy"]["P@1"][0] = 0.4321
-    head, _, ours, other, *_ = tables.side_by_side(found, ["made", "missing"])
+    head, _, ours, other, *_ = excerpts.side_by_side(found, ["made", "missing"])
     assert head.endswith("training | made |")
     assert ours.startswith("| abound | .432 / ")
     assert other.startswith("| another | ")
+
+
+def test_the_short_table_shows_what_the_results_say_and_names_what_is_missing(measured, monkeypatch):
+    show_only(monkeypatch, "omikuji")
+    found = results.read_all(measured)
+    results.cell_of(found["made"], OURS, "tuned")[1]["accuracy"]["P@1"][0] = 0.4321
+    found["made"]["cells"]["abound-fit/default"] = json.loads(json.dumps(found["made"]["cells"]["omikuji/default"]))
+    found["made"]["cells"]["abound-fit/default"]["accuracy"]["P@1"][0] = 0.1234
+    _, _, row, _, words = excerpts.short(found, ["made", "missing"])
+    assert row.startswith("| made | 12 | .123 / ")
+    assert "| .432 / " in row
+    assert "| another |" in row
+    assert "Not measured completely with this code: missing." in words
+
+
+def test_one_data_set_shows_every_system(measured, monkeypatch):
+    assert excerpts.brief(results.read_all(measured), "made") == ["made is not measured completely with this code."]
+    show_only(monkeypatch, "omikuji")
+    lines = excerpts.brief(results.read_all(measured), "made")
+    assert [line.split(" | ")[0] for line in lines[2:4]] == ["| abound", "| another"]
+    assert lines[-1].startswith("made: 200 training and 100 test rows")
+
+
+def test_data_sets_that_were_set_aside_have_a_table_of_their_own(measured, monkeypatch):
+    show_only(monkeypatch, "omikuji")
+    found = results.read_all(measured)
+    assert tables.LOCKED not in tables.page(found)
+    monkeypatch.setattr(tables, "LOCKED_SETS", ("made",))
+    page = tables.page(found)
+    assert "## All data sets" not in page
+    assert page.index("## Data sets that were set aside") < page.index("| [made]")
 
 
 def test_two_processes_do_not_measure_a_data_set_at_once(folder, tmp_path):
@@ -336,7 +367,7 @@ def test_pictures_are_drawn_for_complete_sets(measured, monkeypatch, tmp_path):
     found = results.read_all(measured)
     pictures.draw(found, tmp_path / "images")
     assert {path.name for path in (tmp_path / "images").iterdir()} == set(pictures.of(found))
-    assert {"comparison-time.png", "comparison-memory.png"} <= set(pictures.of(found))
+    assert {"peers-time.png", "peers-memory.png"} <= set(pictures.of(found))
     pictures.draw({}, tmp_path / "images")
     assert not list((tmp_path / "images").iterdir())
 
@@ -357,7 +388,7 @@ def test_losses_are_listed(measured, monkeypatch):
 
 def test_committed_pages_show_the_committed_results_and_no_void_cell():
     expected = tables.pages(results.read_all())
-    shown = {str(path.relative_to(tables.DOCS)) for path in tables.FOLDER.glob("*.md")} | {"comparison.md"}
+    shown = {str(path.relative_to(tables.DOCS)) for path in tables.FOLDER.glob("*.md")} | {"peers.md"}
     assert shown == expected.keys(), "run python -m benchmarks.comparison pages"
     for path, text in expected.items():
         assert (tables.DOCS / path).read_text() == text, f"{path}: run python -m benchmarks.comparison pages"

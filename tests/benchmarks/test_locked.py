@@ -191,7 +191,7 @@ def test_no_choice_is_made_on_a_locked_set():
     assert not [name for names in used for name in names if name.startswith("locked")]
     folder = Path(documents.__file__).parent
     naming = {path.relative_to(folder).parts[0] for path in folder.rglob("*.py") if "locked-" in path.read_text()}
-    assert naming - {"peers"} == {"locked", "sets.py"}  # sets.py builds them; peers may report them
+    assert naming == {"locked", "sets.py"}  # sets.py builds them
 
 
 def test_the_record_describes_each_set():
