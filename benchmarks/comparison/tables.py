@@ -46,7 +46,8 @@ Only the final runs use test rows. (The [first constants of abound](constants.md
 development rows, and later compared on these.) Every cell is run {RUNS} times, alternating with the other systems,
 and the tables have the lowest times. A run that needs more than {RUN_SECONDS // 60} minutes of both cores, or
 {RUN_GIGABYTES} GB, is stopped and listed. Rows are converted to a system's format before the clock starts.
-What the system does itself, such as parsing a file of rows, is timed. Core-seconds are the processor time of all
+What the system does itself is timed, such as parsing a file of rows. For example, napkinXC reads the trees of an
+ensemble from disk in each call, so it ranks few rows a second one by one. Core-seconds are the processor time of all
 threads; the machine was shared, which affects them less than the wall clock. Intervals are 95% bootstrap intervals
 over test rows, and differences are paired. **Below** means that one of the other systems is above abound by more than
 the interval, **above** that abound is above each of them, and **level** is the rest. PSP gives rare labels more weight
