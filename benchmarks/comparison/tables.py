@@ -58,6 +58,7 @@ texts. A cell has a key: a hash of the rows, the system's version, the scripts t
 the source files that it imported. When one of them changes, the cell disappears from these pages until it is
 measured again.
 """
+LIMITS = "[Decision 0082](decisions/0082-the-gaps-that-remain.md) says what limits abound here, and what was tried."
 LOCKED = (
     "Nobody looked at results on these data sets while abound was developed. Their files have had fixed checksums "
     "(`benchmarks/locked.json`) since before the last change to the learners, and the systems ran on their test rows "
@@ -149,7 +150,7 @@ def page(found: dict[str, Result]) -> str:
         lines += ["## Data sets that were set aside", "", LOCKED, "", *summary(locked), ""]
     lines += [line for path, words in pictures.of(complete).items() for line in (f"![{words}](images/{path})", "")]
     if complete:
-        lines += ["## Where another system is above abound", "", *losses(complete), ""]
+        lines += ["## Where another system is above abound", "", LIMITS, "", *losses(complete), ""]
     if waiting:
         lines += [f"Not measured completely with this code: {', '.join(waiting)}.", ""]
     return "\n".join(lines)
