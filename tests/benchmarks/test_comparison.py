@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import json
 import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -16,6 +17,7 @@ from benchmarks import sets
 from benchmarks.comparison import __main__ as command
 from benchmarks.comparison import excerpts, measures, pictures, registry, results, runs, standings, tables, tuning
 from benchmarks.comparison.registry import OURS, SYSTEMS
+from benchmarks.peers.environments import interpreter
 
 pytestmark = pytest.mark.xdist_group("comparison")  # its results are made once, not by every worker
 
@@ -200,6 +202,14 @@ def test_rows_are_trained_on_again_after_a_random_failure(monkeypatch):
     model, _, used, wasted = harness.trained(Failing({}), None, None, None)
     assert model == "model"
     assert wasted > used
+
+
+def test_fasttext_takes_no_word_of_a_text_for_a_label():
+    code = "import fasttext_words as f; print(f.PREFIX, *f.FastText({}).inputs(['a __label__ in C, an @dataclass']))"
+    done = subprocess.run([interpreter("fasttext"), "-c", code], cwd=runs.SYSTEMS, capture_output=True, check=True)
+    prefix, *words = done.stdout.decode().split()
+    assert words == ["__label__", "in", "an", "dataclass"]
+    assert not any(word.startswith(prefix) for word in words)
 
 
 PYTHON = '"""What."""\n\n\ndef f():\n    """Say."""\n    return 1\n'

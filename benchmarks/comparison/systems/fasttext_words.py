@@ -12,7 +12,7 @@ import harness
 import numpy as np
 
 WORD = re.compile(r"(?u)\b\w\w+\b")  # as for the rows of the other systems
-PREFIX = "__label__"
+PREFIX = "@"  # no word has it: fastText takes every word with it for a label, and `__label__` is in some texts
 MANY_LABELS = 1000
 
 
@@ -33,7 +33,7 @@ class FastText(harness.System):
 
     def train(self, X, Y, folder):
         loss = "hs" if Y.shape[1] > MANY_LABELS else "softmax"
-        options = {"loss": loss, "thread": self.threads, "verbose": 0, "seed": 0, **self.options}
+        options = {"label": PREFIX, "loss": loss, "thread": self.threads, "verbose": 0, "seed": 0, **self.options}
         return fasttext.train_supervised(str(folder / "train.txt"), **options)
 
     def may_retry(self, error):
