@@ -45,8 +45,9 @@ All systems get the same tf-idf rows and the same labels. Each system has two co
 Only the final runs use test rows. (The [first constants of abound](constants.md) were chosen before the data sets had
 development rows, and later compared on these.) Every cell is run {RUNS} times, alternating with the other systems,
 and the tables have the lowest times. fastText ran after the others on most data sets, because a fault in its script
-was found late and all of its runs were made again. A run that needs more than {RUN_SECONDS // 60} minutes of both
-cores, or {RUN_GIGABYTES} GB, is stopped and listed. Rows are converted to a system's format before the clock starts.
+was found late and all of its runs were made again; its times are less comparable there. A run that needs more than
+{RUN_SECONDS // 60} minutes of both cores, or {RUN_GIGABYTES} GB, is stopped and listed.
+Rows are converted to a system's format before the clock starts.
 What the system does itself is timed, such as parsing a file of rows. For example, napkinXC reads the trees of an
 ensemble from disk in each call, so it ranks few rows a second one by one. Core-seconds are the processor time of all
 threads; the machine was shared, which affects them less than the wall clock. Intervals are 95% bootstrap intervals
