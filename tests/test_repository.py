@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -55,3 +56,16 @@ def test_an_unknown_part_of_the_checks_is_refused(arguments, message):
 def test_every_part_of_the_checks_has_a_function():
     text = (ROOT / ".ci" / "run").read_text()
     assert {f"run_{part}" for part in parts()} == set(re.findall(r"^(run_\w+)\(\) {", text, re.MULTILINE))
+
+
+def test_tests_of_a_group_share_a_worker(tmp_path):
+    # If pytest-xdist ignores groups, every worker starts Spark, builds the site and makes the same results again.
+    (tmp_path / "test_groups.py").write_text(
+        "import pytest\n\n\n@pytest.mark.parametrize('number', range(6))\n@pytest.mark.xdist_group('one')\n"
+        "def test_one(number, worker_id):\n    print(f'ran by {worker_id}')\n"
+    )
+    command = f"{sys.executable} -m pytest -n 2 --dist loadgroup -rP -p no:cacheprovider test_groups.py"
+    done = subprocess.run(command.split(), cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    workers = re.findall(r"^ran by (\w+)$", done.stdout, re.MULTILINE)
+    assert (len(workers), len(set(workers))) == (6, 1)
