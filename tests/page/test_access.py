@@ -77,7 +77,7 @@ def view_states(visit):
             visit.press("Escape")
 
 
-@pytest.mark.parametrize("screen", windows("light", "400%"))
+@pytest.mark.parametrize("screen", windows("light"))
 @pytest.mark.parametrize("states", [bench_states, queue_states, view_states])
 def test_axe_finds_nothing_in_any_state(open_visit, axe, screen, states):
     visit = open_visit(**WINDOWS[screen])
@@ -237,7 +237,7 @@ def test_a_session_by_keys_alone(visit):
     page.locator(".label-table").wait_for()
 
 
-@pytest.mark.parametrize("screen", ["light", "phone"])
+@pytest.mark.parametrize("screen", windows("phone", others=["light"]))
 def test_no_target_is_too_small_or_too_close_to_another(open_visit, axe, screen):
     visit = open_visit(**WINDOWS[screen])
     visit.post("v1/learn", {"text": "A book of forest fires", "added": ["11855"]})

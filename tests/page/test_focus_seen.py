@@ -90,7 +90,7 @@ def test_the_focus_is_never_covered(open_visit, screen, view):
         assert found == [], key
 
 
-@pytest.mark.parametrize("screen", windows("phone", "400%", others=SIZES))
+@pytest.mark.parametrize("screen", windows("400%", others=SIZES))
 @pytest.mark.parametrize("view", ["tag", "history"])
 def test_a_notice_gives_way_to_the_focus(open_visit, screen, view):
     visit = open_visit(**WINDOWS[screen])
@@ -101,7 +101,7 @@ def test_a_notice_gives_way_to_the_focus(open_visit, screen, view):
         assert covered(page, key)[1] == [], key
 
 
-@pytest.mark.parametrize("screen", windows("phone", "400%", others=SIZES))
+@pytest.mark.parametrize("screen", windows("400%", others=SIZES))
 def test_a_label_that_the_keys_move_to_is_never_covered(open_visit, screen):
     visit = open_visit(**WINDOWS[screen])
     tag(visit)

@@ -95,7 +95,7 @@ def test_nothing_moves_when_they_appear(visit):
     assert page.evaluate(places) == before
 
 
-@pytest.mark.parametrize("window", ["light", "dark", "phone", "200%", "forced colours"])
+@pytest.mark.parametrize("window", accessible.windows("dark", "phone"))
 def test_similar_texts_are_accessible(open_visit, axe, window):
     options = dict(accessible.WINDOWS[window])
     visit = open_visit(options.pop("screen"), **options)

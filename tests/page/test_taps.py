@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+from tests.page.accessible import windows
+
 pytestmark = [pytest.mark.browser, pytest.mark.data]
 TEXT = "Forest fires and climate change in Finland"
 # The buttons of the rows that can be seen and are not covered.
@@ -145,7 +147,7 @@ ROWS = """() => [...document.querySelectorAll('.row')].map((row) => {
 })"""  # noqa: E501
 
 
-@pytest.mark.parametrize("width", [320, 360, 390, 640, 760, 900, 1024, 1200])
+@pytest.mark.parametrize("width", windows(320, 640, 1200, others=[360, 390, 760, 900, 1024]))
 def test_badges_leave_the_name_readable_and_the_row_as_high_as_it_was(open_visit, width):
     visit = open_visit("phone" if width < 640 else "light")
     page = visit.page
