@@ -110,11 +110,14 @@ def docx(body: str, header: str = "", prolog: str = "") -> bytes:
         f'<Override PartName="/{name}" ContentType="{_TYPE}{kind}+xml"/>' for kind, (name, _, _) in parts.items()
     )
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        namespace = "http://schemas.openxmlformats.org/package/2006/content-types"
-        archive.writestr("[Content_Types].xml", f'<Types xmlns="{namespace}">{types}</Types>')
-        for name, root, content in parts.values():
-            archive.writestr(name, f'<?xml version="1.0"?>{prolog}<w:{root} xmlns:w="{_W}">{content}</w:{root}>')
+    namespace = "http://schemas.openxmlformats.org/package/2006/content-types"
+    files = {"[Content_Types].xml": f'<Types xmlns="{namespace}">{types}</Types>'}
+    for name, root, content in parts.values():
+        files[name] = f'<?xml version="1.0"?>{prolog}<w:{root} xmlns:w="{_W}">{content}</w:{root}>'
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            # ZipInfo has a fixed date: the same document is the same bytes at any time.
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 

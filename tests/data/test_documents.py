@@ -182,7 +182,9 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "body"), [("html", PAGE), ("docx", docx(paragraph("a &amp; b") + table(("c", "d"))))])
+@pytest.mark.parametrize(
+    ("kind", "body"), [("html", PAGE), ("docx", docx(paragraph("a &amp; b") + table(("c", "d"))))], ids=["html", "docx"]
+)
 def test_changed_documents_have_a_text_or_a_reason(kind, body):
     request = {"kind": kind, "encoding": None, "characters": 1000, "unpacked": 1 << 20, "memory": 1 << 30}
     chance = random.Random(7)
@@ -230,6 +232,7 @@ def test_a_pdf_that_draws_forms_without_end_is_ended():
 @pytest.mark.parametrize(
     ("body", "kind"),
     [(b"word " * 1000, TEXT), (b"<p>" + b"word " * 1000, HTML), (docx(paragraph("word " * 1000)), DOCX)],
+    ids=["text", "html", "docx"],
 )
 def test_a_text_is_cut_at_the_limit(body, kind):
     text, is_cut, _ = extracted(body, kind, characters=100)
