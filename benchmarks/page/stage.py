@@ -26,9 +26,13 @@ def make_model(path: Path, rows: int = ROWS) -> list[tuple[str, list[str]]]:
     """Learn the first titles of yso-finna-en, with the names of the subjects; return the next thousand rows."""
     lines = (data_folder() / "yso-finna-en" / "labels.tsv").read_text(encoding="utf-8").splitlines()
     names = dict(line.split("\t", 1) for line in lines)
-    found = list(islice(finna_rows(), rows + 1000))
-    Tagger().fit(*zip(*found[:rows], strict=True), label_names=names).save(path)
-    return found[rows:]
+    Tagger().fit(*zip(*islice(finna_rows(), rows), strict=True), label_names=names).save(path)
+    return later_rows(rows)
+
+
+def later_rows(rows: int = ROWS) -> list[tuple[str, list[str]]]:
+    """Return the thousand rows after the first ones."""
+    return list(islice(finna_rows(), rows, rows + 1000))
 
 
 class Server:

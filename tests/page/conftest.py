@@ -1,7 +1,9 @@
 """A server of 100,000 library titles, or of fewer made ones, for each file of tests."""
 
 import json
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -84,8 +86,10 @@ class Visit:
 
 @pytest.fixture(scope="session")
 def model(browser, data_folder, made_counts, tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "finna"
-    return path, stage.make_model(path, MADE_ROWS if made_counts else stage.ROWS)
+    kept = os.environ.get("ABOUND_PAGE_MODEL")  # where earlier tests have kept the model of the same rows
+    path = Path(kept) if kept else tmp_path_factory.mktemp("page") / "finna"
+    n_rows = MADE_ROWS if made_counts else stage.ROWS
+    return path, stage.later_rows(n_rows) if path.exists() else stage.make_model(path, n_rows)
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def test_long_mixed_runs(sizes):
     [
         pytest.param("unwritten", {"lost", "moved"}, marks=pytest.mark.slow),
         ("forgetful", {"twice"}),
-        ("stale", {"stale"}),
+        pytest.param("stale", {"stale"}, marks=pytest.mark.slow),
         pytest.param("unanswered", set(), marks=pytest.mark.slow),
     ],
 )

@@ -32,7 +32,7 @@ def check(frame, wanted, folder, stages, seed, monkeypatch, form):
     assert report.state_hash == wanted[form["passes"]]
 
 
-@pytest.mark.parametrize("stage", ["shuffle", "write"])
+@pytest.mark.parametrize("stage", ["shuffle", pytest.param("write", marks=pytest.mark.slow)])
 def test_a_killed_executor_changes_nothing(stage, frame, wanted, tmp_path, monkeypatch):
     check(frame, wanted, tmp_path / "work", (stage,), 0, monkeypatch, TWO_ROUNDS)
 
