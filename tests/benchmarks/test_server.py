@@ -18,7 +18,7 @@ def test_every_part_is_measured(data_folder, monkeypatch):
     figures = server.run(["rank", "p99", "learns"])
     assert 0.05 < figures["rank"]["ratio"] < 1.5  # of a server that only parses and answers
     assert figures["rank"]["answer_bytes"] > 200
-    # Other tests run meanwhile, so few corrections may be learned in the second; more than the schedule are a defect.
+    # Other tests run meanwhile, so few corrections may be learned in the second. More than scheduled would be a defect.
     assert 5 < figures["p99"]["learns_a_second"] <= 1.2 * server.LEARNS_A_SECOND
     assert figures["p99"]["ratio_best"] > 0.2
     assert figures["learns"]["records_a_commit"] > 1.5  # of 16 connections, several share a commit
