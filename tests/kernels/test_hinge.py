@@ -246,8 +246,14 @@ def test_a_mean_is_that_of_the_weights_of_two_moments(options, stream, share):
     before, earlier = pairs.state(), pickle.loads(pickle.dumps(pairs.store))  # noqa: S301  our own bytes
     pairs.learn(examples[cut:])
     after = pairs.state()
-    mean = pairs.store.mean_with(earlier, share)
+    mean = earlier.copy()
+    mean.update_mean(pairs.store, share)
     assert pairs.state() == after
+    again = earlier.copy()
+    again.update_mean(pairs.store, 0.5)  # now both have the same pairs
+    again.update_mean(pairs.store, 0.0)
+    assert all(np.array_equal(a, b) for a, b in zip(again.arrays(), pairs.store.arrays(), strict=True))
+    assert (again.n_pairs, mean.n_pairs) == (pairs.store.n_pairs, pairs.store.n_pairs)
     pairs.store = mean
     wanted = {}
     for key, (weight, squares) in after.items():
@@ -263,8 +269,8 @@ def test_a_mean_is_of_moments_of_one_store():
     one.learn(numbered([({0: 1.0}, ["a"], 0)]))
     other.learn(numbered([({0: 1.0, 5: 1.0}, ["a"], 0)]))
     with pytest.raises(ValueError, match="must not have more features"):
-        one.store.mean_with(other.store, 0.5)
+        other.store.update_mean(one.store, 0.5)
     third = Pairs({**USUAL, "bias_value": 0.0})
     third.learn(numbered([({0: 1.0}, ["a"], 0), ({0: 1.0}, ["b"], 0)]))
     with pytest.raises(ValueError, match="must not have other pairs"):
-        one.store.mean_with(third.store, 0.5)
+        third.store.update_mean(one.store, 0.5)

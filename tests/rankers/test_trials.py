@@ -22,8 +22,9 @@ class Fixed:
     def __init__(self, label):
         self.label, self.learned = label, 0
 
-    def learn_all(self, source, _):
+    def learn_in_passes(self, source, _, wanted):
         self.learned = source.n_rows
+        return ((n, self) for n in wanted)
 
     def rank_rows(self, rows, k):
         others = [label for label in range(6) if label != self.label]
@@ -41,15 +42,15 @@ def test_a_score_is_the_mean_of_three_precisions_on_rows_that_were_not_learned()
     labels = [0] * 800 + [1] * 200
     tried = Trials(MatrixRows(batch_of(labels)), 6)
     right, wrong = Fixed(1), Fixed(0)
-    scores = [tried.score(one, None) for one in (right, wrong)]
+    scores = [tried.scores(one, None, [2]) for one in (right, wrong)]
     assert right.learned == 800
-    assert scores == pytest.approx([(1 + 1 / 3 + 1 / 5) / 3, (0 + 1 / 3 + 1 / 5) / 3])
+    assert scores == [{2: pytest.approx((1 + 1 / 3 + 1 / 5) / 3)}, {2: pytest.approx((0 + 1 / 3 + 1 / 5) / 3)}]
 
 
 def test_only_some_rows_are_tried(monkeypatch):
     monkeypatch.setattr(trials, "MOST_ROWS", 100)
     one = Fixed(0)
-    Trials(MatrixRows(batch_of([0] * 1000)), 6).score(one, None)
+    Trials(MatrixRows(batch_of([0] * 1000)), 6).scores(one, None, [2])
     assert one.learned == 80
 
 
@@ -74,12 +75,32 @@ def test_fit_learns_as_chosen(chosen, monkeypatch, tmp_path):
 
 def test_tried_are_what_the_docstring_says(monkeypatch):
     tried = []
-    monkeypatch.setattr(Trials, "score", lambda _, ranker, __: tried.append(ranker) or 0.0)
+
+    def scores(_, ranker, __, wanted):
+        tried.append(ranker)
+        return dict.fromkeys(wanted, 0.0)
+
+    monkeypatch.setattr(Trials, "scores", scores)
     Cascade().fit(*stream(1000))
-    assert sorted((ranker.few_labels > 0, ranker.passes) for ranker in tried) == [
-        (False, 2), (True, 2), (True, 3), (True, 5)
-    ]  # fmt: skip
+    assert sorted((ranker.few_labels > 0, ranker.passes) for ranker in tried) == [(False, 2), (True, 5)]
+    assert {choice.passes for choice in CHOICES if choice.is_linear} == {2, 3, 5}
     assert not any(ranker.calibrate for ranker in tried)  # all their rows are learned in every pass
+
+
+@pytest.mark.parametrize("n_rows", [600, 6000])  # the linear model beside votes, and alone
+def test_one_training_ranks_after_each_pass_as_a_training_with_so_many_passes(n_rows):
+    X, Y = stream(n_rows)
+    longest = Cascade(calibrate=False, passes=5, few_labels=500)
+    longest.reset()
+    source, seen = longest.source(longest.encode(X, Y)), []
+    for n, ranker in longest.learn_in_passes(source, None, [2, 3, 5]):
+        alone = Cascade(calibrate=False, passes=n, few_labels=500)
+        alone.reset()
+        alone.learn_all(alone.source(alone.encode(X, Y)))
+        expected, found = (one.component(Linear).arrays() for one in (alone, ranker))
+        assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
+        seen.append(n)
+    assert seen == [2, 3, 5]
 
 
 @pytest.mark.parametrize("params", [{"passes": 2}, {"few_labels": 500}, {"candidates": 5}, {"shards": 2}])
@@ -106,8 +127,8 @@ def test_votes_are_chosen_where_they_rank_better():
 
 
 def test_of_equal_choices_the_default_is_taken():
-    assert best([0.5] * len(CHOICES)) == DEFAULT
-    assert best([0.5, 0.5, 0.4, 0.6]) == Choice(is_linear=False, passes=2)
+    assert best(dict.fromkeys(CHOICES, 0.5)) == DEFAULT
+    assert best(dict.fromkeys(CHOICES, 0.5) | {Choice(is_linear=False, passes=2): 0.6}).is_linear is False
 
 
 @pytest.mark.parametrize("labels", [[], [["a"]]], ids=["none", "one"])

@@ -38,16 +38,19 @@ class Linear(PairStore, PrototypeWeights):
         )
         super().__init__(settings, Prototypes(has_aux=True, may_be_dense=True))
         self.n_labels = 0  # a feature with a weight for most labels is stored as a dense array
+        self.may_resume = False  # whether weights are kept when their mean replaces them, for `resume`
         self._stops: list[int] = []  # rows of the pass after which the weights are added to the mean
+        self._mean: Prototypes | None = None
+        self._latest: Prototypes | None = None
 
     def begin_pass(self, n_rows: int, *, again: bool, last: bool) -> None:
         """Prepare to average several states of the last pass."""
-        self._stops = []
+        self._stops, self._mean = [], None
         if again and last:
             # np.array_split gives the first parts one row more; a part may be several batches
             sizes = [len(part) for part in np.array_split(np.arange(n_rows), min(AVERAGED_STATES, max(1, n_rows)))]
             self._stops = np.cumsum([size for size in sizes if size]).tolist()
-            self._mean, self._n_averaged = self.store, 0
+            self._n_averaged = 0
 
     def learn(self, batch: Batch, n_labels: int, position: BatchPosition = FIRST_BATCH) -> None:
         """Learn rows in order, in place."""
@@ -55,21 +58,34 @@ class Linear(PairStore, PrototypeWeights):
         while self._stops and position.n_before + batch.n_rows >= self._stops[0]:
             stop = self._stops.pop(0) - position.n_before
             super().learn(cut(batch, start, stop), n_labels, position)
-            start, done = stop, self._n_averaged
-            self._mean, self._n_averaged = self.store.mean_with(self._mean, done / (done + 1)), done + 1
-            if not self._stops:
-                self.store = self._mean
-                return
+            start = stop
+            if self._mean is None:
+                self._mean = self.store.copy()
+            else:
+                self._mean.update_mean(self.store, self._n_averaged / (self._n_averaged + 1))
+            self._n_averaged += 1
         if start < batch.n_rows:
             super().learn(cut(batch, start, batch.n_rows), n_labels, position)
 
+    def end_pass(self, n_rows: int) -> None:  # noqa: ARG002
+        """Replace the weights by their mean, if the pass was averaged."""
+        if self._mean is not None:
+            self._latest = self.store if self.may_resume else None
+            self.store, self._mean = self._mean, None
+
+    def resume(self) -> None:
+        """Continue with the weights that a mean has replaced, as if the pass was not the last; needs `may_resume`."""
+        if self._latest is not None:
+            self.store, self._latest = self._latest, None
+
     def snapshot(self) -> Prototypes:
         """Return a copy of the weights."""
-        return self.store.mean_with(self.store, 0.0)
+        return self.store.copy()
 
     def average_with(self, earlier: Prototypes) -> None:
-        """Replace the weights by their mean with earlier ones."""
-        self.store = self.store.mean_with(earlier, 0.5)
+        """Replace the weights by their mean with earlier ones, which are no longer needed."""
+        earlier.update_mean(self.store, 0.5)
+        self.store = earlier
 
     def fork(self, *, share: bool = False) -> Self:
         """Return a copy that learns independently; see `Component.fork`."""

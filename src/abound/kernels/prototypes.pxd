@@ -29,6 +29,7 @@ cdef class Prototypes:
 
     cdef int ensure_features(self, int64_t n) except -1 nogil
     cdef int widen(self, Column* column, int64_t capacity, bint dense) except -1 nogil
+    cdef int copy_column(self, Column* copied, const Column* c) except -1
     cdef bint is_kept(self, const Column* c, int64_t i) noexcept nogil
     cdef int apply(self, int64_t f, double value, Change* changes, int64_t n_changes, Step* step,
                    int64_t n_labels) except -1 nogil

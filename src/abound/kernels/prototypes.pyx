@@ -8,10 +8,10 @@ squared gradients, or the sum of row * change that averaging needs.
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from abound.kernels.lists cimport grad_sq_to_store, weight_to_store
-from abound.kernels.pool cimport BOUNDS_CHECKS, out_of_memory, out_of_range
+from abound.kernels.pool cimport BOUNDS_CHECKS, out_of_memory, out_of_range, prefetch
 
 import numpy as np
 
@@ -19,6 +19,7 @@ cdef enum:
     DENSE_SHARE = 3                         # a column is dense if at least a third of the labels have a weight
     MIN_DENSE_LABELS = 16
     SEARCH_FACTOR = 8                       # with this many times fewer changes than pairs, search each by bisection
+    PREFETCH_DISTANCE = 8                   # how many columns ahead a walk over two stores prefetches
 
 cdef inline void add(float* weights, float* aux, int64_t at, double added, const Step* step) noexcept nogil:
     """Add to a weight, either directly, with row * added in its auxiliary value, or as an AdaGrad step."""
@@ -282,48 +283,85 @@ cdef class Prototypes:
                 weights_of(a)[i] = weight_to_store(weights_of(c)[i] - aux_of(c)[i] / steps)
         return store
 
-    def mean_with(self, Prototypes earlier, double share):
-        """Return a store with these pairs and auxiliary values, and weights (1 - share) * these + share * earlier.
+    cdef int copy_column(self, Column* copied, const Column* c) except -1:
+        """Fill an empty column with the pairs of one of another store."""
+        self.widen(copied, c.capacity, c.dense)
+        memcpy(copied.block, c.block, c.capacity * ((1 if c.dense else 2) + self.has_aux) * 4)
+        copied.length = c.length
+        self.n_pairs += c.length
+        return 0
 
-        A pair that the earlier state lacks had weight 0.
-        """
+    def copy(self):
+        """Return a copy."""
         cdef Prototypes store = Prototypes(has_aux=self.has_aux, may_be_dense=self.may_be_dense)
+        cdef int64_t f
+        store.ensure_features(self.n_features)
+        for f in range(self.n_features):
+            if self.columns[f].length:
+                store.copy_column(&store.columns[f], &self.columns[f])
+        return store
+
+    def update_mean(self, Prototypes latest, double share):
+        """Make the weights (1 - share) * those of a later state + share * these; take over its pairs and other values.
+
+        A pair that is new in the later state had weight 0.
+        """
         cdef int64_t f
         cdef Column* c
         cdef Column* m
-        if earlier.n_features > self.n_features:
+        cdef Column before
+        if self.n_features > latest.n_features:
             raise ValueError("the earlier state must not have more features")
-        store.ensure_features(self.n_features)
-        for f in range(self.n_features):
-            c, m = &self.columns[f], &store.columns[f]
-            if c.length == 0:
+        self.ensure_features(latest.n_features)
+        for f in range(latest.n_features):
+            c, m = &latest.columns[f], &self.columns[f]
+            if f + PREFETCH_DISTANCE < latest.n_features:
+                prefetch(c[PREFETCH_DISTANCE].block)
+                prefetch(m[PREFETCH_DISTANCE].block)
+            if m.length == 0 and c.length == 0:
                 continue
-            store.widen(m, c.capacity, c.dense)
-            memcpy(m.block, c.block, c.capacity * ((1 if c.dense else 2) + self.has_aux) * 4)
-            m.length = c.length
-            store.n_pairs += c.length
-            if f < earlier.n_features:
-                average_column(m, &earlier.columns[f], share)
-            else:
-                average_column(m, NULL, share)
-        return store
+            if m.length == c.length and have_equal_labels(m, c):  # nearly all columns
+                average_weights(weights_of(m), weights_of(c), m.length, share)
+                if self.has_aux:
+                    memcpy(aux_of(m), aux_of(c), m.length * sizeof(float))
+                continue
+            before = m[0]
+            memset(m, 0, sizeof(Column))
+            self.copy_column(m, c)
+            try:
+                average_column(m, &before, share)
+            finally:
+                self.n_pairs -= before.length
+                self.bytes_in_blocks -= before.capacity * ((1 if before.dense else 2) + self.has_aux) * 4
+                free(before.block)
+
+
+cdef inline void average_weights(float* weights, const float* latest, int64_t n, double share) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        weights[i] = weight_to_store((1.0 - share) * latest[i] + share * weights[i])
 
 
 cdef int average_column(Column* column, const Column* earlier, double share) except -1:
     """Average a column's weights with those of an earlier state, whose labels are a subset."""
-    cdef int64_t i, at = 0, n = 0 if earlier == NULL else earlier.length
+    cdef int64_t i, at = 0
     cdef int32_t label
     cdef double before
     for i in range(column.length):
         label = <int32_t> i if column.dense else labels_of(column)[i]
         before = 0.0
-        if at < n and (at if earlier.dense else labels_of(earlier)[at]) == label:
+        if at < earlier.length and (at if earlier.dense else labels_of(earlier)[at]) == label:
             before = weights_of(earlier)[at]
             at += 1
         weights_of(column)[i] = weight_to_store((1.0 - share) * weights_of(column)[i] + share * before)
-    if at < n:
+    if at < earlier.length:
         raise ValueError("the earlier state must not have other pairs")
     return 0
+
+
+cdef inline bint have_equal_labels(const Column* a, const Column* b) noexcept nogil:
+    """Tell whether two columns of the same length have the same labels."""
+    return a.dense == b.dense and (a.dense or memcmp(labels_of(a), labels_of(b), a.length * sizeof(int32_t)) == 0)
 
 
 def rebuild(may_be_dense, *arrays):

@@ -1,6 +1,6 @@
 """The cascade: an index recalls by rated votes, and a second stage re-ranks the best; few labels are all scored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -23,7 +23,8 @@ from abound.rankers.validation import check_number, check_whole
 from abound.rankers.weighting import check_class_weight
 from abound.store import Model
 from abound.store.directory import Source
-from abound.training.schedule import Plan, calibration_rows, default_rounds
+from abound.training.local import learn_shard, train
+from abound.training.schedule import Plan, calibration_rows, default_rounds, schedule
 from abound.training.source import MatrixRows, RowSource, training_order
 
 CANDIDATES = 20
@@ -239,11 +240,14 @@ class CascadeRanker(Ranker):
 
     def _best_choice(self, source: RowSource, names: Batch | None) -> Choice:
         """Return the way of learning that ranks held-out rows best."""
-        trials, scores = Trials(source, len(self.labels_)), []
-        for number, choice in enumerate(CHOICES, 1):
-            source.watch_trial(number, len(CHOICES))
-            scores.append(trials.score(self._trial(choice), names))
-        source.watch_trial(0, len(CHOICES))
+        trials = Trials(source, len(self.labels_))
+        scores: dict[Choice, float] = {}
+        for number, is_linear in enumerate((True, False), 1):
+            source.watch_trial(number, 2)
+            passes = {choice.passes for choice in CHOICES if choice.is_linear == is_linear}
+            found = trials.scores(self._trial(Choice(is_linear, max(passes))), names, passes)
+            scores |= {Choice(is_linear, n): score for n, score in found.items()}
+        source.watch_trial(0, 2)
         return best(scores)
 
     def _trial(self, choice: Choice) -> Self:
@@ -252,6 +256,29 @@ class CascadeRanker(Ranker):
         trial.calibrate, trial.passes = False, choice.passes
         trial.few_labels = len(self.labels_) if choice.is_linear else 0
         return trial
+
+    def learn_in_passes(
+        self, source: RowSource, names: Batch | None, wanted: Collection[int]
+    ) -> Iterator[tuple[int, Self]]:
+        """Learn all rows from scratch; after some numbers of passes, yield the number and the ranker at this point.
+
+        It ranks as if the pass had been the last one, whose states are averaged, and then continues from the last
+        state. Votes are yielded only after all passes: their second stage cannot continue after averaging.
+        """
+        self.choose_form(source.n_rows)
+        if names is not None:
+            self.learn(names)
+        linear, plan = self.component(Linear), self.plan(source.n_rows)
+        if linear is None:
+            train(self, source, plan)
+            yield plan.passes, self
+            return
+        linear.may_resume = True
+        for number, round_ in enumerate(schedule(source.n_rows, plan), 1):
+            learn_shard(self, source, round_._replace(last=number in wanted), 0)
+            if number in wanted:
+                yield number, self
+                linear.resume()
 
     def source(self, batch: Batch) -> RowSource:
         """Return the rows of a matrix in a random order."""

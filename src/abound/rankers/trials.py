@@ -1,6 +1,6 @@
 """Choose how rows with few labels are learned, by trials on some of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -31,8 +31,10 @@ CHOICES = (DEFAULT, *(Choice(is_linear=True, passes=n) for n in (2, 5)), Choice(
 class Trial(Protocol):
     """The methods of a ranker that a trial uses."""
 
-    def learn_all(self, source: RowSource, names: Batch | None = None) -> None:
-        """Learn all rows from scratch."""
+    def learn_in_passes(
+        self, source: RowSource, names: Batch | None, wanted: Collection[int]
+    ) -> "Iterator[tuple[int, Trial]]":
+        """Learn all rows from scratch; after some numbers of passes, yield the number and the ranker at this point."""
 
     def rank_rows(self, rows: Rows, k: int) -> Ranking:
         """Rank rows."""
@@ -52,14 +54,17 @@ class Trials:
         self._train, self._held = cut(batch, 0, stop), cut(batch, stop, n_rows)
         self._n_labels = n_labels
 
-    def score(self, ranker: Trial, names: Batch | None) -> float:
-        """Train a ranker, and return the mean of the measures on the held-out rows."""
+    def scores(self, ranker: Trial, names: Batch | None, wanted: Collection[int]) -> dict[int, float]:
+        """Train a ranker once; return the mean of the measures on the held-out rows for some numbers of passes."""
+        found = ranker.learn_in_passes(MatrixRows(self._train), names, wanted)
+        return {passes: self._score(trained) for passes, trained in found}
+
+    def _score(self, ranker: Trial) -> float:
         import scipy.sparse as sp  # here, because ranking must not import scipy and scikit-learn
 
         from abound.metrics import judge, metric
         from abound.metrics.label_ranking import figures
 
-        ranker.learn_all(MatrixRows(self._train), names)
         ranking = ranker.rank_rows(self._held.rows, RANKS)
         indptr, ids, _ = self._held.targets
         truth = sp.csr_array((np.ones(len(ids)), ids, indptr), shape=(self._held.n_rows, self._n_labels))
@@ -67,12 +72,12 @@ class Trials:
         return float(np.mean([metric(name)[0].reduce(figures(name, judgement)) for name in MEASURES]))
 
 
-def best(scores: Sequence[float]) -> Choice:
-    """Return the choice with the highest score; of equal ones, the first.
+def best(scores: Mapping[Choice, float]) -> Choice:
+    """Return the choice with the highest score; of equal ones, the first of `CHOICES`.
 
     Examples
     --------
-    >>> best([0.5, 0.4, 0.6, 0.6])
+    >>> best(dict(zip(CHOICES, [0.5, 0.4, 0.6, 0.6])))
     Choice(is_linear=True, passes=5)
     """
-    return CHOICES[int(np.argmax(scores))]
+    return max(CHOICES, key=lambda choice: scores[choice])
