@@ -46,6 +46,8 @@ Only the final runs use test rows. (The [first constants of abound](constants.md
 development rows, and later compared on these.) Every cell is run {RUNS} times, alternating with the other systems,
 and the tables have the lowest times. On most data sets fastText and abound ran after the others: fastText, because a
 fault in its script was found late, and abound, because its training changed. Their times are less comparable there.
+"1 of 2 cores" below a table means that runs were bound to one core, because the other one was busy. There, systems
+with two threads take up to twice as many seconds as with both cores, but about as many core-seconds.
 A run that needs more than
 {RUN_SECONDS // 60} minutes of both cores, or {RUN_GIGABYTES} GB, is stopped and listed.
 Rows are converted to a system's format before the clock starts.
