@@ -274,3 +274,9 @@ def test_a_mean_is_of_moments_of_one_store():
     third.learn(numbered([({0: 1.0}, ["a"], 0), ({0: 1.0}, ["b"], 0)]))
     with pytest.raises(ValueError, match="must not have other pairs"):
         third.store.update_mean(one.store, 0.5)
+    # As many pairs of each feature, but of other labels.
+    here, there = (Pairs({**USUAL, "bias_value": 0.0}) for _ in range(2))
+    here.learn(numbered([({0: 1.0}, ["a"], 0), ({1: 1.0}, ["b"], 0)]))
+    there.learn(numbered([({1: 1.0}, ["a"], 0), ({0: 1.0}, ["b"], 0)]))
+    with pytest.raises(ValueError, match="must not have other pairs"):
+        there.store.update_mean(here.store, 0.5)
